@@ -13,12 +13,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use bytes::BytesMut;
-use firesteel_core::Machine;
-use firesteel_core::ids::{ExecutorKey, PeerId};
-use firesteel_core::master::{Config, Durability, Effect, Event, Inbound, Master, Record};
-use firesteel_core::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
 use firesteel_daemons::master_journal::{self, Recorded};
 use firesteel_host::journal::{Batch, Directory};
+use firesteel_master::{Config, Durability, Effect, Event, Inbound, Master, Record};
+use firesteel_protocol::Machine;
+use firesteel_protocol::ids::{ExecutorKey, PeerId};
+use firesteel_protocol::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
 
 use arguments::{Arguments, Known};
 use master_events::{NOW, launches, registered, registration, worker_registers};

@@ -10,10 +10,10 @@
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use firesteel_core::Machine;
-use firesteel_core::ids::PeerId;
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master};
-use firesteel_core::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
+use firesteel_master::{Config, Effect, Event, Inbound, Master};
+use firesteel_protocol::Machine;
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
 
 use master_events::{NOW, launches, registered, registration, worker_registers};
 

@@ -1,15 +1,15 @@
 //! Events and effects for benches of the Master: Workers and applications register, executors are launched.
 
-use firesteel_core::Timestamp;
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
-use firesteel_core::master::{Effect, Event, Inbound, Outbound};
-use firesteel_core::messages::{
+use firesteel_master::{Effect, Event, Inbound, Outbound};
+use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToMaster, MasterToDriver, MasterToWorker, Offered, Placing,
     ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::process::Command;
-use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::process::Command;
 
 /// The time of all events.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);

@@ -8,13 +8,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use firesteel_core::Machine;
-use firesteel_core::allocator::{Allocated, Allocator, Config, Effect, Event, Granted, Location, Note};
-use firesteel_core::ids::{ContainerId, ProfileId};
+use firesteel_application_master::allocator::{
+    Allocated, Allocator, Config, Effect, Event, Granted, Location, Note,
+};
 use firesteel_placement::MiB;
 use firesteel_placement::locality::{
     Expected, Locality, Naming, Pending, Sites, nearness, single_host_preferences,
 };
+use firesteel_protocol::Machine;
+use firesteel_protocol::ids::{ContainerId, ProfileId};
 use firesteel_sim::dice::Dice;
 
 use crate::setup::{HOSTS, START, config, target};

@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::allocator::{Allocator, Config, Effect, Event};
-use firesteel_core::{Machine, Timestamp};
+use firesteel_application_master::allocator::{Allocator, Config, Effect, Event};
 use firesteel_placement::locality::Naming;
+use firesteel_protocol::{Machine, Timestamp};
 use firesteel_sim::dice::Dice;
 
 use crate::matching::most_on_their_hosts;

@@ -9,9 +9,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::allocator::{Allocated, Call, Completed, Granted, Location};
-use firesteel_core::ids::{ContainerId, ProfileId};
+use firesteel_application_master::allocator::{Allocated, Call, Completed, Granted, Location};
 use firesteel_placement::MiB;
+use firesteel_protocol::ids::{ContainerId, ProfileId};
 
 use crate::setup::HOSTS;
 use crate::trace::Trace;

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::allocator::{Config, Decommissioning, ExecutorNeeds, HostExclusion, Sizing, Target};
-use firesteel_core::ids::{ExecutorId, ProfileId};
+use firesteel_application_master::allocator::{
+    Config, Decommissioning, ExecutorNeeds, HostExclusion, Sizing, Target,
+};
 use firesteel_placement::locality::{Naming, Topology};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{ExecutorId, ProfileId};
 
 use crate::trace::Trace;
 

@@ -6,20 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::address::{Address, parse_masters};
-use firesteel_core::ids::PeerId;
-use firesteel_core::launcher::{Config, Effect, Ending, Event, Launcher, Note, Until};
-use firesteel_core::messages::{
-    ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
-};
-use firesteel_core::process::Command;
-use firesteel_core::wire::{self, DecodeError, Role};
+use firesteel_engine::launcher::{Config, Effect, Ending, Event, Launcher, Note, Until};
 use firesteel_host::clock::Clock;
 use firesteel_host::net::{Arrival, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::address::{Address, parse_masters};
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::messages::{
+    ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
+};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::wire::{self, DecodeError, Role};
 
 use crate::crew::{self, say};
 

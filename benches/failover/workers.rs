@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::address::{Address, parse_masters};
-use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId};
-use firesteel_core::messages::{Offered, WorkerDescription};
-use firesteel_core::process::ExitStatus;
-use firesteel_core::secret::Secret;
-use firesteel_core::wire::{self, DecodeError, Role};
-use firesteel_core::worker::{Config, Effect, Event, Exit, Inbound, Note, Outbound, Worker};
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::{Arrival, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::address::{Address, parse_masters};
+use firesteel_protocol::ids::{ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::messages::{Offered, WorkerDescription};
+use firesteel_protocol::process::ExitStatus;
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::wire::{self, DecodeError, Role};
+use firesteel_worker::{Config, Effect, Event, Exit, Inbound, Note, Outbound, Worker};
 use tokio::sync::{Notify, mpsc};
 
 use crate::crew::{self, say};

@@ -1,15 +1,15 @@
 //! Workers and applications of any size, and what a Master decided.
 
-use firesteel_core::Machine;
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
-use firesteel_core::messages::{
+use firesteel_master::{Config, Effect, Event, Inbound, Master, Outbound};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::Machine;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToMaster, ExecutorTarget, MasterToWorker, Offered, Placing,
     ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::process::Command;
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::process::Command;
 
 use super::master_events::NOW;
 

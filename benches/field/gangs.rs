@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use firesteel_core::Machine;
-use firesteel_core::master::{Config, Master};
-use firesteel_core::messages::Placing;
+use firesteel_master::{Config, Master};
+use firesteel_protocol::Machine;
+use firesteel_protocol::messages::Placing;
 
 use super::cluster::{Ask, Size, decided, ends, master, registers};
 use super::master_events::{NOW, registered};

@@ -13,9 +13,9 @@
 //!
 //! Workers have no racks in Standalone mode: Spark's rule spreads over all Workers alike.
 
-use firesteel_core::master::Config;
-use firesteel_core::messages::Placing;
+use firesteel_master::Config;
 use firesteel_placement::Policy;
+use firesteel_protocol::messages::Placing;
 
 use super::cluster::{Ask, Size, decided, master, registers};
 use super::workload::{Scale, Workload, timed};

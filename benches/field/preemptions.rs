@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use firesteel_core::Machine;
-use firesteel_core::master::Config;
-use firesteel_core::messages::Placing;
-use firesteel_core::scheduling::Preemption;
+use firesteel_master::Config;
+use firesteel_protocol::Machine;
+use firesteel_protocol::messages::Placing;
+use firesteel_protocol::scheduling::Preemption;
 
 use super::cluster::{Ask, Size, decided, master, registers};
 use super::master_events::NOW;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use firesteel_core::Machine;
-use firesteel_core::master::{Effect, Event, Master};
+use firesteel_master::{Effect, Event, Master};
+use firesteel_protocol::Machine;
 
 use super::master_events::NOW;
 

@@ -17,10 +17,10 @@
 //! A second workload has no counterpart: the cluster is full while both applications ask, and then another one ends. So
 //! both queues wait in one pass, and the executors are granted to them by turns.
 
-use firesteel_core::Machine;
-use firesteel_core::ids::AppId;
-use firesteel_core::master::{Config, Event, Master};
-use firesteel_core::messages::Placing;
+use firesteel_master::{Config, Event, Master};
+use firesteel_protocol::Machine;
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::messages::Placing;
 
 use super::cluster::{Ask, Size, asks, decided, ends, master, registers};
 use super::master_events::{NOW, registered};

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use firesteel_core::Machine;
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId};
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master};
-use firesteel_core::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
+use firesteel_master::{Config, Effect, Event, Inbound, Master};
+use firesteel_protocol::Machine;
+use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId};
+use firesteel_protocol::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
 
 use super::master_events::{NOW, launches, registered, registration, worker_registers};
 use super::table::{Scale, Sheet};

@@ -1,9 +1,9 @@
 //! The Master: one event each.
 
-use firesteel_core::Machine;
-use firesteel_core::ids::PeerId;
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master};
-use firesteel_core::messages::{ExecutorReport, ExecutorState, WorkerToMaster};
+use firesteel_master::{Config, Effect, Event, Inbound, Master};
+use firesteel_protocol::Machine;
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::messages::{ExecutorReport, ExecutorState, WorkerToMaster};
 use gungraun::{library_benchmark, library_benchmark_group};
 
 use super::bound;

@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
-use firesteel_core::wire::{self, Hello, PREAMBLE, Role};
 use firesteel_host::net::frame::{self, Frames};
+use firesteel_protocol::wire::{self, Hello, PREAMBLE, Role};
 use futures_util::{FutureExt, StreamExt};
 use serde::Serialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

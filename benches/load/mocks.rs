@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use firesteel_core::Kind as _;
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, WorkerId};
-use firesteel_core::messages::{
+use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::Kind as _;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
     Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::wire::{self, Role};
-use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::process::{Command, ExitStatus};
+use firesteel_protocol::wire::{self, Role};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};

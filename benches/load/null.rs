@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::BytesMut;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
-use firesteel_core::messages::{
+use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorLaunch, ExecutorWork,
     MasterToClient, MasterToDriver, MasterToWorker, Resumption, Shared, WorkerToMaster,
 };
-use firesteel_core::wire::{self, Role};
-use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::wire::{self, Role};
 use firesteel_spark::frame::FIRST_BYTE;
 use serde::Serialize;
 use tokio::net::TcpListener;

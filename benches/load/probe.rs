@@ -10,10 +10,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use firesteel_core::ids::ExecutorId;
-use firesteel_core::messages::ClientToMaster;
-use firesteel_core::wire::{PREAMBLE, Role};
 use firesteel_host::net::frame::HEADER;
+use firesteel_protocol::ids::ExecutorId;
+use firesteel_protocol::messages::ClientToMaster;
+use firesteel_protocol::wire::{PREAMBLE, Role};
 
 use crate::link::{append, opening};
 

@@ -4,8 +4,8 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use firesteel_core::messages::{ClientToMaster, StatePlace};
-use firesteel_core::wire::Role;
+use firesteel_protocol::messages::{ClientToMaster, StatePlace};
+use firesteel_protocol::wire::Role;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use firesteel_core::messages::{ClientToMaster, StatePlace};
-use firesteel_core::wire::Role;
+use firesteel_protocol::messages::{ClientToMaster, StatePlace};
+use firesteel_protocol::wire::Role;
 use firesteel_sim::picture::axis::{Axis, Scale};
 use firesteel_sim::picture::chart::{ABOVE, BELOW, Chart, LEFT, Series};
 use firesteel_sim::picture::{Anchor, Area, MARGIN, Paint, Point, SMALL, Svg, Weight, ticks};

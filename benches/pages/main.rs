@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use firesteel_core::messages::{DriverToMaster, ExecutorState, MasterToDriver};
-use firesteel_core::wire::{self, Role};
+use firesteel_protocol::messages::{DriverToMaster, ExecutorState, MasterToDriver};
+use firesteel_protocol::wire::{self, Role};
 use serde_json::Value;
 use tokio::runtime;
 

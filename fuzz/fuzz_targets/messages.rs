@@ -3,12 +3,12 @@
 
 use std::fmt::Debug;
 
-use firesteel_core::master::Record;
-use firesteel_core::messages::{
+use firesteel_master::Record;
+use firesteel_protocol::messages::{
     ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, DriverToWorker, ExecutorToDriver,
     MasterToClient, MasterToDriver, MasterToWorker, WorkerToClient, WorkerToDriver, WorkerToMaster,
 };
-use firesteel_core::wire::{self, Hello};
+use firesteel_protocol::wire::{self, Hello};
 use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

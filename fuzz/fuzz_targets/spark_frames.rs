@@ -6,10 +6,10 @@
 use std::net::Ipv4Addr;
 
 use bytes::BytesMut;
-use firesteel_core::ids::{AppId, ExecutorId};
-use firesteel_core::master::{Inbound, Outbound};
-use firesteel_core::messages::{MasterToDriver, MasterToWorker, WorkerToMaster};
-use firesteel_core::{Machine, Timestamp};
+use firesteel_protocol::ids::{AppId, ExecutorId};
+use firesteel_master::{Inbound, Outbound};
+use firesteel_protocol::messages::{MasterToDriver, MasterToWorker, WorkerToMaster};
+use firesteel_protocol::{Machine, Timestamp};
 use firesteel_placement::Cores;
 use firesteel_spark::connection::{Connection, Dismissal, Effect, Event, Limits};
 use firesteel_spark::envelope::{Address, Envelope};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use firesteel_core::fair_queue::{FairQueue, Limits, Urgency};
-use firesteel_core::ids::PeerId;
+use firesteel_protocol::fair_queue::{FairQueue, Limits, Urgency};
+use firesteel_protocol::ids::PeerId;
 use quickcheck::quickcheck;
 
 /// The number of peers.

@@ -37,19 +37,48 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 /// The crates, lowest floor first, each with the crates of ours that it may depend on.
 const FLOORS: &[(&str, &[&str])] = &[
     ("firesteel-placement", &[]),
-    ("firesteel-core", &["firesteel-placement"]),
-    ("firesteel-sim", &["firesteel-placement", "firesteel-core"]),
-    ("firesteel-spark", &["firesteel-placement", "firesteel-core"]),
-    ("firesteel-world", &["firesteel-placement", "firesteel-core", "firesteel-sim", "firesteel-spark"]),
+    ("firesteel-protocol", &["firesteel-placement"]),
+    ("firesteel-master", &["firesteel-placement", "firesteel-protocol"]),
+    ("firesteel-worker", &["firesteel-placement", "firesteel-protocol"]),
+    ("firesteel-engine", &["firesteel-placement", "firesteel-protocol"]),
+    ("firesteel-application-master", &["firesteel-placement", "firesteel-protocol"]),
+    ("firesteel-sim", &["firesteel-placement", "firesteel-protocol", "firesteel-master"]),
+    ("firesteel-spark", &["firesteel-placement", "firesteel-protocol", "firesteel-master"]),
+    (
+        "firesteel-world",
+        &[
+            "firesteel-placement",
+            "firesteel-protocol",
+            "firesteel-master",
+            "firesteel-worker",
+            "firesteel-engine",
+            "firesteel-application-master",
+            "firesteel-sim",
+            "firesteel-spark",
+        ],
+    ),
     ("firesteel-yarn", &[]),
-    ("firesteel-host", &["firesteel-placement", "firesteel-core"]),
-    ("firesteel-settings", &["firesteel-placement", "firesteel-core"]),
-    ("firesteel-zookeeper", &["firesteel-core", "firesteel-host"]),
+    ("firesteel-host", &["firesteel-placement", "firesteel-protocol"]),
+    (
+        "firesteel-settings",
+        &[
+            "firesteel-placement",
+            "firesteel-protocol",
+            "firesteel-master",
+            "firesteel-worker",
+            "firesteel-engine",
+            "firesteel-application-master",
+        ],
+    ),
+    ("firesteel-zookeeper", &["firesteel-protocol", "firesteel-host"]),
     (
         "firesteel-daemons",
         &[
             "firesteel-placement",
-            "firesteel-core",
+            "firesteel-protocol",
+            "firesteel-master",
+            "firesteel-worker",
+            "firesteel-engine",
             "firesteel-sim",
             "firesteel-spark",
             "firesteel-host",
@@ -61,7 +90,9 @@ const FLOORS: &[(&str, &[&str])] = &[
         "firesteel-yarn-mode",
         &[
             "firesteel-placement",
-            "firesteel-core",
+            "firesteel-protocol",
+            "firesteel-worker",
+            "firesteel-application-master",
             "firesteel-yarn",
             "firesteel-host",
             "firesteel-settings",
@@ -72,7 +103,8 @@ const FLOORS: &[(&str, &[&str])] = &[
         "firesteel-apps",
         &[
             "firesteel-placement",
-            "firesteel-core",
+            "firesteel-protocol",
+            "firesteel-engine",
             "firesteel-yarn",
             "firesteel-host",
             "firesteel-settings",
@@ -84,7 +116,9 @@ const FLOORS: &[(&str, &[&str])] = &[
         "firesteel",
         &[
             "firesteel-placement",
-            "firesteel-core",
+            "firesteel-protocol",
+            "firesteel-master",
+            "firesteel-engine",
             "firesteel-sim",
             "firesteel-yarn",
             "firesteel-host",
@@ -97,8 +131,17 @@ const FLOORS: &[(&str, &[&str])] = &[
 ];
 
 /// The crates that decide: no runtime, no I/O.
-const PURE: &[&str] =
-    &["firesteel-placement", "firesteel-core", "firesteel-sim", "firesteel-world", "firesteel-spark"];
+const PURE: &[&str] = &[
+    "firesteel-placement",
+    "firesteel-protocol",
+    "firesteel-master",
+    "firesteel-worker",
+    "firesteel-engine",
+    "firesteel-application-master",
+    "firesteel-sim",
+    "firesteel-world",
+    "firesteel-spark",
+];
 
 /// The crates of ours in a section of a manifest.
 fn ours(manifest: &str, section: &str) -> Vec<String> {
@@ -187,141 +230,106 @@ fn the_pure_crates_ban_the_same_things_and_have_no_runtime() {
     }
 }
 
-/// The state machines of the core. No machine uses another one, except [`ABOVE`]; machines may use parts, messages and
-/// the other modules, parts may use messages and the others, and so on downwards.
-const MACHINES: [&str; 9] = [
-    "master",
-    "worker",
-    "driver",
-    "executor",
-    "launcher",
-    "application_master",
-    "allocator",
-    "map",
-    "session",
+/// Modules that only some others of their crate may use. What another crate may use, the manifests say.
+const USERS: [(&str, &str, &[&str]); 8] = [
+    ("firesteel-protocol", "messages", &["executor_trouble", "state_reader"]),
+    ("firesteel-protocol", "executor_trouble", &[]),
+    ("firesteel-protocol", "state_reader", &[]),
+    // A map run uses the types of its driver, and a session those of its driver and of its map runs.
+    ("firesteel-engine", "driver", &["map", "session"]),
+    ("firesteel-engine", "executor", &[]),
+    ("firesteel-engine", "launcher", &[]),
+    ("firesteel-engine", "map", &["session"]),
+    ("firesteel-engine", "session", &[]),
 ];
-/// Parts of several machines, and the client's side of one.
-const PARTS: [&str; 3] = ["applicant", "executor_trouble", "state_reader"];
-/// Machines that use another one: an ApplicationMaster owns its allocator, a map run uses the types of its driver, and a
-/// session those of its driver and of its map runs.
-const ABOVE: [(&str, &str); 4] =
-    [("application_master", "allocator"), ("map", "driver"), ("session", "driver"), ("session", "map")];
+/// An ApplicationMaster owns its allocator, which uses nothing else of its crate.
+const OWNED: (&str, &str) = ("firesteel-application-master", "allocator");
 
-/// Whether a module of the core may use another one.
-fn may_use(module: &str, other: &str) -> bool {
-    let (is_machine, is_part) = (MACHINES.contains(&other), PARTS.contains(&other));
-    match module {
-        _ if module == other => true,
-        _ if MACHINES.contains(&module) => !is_machine || ABOVE.contains(&(module, other)),
-        _ if PARTS.contains(&module) => !is_machine,
-        "messages" => !is_machine && !is_part,
-        _ => !is_machine && !is_part && other != "messages",
-    }
-}
-
-/// The modules right under the crate's root that a source file names in a path, in any form: `crate::a`,
-/// `use crate::{a, b::c}` or, in a nested module, `super::super::a`.
-fn modules_named(path: &Path, source: &str) -> BTreeSet<String> {
-    let code: Vec<&str> = source.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
-    let code = code.join("\n");
-    let folders = path.iter().filter(|part| *part != "mod.rs").count();
-    let tests = code.find("\nmod tests {").unwrap_or(code.len());
+/// The modules right under the crate's root that a source names: `crate::a`, `use crate::{a, b::c}`. Something else at the
+/// root is an empty name.
+fn modules_named<'a>(code: &'a str, modules: &BTreeSet<String>) -> BTreeSet<&'a str> {
+    let name = |path: &'a str| -> &'a str {
+        let path = path.trim_start();
+        let end = path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len());
+        if modules.contains(&path[..end]) { &path[..end] } else { "" }
+    };
     let mut named = BTreeSet::new();
-    for (at, _) in code.match_indices("crate::") {
-        named.extend(heads(&code[at + "crate::".len()..]));
-    }
-    for (at, _) in code.match_indices("super::") {
-        if code[..at].ends_with("super::") {
+    for (at, start) in code.match_indices("crate::") {
+        let path = &code[at + start.len()..];
+        let Some(group) = path.strip_prefix('{') else {
+            named.insert(name(path));
             continue;
-        }
-        let (mut rest, mut up) = (&code[at..], 0);
-        while let Some(next) = rest.strip_prefix("super::") {
-            (rest, up) = (next, up + 1);
-        }
-        if up == folders + usize::from(at > tests) {
-            named.extend(heads(rest));
+        };
+        let mut depth = 0;
+        named.insert(name(group));
+        for (at, c) in group.char_indices() {
+            match c {
+                '}' if depth == 0 => break,
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 0 && !group[at + 1..].trim_start().starts_with('}') => {
+                    named.insert(name(&group[at + 1..]));
+                }
+                _ => {}
+            }
         }
     }
     named
 }
 
-/// The first names of a path, or of each path in braces.
-fn heads(path: &str) -> Vec<String> {
-    let name = |text: &str| -> String {
-        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_' || *c == '*').collect()
-    };
-    let Some(group) = path.strip_prefix('{') else { return vec![name(path)] };
-    let (mut depth, mut start, mut found) = (0, 0, Vec::new());
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => {
-                found.push(name(&group[start..at]));
-                break;
-            }
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                found.push(name(&group[start..at]));
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    found.retain(|name| !name.is_empty());
-    found
-}
-
 #[test]
 fn every_way_to_name_a_module_is_seen() {
-    let named = |path: &str, source: &str| -> Vec<String> {
-        modules_named(Path::new(path), source).into_iter().collect()
-    };
-    for (path, source, expected) in [
-        ("driver/mod.rs", "use crate::master::Config;", &["master"][..]),
-        ("driver/mod.rs", "fn a(b: crate::worker::Event) {}", &["worker"]),
-        ("driver/mod.rs", "use crate::{\n    ids::{AppId, PeerId},\n    master,\n};", &["ids", "master"]),
-        ("driver/mod.rs", "use super::master;", &["master"]),
-        ("driver/mod.rs", "use crate::*;", &["*"]),
-        ("driver/tasks.rs", "use super::executor::Executor;", &[]),
-        ("driver/tasks.rs", "use super::super::{executor, ids};", &["executor", "ids"]),
-        ("driver/tasks.rs", "\nmod tests {\n    use super::super::executor;", &[]),
-        ("driver/tasks.rs", "\nmod tests {\n    use super::super::super::executor;", &["executor"]),
-        ("driver/tests/mod.rs", "use super::super::worker;", &["worker"]),
-        ("wire.rs", "// as crate::master::Master does\nuse super::messages;", &["messages"]),
+    let modules = ["driver", "map"].map(str::to_owned).into();
+    for (source, expected) in [
+        ("use crate::driver::Config;", &["driver"][..]),
+        ("fn a(b: crate::map::Event) {}", &["map"]),
+        ("use crate::{\n    driver::{self, Event},\n    map,\n};", &["driver", "map"]),
+        ("use crate::*;", &[""]),
+        ("use super::driver::Note;", &[]),
     ] {
-        assert_eq!(named(path, source), expected, "{path}: {source}");
+        let named: Vec<&str> = modules_named(source, &modules).into_iter().collect();
+        assert_eq!(named, expected, "{source}");
     }
 }
 
 #[test]
-fn the_core_is_built_from_below_and_no_machine_knows_another() {
-    let folder = root().join("crates/firesteel-core/src");
-    let (mut wrong, mut machines) = (Vec::new(), BTreeSet::new());
-    for source in sources(&folder) {
-        let path = source.strip_prefix(&folder).expect("it is under the folder");
-        let first = path.iter().next().and_then(|part| part.to_str()).expect("it has a name");
-        let module = first.strip_suffix(".rs").unwrap_or(first);
-        let text = read(&source);
-        if text.contains("\nimpl Machine for ") {
-            machines.insert(module.to_owned());
-        }
-        if module == "lib" {
-            continue;
-        }
-        // Tests of what is below may show it at work on what is above.
-        let code = if path.iter().count() == 1 {
-            text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default()
-        } else {
-            &text
+fn a_crate_is_built_from_below() {
+    let mut wrong = Vec::new();
+    let crates: BTreeSet<&str> = USERS.iter().map(|(name, _, _)| *name).chain([OWNED.0]).collect();
+    for name in crates {
+        let folder = root().join("crates").join(name).join("src");
+        let inside = |source: &Path| source.strip_prefix(&folder).expect("it is under the folder").to_owned();
+        let top = |source: &Path| -> String {
+            let path = inside(source);
+            let first = path.iter().next().and_then(|part| part.to_str()).expect("it has a name");
+            first.strip_suffix(".rs").unwrap_or(first).to_owned()
         };
-        for other in modules_named(path, code) {
-            if other == "*" || !may_use(module, &other) {
-                wrong.push(format!("{} uses {other}", path.display()));
+        let modules: BTreeSet<String> = sources(&folder).iter().map(|source| top(source)).collect();
+        for source in sources(&folder) {
+            let (path, module) = (inside(&source), top(&source));
+            if module == "lib" || (name == OWNED.0 && module != OWNED.1) {
+                continue;
+            }
+            let text = read(&source);
+            // Tests of what is below may show it at work on what is above.
+            let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            let code: Vec<&str> =
+                code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+            let code = code.join("\n");
+            for other in modules_named(&code, &modules) {
+                let mut users = USERS.iter().filter(|(of, used, _)| *of == name && *used == other);
+                let may = name != OWNED.0 && users.all(|(_, _, users)| users.contains(&module.as_str()));
+                if module != other && !may {
+                    wrong.push(format!("{name}: {} uses {other}", path.display()));
+                }
+            }
+            let steps = path.iter().filter(|part| *part != "mod.rs").count();
+            if code.contains(&"super::".repeat(steps)) {
+                wrong.push(format!("{name}: {} names the crate's root by super", path.display()));
             }
         }
     }
-    assert!(wrong.is_empty(), "in firesteel-core:\n{}", wrong.join("\n"));
-    assert_eq!(machines, MACHINES.map(str::to_owned).into(), "these are the machines");
+    assert!(wrong.is_empty(), "write crate::, and only of what is below:\n{}", wrong.join("\n"));
 }
 
 #[test]
@@ -335,7 +343,15 @@ fn the_page_of_policies_has_a_row_for_each() {
 /// Sentences of the pure crates are said in more than one program; the edge adds what a user of this one types.
 #[test]
 fn no_pure_crate_names_a_flag_of_the_command_line() {
-    for name in ["firesteel-placement", "firesteel-core", "firesteel-sim"] {
+    for name in [
+        "firesteel-placement",
+        "firesteel-protocol",
+        "firesteel-master",
+        "firesteel-worker",
+        "firesteel-engine",
+        "firesteel-application-master",
+        "firesteel-sim",
+    ] {
         let folder = root().join("crates").join(name).join("src");
         for source in sources(&folder) {
             let path = source.strip_prefix(&folder).expect("it is under the folder");

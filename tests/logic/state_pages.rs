@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId};
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
-use firesteel_core::messages::*;
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::state_reader::{Extent, StateReader};
-use firesteel_core::{Machine, Timestamp};
+use firesteel_master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
 use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::messages::*;
+use firesteel_protocol::process::{Command, ExitStatus};
+use firesteel_protocol::state_reader::{Extent, StateReader};
+use firesteel_protocol::{Machine, Timestamp};
 use firesteel_sim::dice::Dice;
 use quickcheck::{Arbitrary, Gen};
 

@@ -6,20 +6,20 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use firesteel_core::Leadership;
-use firesteel_core::address::Address;
-use firesteel_core::driver::{self, Driver, Replacement};
-use firesteel_core::ids::{ExecutorId, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{self, Master};
-use firesteel_core::messages::{
+use firesteel_engine::driver::{self, Driver, Replacement};
+use firesteel_master::{self as master, Master};
+use firesteel_placement::locality::Topology;
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
+use firesteel_protocol::Leadership;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{ExecutorId, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToExecutor, ExecutorToDriver, MasterToWorker, Offered, Placing,
     ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::process::Command;
-use firesteel_core::secret::Secret;
-use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::locality::Topology;
-use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::{Machine, Timestamp};
 
 /// Every connection to the driver, and the driver's to the Master.
 const DRIVER: PeerId = PeerId(100);

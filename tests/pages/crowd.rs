@@ -5,16 +5,16 @@
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
     Offered, Outcome, Placing, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription,
     WorkerToMaster,
 };
-use firesteel_core::process::Command;
-use firesteel_core::wire::{self, Role};
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::wire::{self, Role};
 use tokio::runtime;
 use tokio::sync::mpsc;
 use tokio::task::{LocalSet, spawn_local};

@@ -2,11 +2,11 @@
 
 use std::net::Ipv4Addr;
 
-use firesteel_core::ids::AppId;
-use firesteel_core::master::{Inbound, Outbound};
-use firesteel_core::messages::{ClientToMaster, DriverToMaster, MasterToDriver, WorkerToMaster};
-use firesteel_core::{Machine, Timestamp};
+use firesteel_master::{Inbound, Outbound};
 use firesteel_placement::Cores;
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, MasterToDriver, WorkerToMaster};
+use firesteel_protocol::{Machine, Timestamp};
 use firesteel_spark::OrderForms;
 use firesteel_spark::connection::{Connection, Effect, Event, Limits, Note, Seat};
 use firesteel_spark::frame::Frame;

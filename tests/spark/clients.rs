@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use firesteel_core::ids::DriverId;
-use firesteel_core::master::Outbound;
-use firesteel_core::messages::{
+use firesteel_master::Outbound;
+use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::ids::DriverId;
+use firesteel_protocol::messages::{
     ClientToMaster, DriverDescription, DriverState, KillDriverAnswer, MasterToClient, RefusedDriver,
     SubmitDriverAnswer,
 };
-use firesteel_placement::{Cores, MiB};
 use firesteel_spark::cluster_driver::SparkDriver;
 use firesteel_spark::connection::{Effect, Note};
 use firesteel_spark::envelope::Address;

@@ -1,12 +1,12 @@
 //! Connections of recorded drivers, as a Master takes part in them, and how connections end.
 
 use bytes::{Bytes, BytesMut};
-use firesteel_core::ids::AppId;
-use firesteel_core::master::{Inbound, Outbound};
-use firesteel_core::messages::{ApplicationEnd, DriverToMaster, MasterToDriver, Resumption};
-use firesteel_core::secret::Secret;
-use firesteel_core::wire::Role;
-use firesteel_core::{Machine, Timestamp};
+use firesteel_master::{Inbound, Outbound};
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::messages::{ApplicationEnd, DriverToMaster, MasterToDriver, Resumption};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::wire::Role;
+use firesteel_protocol::{Machine, Timestamp};
 use firesteel_spark::connection::{
     Called, Closing, Connection, Dismissal, Effect, Event, Limits, Note, REGISTRATION_TIMEOUT, Seat,
 };

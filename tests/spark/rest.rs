@@ -1,13 +1,13 @@
 //! Requests of Spark's REST protocol, and what a recorded Master of Spark's answered.
 
-use firesteel_core::ids::{DriverId, WorkerId};
-use firesteel_core::messages::{
+use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::ids::{DriverId, WorkerId};
+use firesteel_protocol::messages::{
     ClientToMaster, DriverError, DriverPlace, DriverState, DriverView, KillDriverAnswer, LossReason,
     RefusedDriver, SubmitDriverAnswer,
 };
-use firesteel_core::process::{StartFailure, StartStep};
-use firesteel_core::time::Timestamp;
-use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::process::{StartFailure, StartStep};
+use firesteel_protocol::time::Timestamp;
 use firesteel_spark::rest::answers::{self, Answer};
 use firesteel_spark::rest::{Asked, Call, Submission, read};
 use firesteel_spark::translate::clients::{self, NotAlive};

@@ -1,18 +1,18 @@
 //! Connections of recorded Workers of Spark's, as a Master takes part in them.
 
 use bytes::Bytes;
-use firesteel_core::executor_command::ExecutorCommand;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::label::Label;
-use firesteel_core::master::Outbound;
-use firesteel_core::messages::{
+use firesteel_master::Outbound;
+use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorWork, MasterToWorker, Shared, WorkerDescription,
     WorkerToMaster,
 };
-use firesteel_core::secret::Secret;
-use firesteel_core::wire::Role;
-use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::process::executor_command::ExecutorCommand;
+use firesteel_protocol::scheduling::label::Label;
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::wire::Role;
+use firesteel_protocol::{Machine, Timestamp};
 use firesteel_spark::connection::{Called, Connection, Directory, Dismissal, Effect, Event, Note, Seat};
 use firesteel_spark::dialect::{Fragment, Release};
 use firesteel_spark::frame::Frame;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::driver::{Ending, TaskOutcome};
-use firesteel_core::ids::TaskId;
-use firesteel_core::messages::Outcome;
 use firesteel_daemons::driver_daemon::{Handle, Report};
+use firesteel_engine::driver::{Ending, TaskOutcome};
 use firesteel_host::signals::EndRequests;
+use firesteel_protocol::ids::TaskId;
+use firesteel_protocol::messages::Outcome;
 use firesteel_yarn::messages::application::{FinalApplicationStatus, YarnApplicationState};
 use firesteel_yarn_mode::application_master::{self, Attempt, FinalStatus};
 use firesteel_yarn_mode::blueprint::Deploy;

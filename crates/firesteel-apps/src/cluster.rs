@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use firesteel_core::address::Address;
-use firesteel_core::secret::Secret;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::secret::Secret;
 use tokio::sync::mpsc;
 
 use crate::local_cluster::{LocalCluster, LocalClusterError, Options, key};

@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-use firesteel_core::address::Address;
-use firesteel_core::connect_error::{self, ConnectError};
-use firesteel_core::driver;
-use firesteel_core::messages::{ApplicationEnd, UnsoundGang};
+use firesteel_engine::driver;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::master_search::connect_error::{self, ConnectError};
+use firesteel_protocol::messages::{ApplicationEnd, UnsoundGang};
 
 use firesteel_host::exit_code;
 use firesteel_host::signals::EndRequest;

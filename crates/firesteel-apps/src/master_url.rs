@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use firesteel_core::address::{Address, AddressError, parse_masters};
+use firesteel_protocol::address::{Address, AddressError, parse_masters};
 
 use crate::local_cluster::{LocalClusterSpec, SpecError};
 

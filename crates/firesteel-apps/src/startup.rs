@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use firesteel_core::address::Address;
+use firesteel_protocol::address::Address;
 
 use crate::cluster::{Cluster, ClusterError, StartedCluster};
 use firesteel_daemons::driver_daemon::DriverError;

@@ -1,7 +1,7 @@
 //! Events of a cluster that its Masters cannot report.
 
-use firesteel_core::address::Address;
-use firesteel_core::messages::ApplicationEnd;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::messages::ApplicationEnd;
 use tokio::sync::mpsc;
 
 use firesteel_host::inbox::Inbox;

@@ -25,17 +25,17 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
-use firesteel_core::Timestamp;
-use firesteel_core::address::Address;
-use firesteel_core::driver::{
+use firesteel_engine::driver::{
     Answer, Config, Driver, Effect, Ending, Event, Inbound, Note, Outbound, Question, QuestionId,
     Replacement, TaskOutcome, TaskRequest, Until, View,
 };
-use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
-use firesteel_core::messages::{Outcome, ResourceProfile, Stream, Work};
-use firesteel_core::secret::Secret;
-use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::Shortfall;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
+use firesteel_protocol::messages::{Outcome, ResourceProfile, Stream, Work};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::wire::{self, DecodeError, Role};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 

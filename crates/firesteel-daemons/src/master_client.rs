@@ -5,18 +5,18 @@
 
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::address::Address;
-use firesteel_core::ids::{DriverId, ExecutorId};
-use firesteel_core::messages::{
+use firesteel_host::net::{CallError, Inquiry, Introduction};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{DriverId, ExecutorId};
+use firesteel_protocol::messages::{
     ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverView, HistoryPage,
     HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow, StatePlace,
     SubmitDriverAnswer,
 };
-use firesteel_core::state_reader::{Extent, StateReader};
-use firesteel_core::time::millis;
-use firesteel_core::wire::Role;
-use firesteel_host::net::{CallError, Inquiry, Introduction};
+use firesteel_protocol::state_reader::{Extent, StateReader};
+use firesteel_protocol::time::millis;
+use firesteel_protocol::wire::Role;
 
 /// What carries questions to a Master, and its answers back.
 pub trait Carrier {

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use firesteel_core::Timestamp;
-use firesteel_core::master::{Config, Foreign, Master, Record, RecoveryError, UnreadableRecord};
 use firesteel_host::journal::{Contents, Directory, JournalError, Storage, Tail, Writer};
+use firesteel_master::{Config, Foreign, Master, Record, RecoveryError, UnreadableRecord};
 use firesteel_placement::words::counted;
+use firesteel_protocol::Timestamp;
 use firesteel_zookeeper::{Ensemble, Znodes, ZooKeeperError};
 
 /// Why a Master cannot be recovered.

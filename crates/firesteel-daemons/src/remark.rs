@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use firesteel_core::driver::{MasterStatus, Note};
+use firesteel_engine::driver::{MasterStatus, Note};
 
 /// A remark, followed by the command that tells more, if there is one.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +27,9 @@ impl fmt::Display for Remark<'_> {
 mod tests {
     use std::time::Duration;
 
-    use firesteel_core::address::Address;
-    use firesteel_core::ids::ProfileId;
     use firesteel_placement::{Cores, Demand, shortfall};
+    use firesteel_protocol::address::Address;
+    use firesteel_protocol::ids::ProfileId;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Draws secrets from the operating system's random source.
 
-use firesteel_core::secret::Secret;
+use firesteel_protocol::secret::Secret;
 
 /// A new secret of 128 random bits.
 ///

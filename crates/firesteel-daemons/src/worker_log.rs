@@ -1,12 +1,12 @@
 //! Logs of executors and cluster drivers, requested from their Workers.
 
 use bytes::Bytes;
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, DriverId, ExecutorKey, WorkerId};
-use firesteel_core::messages::{
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, WorkerId};
+use firesteel_protocol::messages::{
     DriverPlace, ExecutorView, LogAuthor, LogPiece, LogStart, LogWish, RefusedLog, Stream, WorkerToClient,
 };
-use firesteel_core::wire::Role;
+use firesteel_protocol::wire::Role;
 
 use crate::worker::header;
 use firesteel_host::net::{CallError, Inquiry, Introduction};

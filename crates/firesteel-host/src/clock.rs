@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use firesteel_core::Timestamp;
+use firesteel_protocol::Timestamp;
 use tokio::time::Instant;
 
 /// A daemon's clock. It reads the wall clock once, at the daemon's start, and follows the monotonic clock

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use firesteel_core::address::Address;
+use firesteel_protocol::address::Address;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 

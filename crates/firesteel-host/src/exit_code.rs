@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use firesteel_core::connect_error::Evidence;
-use firesteel_core::executor_trouble::ExecutorTrouble;
+use firesteel_protocol::executor_trouble::ExecutorTrouble;
+use firesteel_protocol::master_search::connect_error::Evidence;
 
 /// The command succeeded.
 pub const DONE: u8 = 0;

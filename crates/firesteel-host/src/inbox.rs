@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::fair_queue::{FairQueue, Limits, Urgency};
-use firesteel_core::ids::PeerId;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::fair_queue::{FairQueue, Limits, Urgency};
+use firesteel_protocol::ids::PeerId;
 use tokio::sync::{Notify, mpsc};
 
 use crate::clock::Clock;

@@ -1,7 +1,7 @@
 //! The base of every daemon: the loop that owns a state machine, its network connections, and the operating
 //! system around it.
 //!
-//! This crate knows the contract of a state machine ([`firesteel_core::Machine`]) and the framing of
+//! This crate knows the contract of a state machine ([`firesteel_protocol::Machine`]) and the framing of
 //! messages. It knows no particular state machine.
 //!
 //! - [`owner`]: the loop. It takes events from the [`inbox`], applies them and has the effects performed.

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use firesteel_core::wire::Role;
+use firesteel_protocol::wire::Role;
 
 /// The upper bounds of a histogram's buckets. One more bucket has what is longer.
 pub const BOUNDS: [Duration; 17] = {

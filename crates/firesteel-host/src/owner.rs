@@ -72,10 +72,10 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use firesteel_core::fair_queue::Urgency;
-use firesteel_core::ids::PeerId;
-use firesteel_core::wire::Role;
-use firesteel_core::{Kind, Machine, Mentions, NoteLevel, Timestamp};
+use firesteel_protocol::fair_queue::Urgency;
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::wire::Role;
+use firesteel_protocol::{Kind, Machine, Mentions, NoteLevel, Timestamp};
 use futures_util::future::BoxFuture;
 use tokio::time::{sleep, sleep_until};
 use tracing::field::display;

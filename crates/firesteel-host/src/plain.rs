@@ -8,7 +8,7 @@
 
 use std::io::{self, StderrLock, StdoutLock, Write};
 
-use firesteel_core::byte_text;
+use firesteel_protocol::byte_text;
 
 use crate::standard::{self, Standard};
 

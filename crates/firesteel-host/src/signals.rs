@@ -7,7 +7,7 @@ use crate::service_manager;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
-pub use firesteel_core::EndRequest;
+pub use firesteel_protocol::EndRequest;
 
 /// The stream of requests to end.
 #[derive(Debug)]

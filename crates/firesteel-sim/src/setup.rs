@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use firesteel_core::master::Config;
+use firesteel_master::Config;
 use firesteel_placement::policy::expression::ExpressionError;
 use firesteel_placement::policy::{EXPRESSION, Expression, Rule};
 use firesteel_placement::{Policy, Strategy, WorkerOrder};

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use firesteel_core::executor_command::JavaCommand;
-use firesteel_core::process::Command;
+use firesteel_protocol::process::Command;
+use firesteel_protocol::process::executor_command::JavaCommand;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

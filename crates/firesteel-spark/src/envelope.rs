@@ -8,7 +8,7 @@
 use std::fmt;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use firesteel_core::host;
+use firesteel_protocol::host;
 use thiserror::Error;
 
 /// Sender and receiver of a message.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::Kind;
+use firesteel_protocol::Kind;
 
 /// The result of a run.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! The addresses of ResourceManagers, from Hadoop's configuration.
 
-use firesteel_core::address::Address;
-use firesteel_core::host::plain_or_as_given;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::host::plain_or_as_given;
 
 use super::hadoop_conf::{HadoopConf, HadoopConfError};
 

@@ -14,9 +14,9 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::messages::ApplicationEnd;
 use firesteel_placement::locality::Topology;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::messages::ApplicationEnd;
 use firesteel_yarn::ipc::CallError;
 use firesteel_yarn::messages::application::{ApplicationReport, YarnApplicationState};
 use firesteel_yarn::messages::records::ApplicationId;

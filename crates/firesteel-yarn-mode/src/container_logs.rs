@@ -6,7 +6,7 @@
 use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::time::Duration;
 
-use firesteel_core::messages::Stream;
+use firesteel_protocol::messages::Stream;
 use firesteel_yarn::messages::application::ContainerReport;
 
 /// The timeout for a NodeManager that sends nothing.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
+use firesteel_protocol::address::Address;
 use firesteel_yarn::YarnClient;
 use firesteel_yarn::ipc::{CallError, Kind};
 use firesteel_yarn::messages::application::{

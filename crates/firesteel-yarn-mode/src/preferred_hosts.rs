@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use firesteel_core::address::hosts;
-use firesteel_core::messages::MOST_ROWS;
+use firesteel_protocol::address::hosts;
+use firesteel_protocol::messages::MOST_ROWS;
 
 /// The longest line that is read, in bytes.
 const MAX_LINE: u64 = 128 << 10;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_core::address::Address;
+use firesteel_protocol::address::Address;
 use firesteel_yarn::YarnClient;
 use firesteel_yarn::ipc::{CallError, IpcError, Retry};
 

@@ -1,7 +1,7 @@
 //! A Master that may become the leader.
 
-use firesteel_core::address::{Address, parse_masters};
 use firesteel_host::tenure::Moment;
+use firesteel_protocol::address::{Address, parse_masters};
 use zookeeper_client::{CreateMode, Error, MultiWriteResult, OneshotWatcher};
 
 use crate::ensemble::{Ensemble, Session, ZooKeeperError};

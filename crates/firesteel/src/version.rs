@@ -1,6 +1,6 @@
 //! What `firesteel --version` says.
 
-use firesteel_core::version::Version;
+use firesteel_protocol::version::Version;
 
 /// `0.1.0 (3372250, 2026-11-21, protocol 2)`: the release, the commit that it was built from, `-dirty` if files
 /// differed from it, the commit's date, and the version of the wire protocol.

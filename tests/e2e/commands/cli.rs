@@ -181,7 +181,7 @@ fn the_version_has_the_commit_and_the_protocol() {
     let begins = format!("firesteel {} (", env!("CARGO_PKG_VERSION"));
     let commit = said.strip_prefix(&begins).unwrap_or_else(|| panic!("{said}"));
     assert!(
-        commit.ends_with(&format!(", protocol {})\n", firesteel_core::version::Version::CURRENT)),
+        commit.ends_with(&format!(", protocol {})\n", firesteel_protocol::version::Version::CURRENT)),
         "{said}"
     );
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use firesteel_core::address::parse_masters;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey};
-use firesteel_core::messages::{
+use firesteel_host::net::call;
+use firesteel_protocol::address::parse_masters;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey};
+use firesteel_protocol::messages::{
     ClientToWorker, DriverToMaster, ExecutorState, LogRequest, LogStart, RefusedLog, Stream, WorkerToClient,
 };
-use firesteel_core::wire::Role;
-use firesteel_host::net::call;
+use firesteel_protocol::wire::Role;
 use nix::sys::signal::Signal;
 
 use crate::cluster::{Daemon, Finished, Guarded, firesteel, run, wait_for};

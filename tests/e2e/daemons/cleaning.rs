@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use firesteel_core::messages::{DriverToMaster, ExecutorState};
+use firesteel_protocol::messages::{DriverToMaster, ExecutorState};
 
 use super::worker::Pair;
 use crate::cluster::{Daemon, firesteel, run, wait_for};

@@ -1,7 +1,7 @@
 //! A Worker that is killed together with its reaper: what it leaves, and who ends that.
 
-use firesteel_core::messages::DriverToMaster;
 use firesteel_daemons::worker::strays::Marker;
+use firesteel_protocol::messages::DriverToMaster;
 use nix::sys::signal::{Signal, kill};
 
 use super::worker::{Pair, SPREAD, signal, up, wait_for_ends, wait_for_text};

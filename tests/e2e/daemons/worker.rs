@@ -5,14 +5,14 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use firesteel_core::address::parse_masters;
-use firesteel_core::messages::{
-    ClientToWorker, DriverToMaster, ExecutorState, WorkerToClient, WorkerViewOfItself,
-};
-use firesteel_core::process::ExitStatus;
-use firesteel_core::wire::Role;
 use firesteel_daemons::worker::strays::Marker;
 use firesteel_host::net::call;
+use firesteel_protocol::address::parse_masters;
+use firesteel_protocol::messages::{
+    ClientToWorker, DriverToMaster, ExecutorState, WorkerToClient, WorkerViewOfItself,
+};
+use firesteel_protocol::process::ExitStatus;
+use firesteel_protocol::wire::Role;
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 

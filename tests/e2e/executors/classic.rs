@@ -1,7 +1,7 @@
 //! The classic experiment of Spark Standalone, with real processes.
 
-use firesteel_core::messages::{ApplicationDescription, DriverToMaster, ExecutorState, MasterToDriver};
 use firesteel_placement::Cores;
+use firesteel_protocol::messages::{ApplicationDescription, DriverToMaster, ExecutorState, MasterToDriver};
 use tempfile::TempDir;
 
 use super::driver::{Driver, script};

@@ -3,14 +3,14 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use firesteel_core::ids::{AppId, ExecutorId};
-use firesteel_core::messages::{
+use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_protocol::ids::{AppId, ExecutorId};
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToMaster, ExecutorState, MasterToDriver, Placing, ResourceProfile,
     Submitter, WantedExecutors, Work,
 };
-use firesteel_core::process::Command;
-use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
-use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 
 use crate::cluster::DEADLINE;
 use crate::peers::wire::frame;

@@ -5,13 +5,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use bytes::Bytes;
-use firesteel_core::ids::{AttemptId, TaskId};
-use firesteel_core::messages::{
+use firesteel_placement::{Cores, Resources};
+use firesteel_protocol::ids::{AttemptId, TaskId};
+use firesteel_protocol::messages::{
     DriverToExecutor, ExecutorToDriver, HeartbeatRules, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };
-use firesteel_core::process::ExitStatus;
-use firesteel_core::wire::{self, MAX_FRAME};
-use firesteel_placement::{Cores, Resources};
+use firesteel_protocol::process::ExitStatus;
+use firesteel_protocol::wire::{self, MAX_FRAME};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
@@ -71,7 +71,7 @@ impl Executor {
     /// Runs a script that writes a process id first.
     fn launch(&mut self, script: &str) -> (AttemptId, u32) {
         let attempt = AttemptId { task: TaskId(1), attempt: 0 };
-        let command = firesteel_core::process::Command {
+        let command = firesteel_protocol::process::Command {
             program: "sh".into(),
             arguments: vec!["-c".into(), script.into()],
             environment: Default::default(),

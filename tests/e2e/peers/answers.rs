@@ -4,18 +4,18 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use firesteel_core::Timestamp;
-use firesteel_core::address::Address;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{
+use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToMaster, MasterToClient, Offered, Placing, ResourceProfile, StateHead,
     StatePage, StatePlace, StateRow, StateTotals, Submitter, WantedExecutors, Work, WorkerDescription,
     WorkerToMaster, WorkerView,
 };
-use firesteel_core::process::Command;
-use firesteel_core::scheduling::SchedulingSettings;
-use firesteel_core::wire::{PREAMBLE, Role};
-use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::scheduling::SchedulingSettings;
+use firesteel_protocol::wire::{PREAMBLE, Role};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

@@ -4,11 +4,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{Offered, WorkerDescription, WorkerToMaster};
-use firesteel_core::wire::{self, MAX_FRAME, Role};
 use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::{Offered, WorkerDescription, WorkerToMaster};
+use firesteel_protocol::wire::{self, MAX_FRAME, Role};
 use socket2::{Domain, Socket, Type};
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};

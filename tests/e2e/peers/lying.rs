@@ -4,17 +4,17 @@ use std::fs;
 use std::net::TcpStream;
 use std::path::Path;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-use firesteel_core::messages::{
+use firesteel_host::plain::is_hidden;
+use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     DriverToExecutor, ExecutorReport, ExecutorState, ExecutorToDriver, MasterToWorker, Offered,
     RefusedExecutor, RefusedRegistration, WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::process::{StartFailure, StartStep};
-use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
-use firesteel_core::wire::{self, MAX_FRAME, Role};
-use firesteel_host::plain::is_hidden;
-use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::process::{StartFailure, StartStep};
+use firesteel_protocol::secret::{EXECUTOR_SECRET, Secret};
+use firesteel_protocol::wire::{self, MAX_FRAME, Role};
 
 use crate::cluster::processes::{children_of, command_line, descendants_of};
 use crate::cluster::{Daemon, firesteel, run, wait_for};

@@ -4,20 +4,20 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
-use firesteel_core::Timestamp;
-use firesteel_core::address::Address;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{
+use firesteel_placement::shortfall::Reason;
+use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorState, MasterToClient,
     MasterToDriver, MasterToWorker, Offered, Placing, ResourceProfile, StateHead, StatePage, StatePlace,
     StateRow, StateTotals, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster, WorkerView,
 };
-use firesteel_core::process::Command;
-use firesteel_core::scheduling::SchedulingSettings;
-use firesteel_core::version::Version;
-use firesteel_core::wire::{self, Hello, Role};
-use firesteel_placement::shortfall::Reason;
-use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::scheduling::SchedulingSettings;
+use firesteel_protocol::version::Version;
+use firesteel_protocol::wire::{self, Hello, Role};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

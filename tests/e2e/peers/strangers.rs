@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use bytes::Bytes;
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-use firesteel_core::messages::{
+use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ClientToMaster, DriverToMaster, ExecutorToDriver, Offered, Sha256, StatePlace, WorkerDescription,
     WorkerToDriver, WorkerToMaster,
 };
-use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
-use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
-use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::secret::{EXECUTOR_SECRET, Secret};
+use firesteel_protocol::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use nix::unistd::geteuid;
 
 use super::wire::frame;

@@ -7,12 +7,12 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{ClientToMaster, Offered, StatePlace, WorkerDescription, WorkerToMaster};
-use firesteel_core::version::Version;
-use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::{ClientToMaster, Offered, StatePlace, WorkerDescription, WorkerToMaster};
+use firesteel_protocol::version::Version;
+use firesteel_protocol::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 
 use crate::cluster::{DEADLINE, Daemon, wait_for};
 

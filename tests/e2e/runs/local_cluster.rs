@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use firesteel_apps::local_cluster::{Directory, LocalCluster, LocalClusterError, Options, key};
-use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::state_reader::Extent;
 use nix::sys::signal::Signal;
 
 use crate::cluster::{Daemon, firesteel, processes, run, wait_for};

@@ -10,23 +10,23 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use firesteel_core::address::Address;
-use firesteel_core::driver::{
+use firesteel_engine::driver::{
     Allocation, Config, Driver, Effect, Event, Exclusion, ExclusionCause, ExclusionPolicy, ExitCodes,
     Heartbeats, Inbound, LocalityWait, Note, Outbound, TaskOutcome,
 };
-use firesteel_core::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
-use firesteel_core::leadership::Leadership;
-use firesteel_core::machine::Machine;
-use firesteel_core::messages::{
+use firesteel_placement::locality::Topology;
+use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
+use firesteel_protocol::machine::Machine;
+use firesteel_protocol::master_search::leadership::Leadership;
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToExecutor, ExecutorToDriver, MasterToDriver, Placing, ResourceProfile,
     Submitter, TaskDirectory, TaskEnd, TaskSpec, TaskState, WantedExecutors, Work,
 };
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::secret::Secret;
-use firesteel_core::time::Timestamp;
-use firesteel_placement::locality::Topology;
-use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::process::{Command, ExitStatus};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::time::Timestamp;
 use firesteel_sim::dice::Dice;
 
 use crate::suites::worlds::{number, say};

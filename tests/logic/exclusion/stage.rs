@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use firesteel_core::Timestamp;
-use firesteel_core::driver::{Driver, Effect, Event, Exclusion, Inbound, Note, Outbound, TaskOutcome};
-use firesteel_core::ids::{AttemptId, PeerId, TaskId};
-use firesteel_core::machine::Machine as _;
-use firesteel_core::messages::{
+use firesteel_engine::driver::{Driver, Effect, Event, Exclusion, Inbound, Note, Outbound, TaskOutcome};
+use firesteel_placement::Cores;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{AttemptId, PeerId, TaskId};
+use firesteel_protocol::machine::Machine as _;
+use firesteel_protocol::messages::{
     DriverToExecutor, ExecutorToDriver, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_placement::Cores;
+use firesteel_protocol::process::{Command, ExitStatus};
 
 use super::nights;
 use crate::scripts::command::{Words, millis};

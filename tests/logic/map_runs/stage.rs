@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use firesteel_core::driver::{Ending, ExecutorLoss, FailureCause, Note, TaskOutcome, TaskRequest, Unfit};
-use firesteel_core::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
-use firesteel_core::map::{Config, Effect, Event, Item, MapRun, Remark, Scope, Unusable};
-use firesteel_core::messages::{ApplicationEnd, ExecutorState, Stream, TaskDirectory, TaskEnd, TaskSpec};
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::{EndRequest, Machine as _, NoteLevel, Timestamp};
+use firesteel_engine::driver::{Ending, ExecutorLoss, FailureCause, Note, TaskOutcome, TaskRequest, Unfit};
+use firesteel_engine::map::{Config, Effect, Event, Item, MapRun, Remark, Scope, Unusable};
 use firesteel_placement::Cores;
+use firesteel_protocol::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
+use firesteel_protocol::messages::{ApplicationEnd, ExecutorState, Stream, TaskDirectory, TaskEnd, TaskSpec};
+use firesteel_protocol::process::{Command, ExitStatus};
+use firesteel_protocol::{EndRequest, Machine as _, NoteLevel, Timestamp};
 
 use crate::scripts::command::{Words, millis};
 use crate::scripts::{BEGINNING, Timed as _, timed};

@@ -3,24 +3,24 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::allocator::{
+use firesteel_application_master::allocator::{
     self, AllocateFailure, Allocated, Call, Completed, ContainerSize, Decommissioning, Granted,
     HostExclusion, Sizing,
 };
-use firesteel_core::application_master::{
+use firesteel_application_master::{
     ApplicationMaster, Config, ContainerHandle, Effect, Event, Exit, Inbound, Launch, Mode, Node, Note,
     Outbound, Silence, Staging,
 };
-use firesteel_core::ids::{AppId, ContainerId, ExecutorId, PeerId, ProfileId};
-use firesteel_core::messages::{
+use firesteel_placement::locality::{Naming, Topology};
+use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ContainerId, ExecutorId, PeerId, ProfileId};
+use firesteel_protocol::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorTarget, HostWishes, Placing, Relaunch,
     ResourceProfile, Submitter, WantedExecutors, Work,
 };
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::{Machine as _, Timestamp};
-use firesteel_placement::locality::{Naming, Topology};
-use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_protocol::process::{Command, ExitStatus};
+use firesteel_protocol::{Machine as _, Timestamp};
 
 use crate::scripts::command::{Words, millis};
 use crate::scripts::words::driver_message;

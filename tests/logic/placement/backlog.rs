@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
-use firesteel_core::messages::{
+use firesteel_master::{Config, Effect, Event, Inbound, Master, Outbound};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorTarget, HostWishes,
     MasterToDriver, MasterToWorker, Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
     WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy};
+use firesteel_protocol::process::{Command, ExitStatus};
+use firesteel_protocol::{Machine, Timestamp};
 use quickcheck::{Arbitrary, Gen};
 
 use super::reference::case::{below, pick, worker_order};

@@ -5,17 +5,18 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_core::allocator::{
+use firesteel_application_master::allocator::{
     Allocated, Allocator, Config, Decommissioning, Effect, Event, ExecutorNeeds, HostExclusion, Location,
     Note, Sizing, Target,
 };
-use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-use firesteel_core::messages::{DriverToMaster, HostWishes};
-use firesteel_core::{Machine, Timestamp, master};
+use firesteel_master as master;
 use firesteel_placement::locality::{Expected, LocalityIndex, Naming, Pending, Topology, needs};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place_ranked,
 };
+use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};
+use firesteel_protocol::messages::{DriverToMaster, HostWishes};
+use firesteel_protocol::{Machine, Timestamp};
 use firesteel_world::containers::{Care, Manager};
 use quickcheck::{Arbitrary, Gen};
 

@@ -1,20 +1,20 @@
 //! The same placements, decided by a whole Master: through `Master::apply`.
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{
+use firesteel_master::{
     ApplicationCondition, ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, HeldResources,
     Inbound, Master, Outbound, Snapshot, WorkerSnapshot,
 };
-use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorLaunch, MasterToWorker, Offered, Placing,
-    ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
-};
-use firesteel_core::process::Command;
-use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts, Resources, WorkerOrder, place,
 };
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
+    ApplicationDescription, DriverToMaster, ExecutorLaunch, MasterToWorker, Offered, Placing,
+    ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::{Machine, Timestamp};
 use firesteel_sim::plan::{self, PlacementCall};
 
 use super::reference::case::{Case, Translated};

@@ -1,8 +1,8 @@
 //! The words of a command.
 
-use firesteel_core::messages::{ExecutorState, Outcome, ResourceProfile};
-use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::messages::{ExecutorState, Outcome, ResourceProfile};
+use firesteel_protocol::process::{ExitStatus, StartFailure, StartStep};
 
 /// A command's words after the first: names, and settings `key=value`.
 pub struct Words<'a> {

@@ -11,7 +11,7 @@ pub mod words;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use firesteel_core::{Machine, Timestamp};
+use firesteel_protocol::{Machine, Timestamp};
 
 use self::stage::Stage;
 use super::suites::golden;
@@ -104,7 +104,7 @@ macro_rules! timed {
                 &self.$machine
             }
 
-            fn now(&mut self) -> &mut firesteel_core::Timestamp {
+            fn now(&mut self) -> &mut firesteel_protocol::Timestamp {
                 &mut self.now
             }
 

@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{
+use firesteel_master::{
     Config, Durability, Effect, Event, Exclusion, Foreign, Inbound, Master, Outbound, Record, Retries,
 };
-use firesteel_core::messages::{
+use firesteel_placement::{ExecutorLimit, Strategy};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
     MasterToWorker, Offered, Placing, Relaunch, Resumption, StatePlace, Submitter, WantedExecutors, Work,
     WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::process::Command;
-use firesteel_core::run_time::RUN_TIME;
-use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
-use firesteel_core::secret::Secret;
-use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::{ExecutorLimit, Strategy};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::scheduling::run_time::RUN_TIME;
+use firesteel_protocol::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::{Machine, Timestamp};
 
 use super::command::{Words, millis, number, state};
 use super::words::Names;

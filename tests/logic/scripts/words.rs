@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
-use firesteel_core::master::{Effect, Note, Outbound};
-use firesteel_core::messages::{
+use firesteel_master::{Effect, Note, Outbound};
+use firesteel_placement::Resources;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
+use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationView, DecommissionAnswer, ExcludedWorker, KillAnswer, LeavingWorker,
     MasterToClient, MasterToDriver, MasterToWorker, MasterView, ProfileView, SchedulingStatus, WorkerView,
 };
-use firesteel_core::state_reader::{Extent, StateReader};
-use firesteel_placement::Resources;
+use firesteel_protocol::state_reader::{Extent, StateReader};
 
 /// Who is called what in a script.
 #[derive(Debug, Default)]

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use firesteel_core::driver::Replacement;
-use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
-use firesteel_core::map::OutputOrder;
-use firesteel_core::messages::ResourceProfile;
-use firesteel_core::session::{
+use firesteel_engine::driver::Replacement;
+use firesteel_engine::map::OutputOrder;
+use firesteel_engine::session::{
     Entry, Items, Map, ParsedLine, Place, Request, Run, Surplus, Target, TaskShare, Which,
 };
+use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
+use firesteel_protocol::messages::ResourceProfile;
 
 use crate::scripts::command::millis;
 

@@ -4,20 +4,20 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::address::Address;
-use firesteel_core::driver::{
+use firesteel_engine::driver::{
     Allocation, Ending, ExecutorLoss, ExecutorView, ExecutorViewState, FailureCause, Note, TaskNeeds,
     TaskOutcome, View,
 };
-use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ProfileId, TaskId, WorkerId};
-use firesteel_core::messages::{ApplicationEnd, ExecutorState, TaskDirectory, TaskEnd};
-use firesteel_core::process::ExitStatus;
-use firesteel_core::session::{
+use firesteel_engine::session::{
     Commands, Config, Defaults, Effect, Event, MapEnd, OnFailure, Piece, Reader, Session,
 };
-use firesteel_core::{EndRequest, Machine as _, Timestamp};
 use firesteel_placement::shortfall::{Amounts, Missing, Reason};
 use firesteel_placement::{Cores, ExecutorLimit, Resources, Shortfall};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, ProfileId, TaskId, WorkerId};
+use firesteel_protocol::messages::{ApplicationEnd, ExecutorState, TaskDirectory, TaskEnd};
+use firesteel_protocol::process::ExitStatus;
+use firesteel_protocol::{EndRequest, Machine as _, Timestamp};
 
 use super::lines::{parse, parse_file};
 use super::words::words;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use firesteel_core::Kind;
-use firesteel_core::session::{Answer, Complaint, Effect, Message, Position, Remark};
+use firesteel_engine::session::{Answer, Complaint, Effect, Message, Position, Remark};
+use firesteel_protocol::Kind;
 
 fn list<T: fmt::Display>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")

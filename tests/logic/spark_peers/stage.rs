@@ -3,15 +3,15 @@
 use std::net::Ipv4Addr;
 
 use bytes::{Bytes, BytesMut};
-use firesteel_core::Machine;
-use firesteel_core::Timestamp;
-use firesteel_core::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
-use firesteel_core::master::{Inbound, Outbound};
-use firesteel_core::messages::{
+use firesteel_master::{Inbound, Outbound};
+use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::Machine;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, ApplicationEnd, ExecutorLaunch, ExecutorWork, MasterToClient, MasterToDriver,
     MasterToWorker, Resumption, Shared, SubmitDriverAnswer, WorkerDescription, WorkerToMaster,
 };
-use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_spark::OrderForms;
 use firesteel_spark::connection::{Called, Connection, Dismissal, Effect, Event, PeerNumber, Seat};
 use firesteel_spark::envelope::Envelope;

@@ -1,8 +1,8 @@
 //! What a connection of Spark's does, as a page shows it.
 
 use bytes::Bytes;
-use firesteel_core::master::Inbound;
-use firesteel_core::messages::WorkerToMaster;
+use firesteel_master::Inbound;
+use firesteel_protocol::messages::WorkerToMaster;
 use firesteel_spark::connection::Effect;
 use firesteel_spark::envelope::Envelope;
 use firesteel_spark::frame::Frame;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::Machine;
-use firesteel_core::master::Config;
-use firesteel_core::scheduling::Preemption;
+use firesteel_master::Config;
 use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::Machine;
+use firesteel_protocol::scheduling::Preemption;
 use firesteel_sim::replay::{
     ApplicationTimes, CSV_HEADER, Failures, Fill, Gangs, Outcome, Replay, Shares, Size, SizeClass, Workload,
     compact, csv_rows, directly, fill, replay,
@@ -92,7 +92,7 @@ fn what_workers_hold_in_a_replay_is_what_the_master_says() {
     let (mut work, _) = Workload::new(&committed(), 3).without_oversized();
     work.applications.retain(|one| one.request.milli_cores <= 8_000);
     let mut cores = BTreeMap::new();
-    let mut watched = |master: &mut firesteel_core::master::Master, now, event| {
+    let mut watched = |master: &mut firesteel_master::Master, now, event| {
         let effects = master.apply(now, event);
         let held: i64 = master.view().applications.iter().map(|app| app.cores_granted.0).sum();
         cores.insert(held, ());

@@ -8,17 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::Bytes;
-use firesteel_core::address::Address;
-use firesteel_core::executor_command::{ExecutorCommand, JavaCommand};
-use firesteel_core::ids::{AppId, AttemptId, DriverId, ExecutorId, ExecutorKey, ProfileId, TaskId, WorkerId};
-use firesteel_core::label::Label;
-use firesteel_core::messages::*;
-use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
-use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, SchedulingSettings, ServingOrder};
-use firesteel_core::secret::Secret;
-use firesteel_core::version::Version;
-use firesteel_core::wire::{self, Hello, Message, Role};
-use firesteel_core::{Kind, Timestamp};
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
 use firesteel_placement::shortfall::Amounts;
@@ -26,6 +15,21 @@ use firesteel_placement::{
     Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Policy, Quantity, ResourceAmounts,
     ResourceQuantities, Resources, Strategy, WorkerOrder, shortfall,
 };
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{
+    AppId, AttemptId, DriverId, ExecutorId, ExecutorKey, ProfileId, TaskId, WorkerId,
+};
+use firesteel_protocol::messages::*;
+use firesteel_protocol::process::executor_command::{ExecutorCommand, JavaCommand};
+use firesteel_protocol::process::{Command, ExitStatus, StartFailure, StartStep};
+use firesteel_protocol::scheduling::label::Label;
+use firesteel_protocol::scheduling::{
+    Backfill, GangPreemption, Preemption, SchedulingSettings, ServingOrder,
+};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::version::Version;
+use firesteel_protocol::wire::{self, Hello, Message, Role};
+use firesteel_protocol::{Kind, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -192,7 +192,7 @@ mod tests {
         let (older, newer) = (named(20), named(10));
         let found = |name: &str| runs.find(name).expect("they are there");
         assert_eq!(found("sums"), [newer.clone(), older.clone()], "both go on");
-        older.announcement().registered(&firesteel_core::ids::AppId::new("app-1"));
+        older.announcement().registered(&firesteel_protocol::ids::AppId::new("app-1"));
         assert_eq!(found("app-1"), std::slice::from_ref(&older));
         let end = |run: &DetachedRun| {
             drop(firesteel_daemons::life_lock::LifeLock::create(&run.path().join("lock")));

@@ -5,9 +5,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use firesteel_core::byte_text;
-use firesteel_core::ids::AppId;
 use firesteel_daemons::life_lock::LifeLock;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::ids::AppId;
 
 /// How long a process may take from its start until it holds its lock.
 const START: Duration = Duration::from_secs(60);

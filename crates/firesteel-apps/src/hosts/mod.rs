@@ -15,9 +15,9 @@ pub mod workers_file;
 
 use std::path::PathBuf;
 
-use firesteel_core::byte_text;
-use firesteel_core::process::Quoted;
 use firesteel_host::{parallel, start};
+use firesteel_protocol::byte_text;
+use firesteel_protocol::process::Quoted;
 
 pub use self::outcome::Outcome;
 pub use self::remote_shell::RemoteShell;

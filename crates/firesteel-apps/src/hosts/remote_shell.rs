@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::process::{Command, Output, Stdio};
 
-use firesteel_core::host::plain_or_as_given;
+use firesteel_protocol::host::plain_or_as_given;
 
 /// What ssh is told if `SPARK_SSH_OPTS` is not set. Without a terminal of its own it must not ask.
 const OPTIONS: &[&str] = &["-o", "StrictHostKeyChecking=accept-new", "-o", "ConnectTimeout=10"];

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use firesteel_core::host::plain_or_as_given;
+use firesteel_protocol::host::plain_or_as_given;
 
 use super::remote_shell::is_here;
 

@@ -3,13 +3,13 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use firesteel_core::Timestamp;
-use firesteel_core::address::Address;
-use firesteel_core::ids::PeerId;
-use firesteel_core::launcher::{Config, Effect, Ending, Event, Launcher};
-use firesteel_core::messages::{ApplicationFiles, Work};
-use firesteel_core::secret::Secret;
-use firesteel_core::wire::{self, DecodeError, Role};
+use firesteel_engine::launcher::{Config, Effect, Ending, Event, Launcher};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::messages::{ApplicationFiles, Work};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::wire::{self, DecodeError, Role};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Launch;

@@ -1,10 +1,10 @@
 //! Events as lines: text for people, or JSON, one object per line.
 
-use firesteel_core::Timestamp;
-use firesteel_core::launcher::{Ending, ExecutorEnd, Note};
-use firesteel_core::messages::ExecutorState;
-use firesteel_core::time::millis;
+use firesteel_engine::launcher::{Ending, ExecutorEnd, Note};
 use firesteel_host::plain::{clean, escaped};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::messages::ExecutorState;
+use firesteel_protocol::time::millis;
 use firesteel_yarn::messages::records::ApplicationId;
 use serde::Serialize;
 use serde_json::{Value, json};

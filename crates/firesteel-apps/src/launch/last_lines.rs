@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId};
-use firesteel_core::launcher::{ExecutorEnd, Note};
-use firesteel_core::messages::{ApplicationAnswer, ExecutorState, LogStart, Stream};
+use firesteel_engine::launcher::{ExecutorEnd, Note};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId};
+use firesteel_protocol::messages::{ApplicationAnswer, ExecutorState, LogStart, Stream};
 
 use crate::local_cluster::key;
 use crate::table::clean;

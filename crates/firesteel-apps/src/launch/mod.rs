@@ -17,10 +17,10 @@ use std::io;
 use std::ops::ControlFlow;
 use std::pin::pin;
 
-use firesteel_core::NoteLevel;
-use firesteel_core::launcher::{self, Note, Until};
-use firesteel_core::messages::TaskDirectory;
-use firesteel_core::process::Command;
+use firesteel_engine::launcher::{self, Note, Until};
+use firesteel_protocol::NoteLevel;
+use firesteel_protocol::messages::TaskDirectory;
+use firesteel_protocol::process::Command;
 use futures_util::future::LocalBoxFuture;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;

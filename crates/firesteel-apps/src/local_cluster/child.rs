@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use firesteel_core::byte_text;
-use firesteel_core::secret::Secret;
 use firesteel_host::exit_code;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::secret::Secret;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

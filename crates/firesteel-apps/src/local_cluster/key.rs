@@ -12,9 +12,9 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use firesteel_core::address::Address;
-use firesteel_core::secret::Secret;
 use firesteel_host::net::Introduction;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::secret::Secret;
 use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
 

@@ -2,7 +2,7 @@
 //! command.
 //!
 //! [`LocalCluster`] starts the processes, waits until the Workers are registered, and ends them.
-//! It admits only what these processes and their owner start ([`firesteel_core::admission`]): it draws a secret and gives it to
+//! It admits only what these processes and their owner start (`admission` in `firesteel-host`): it draws a secret and gives it to
 //! them. [`key`] is where other commands of the same user find the secret.
 //! `spec` parses the size of the cluster, `child` controls each process, and `environment` selects
 //! the variables that the processes get.
@@ -16,13 +16,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use firesteel_core::address::{Address, AddressError, parse_masters};
-use firesteel_core::byte_text;
-use firesteel_core::messages::{MasterView, WorkerState};
-use firesteel_core::secret::Secret;
-use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_daemons::secret;
+use firesteel_protocol::address::{Address, AddressError, parse_masters};
+use firesteel_protocol::byte_text;
+use firesteel_protocol::messages::{MasterView, WorkerState};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::state_reader::Extent;
 use tokio::time::{Instant, sleep, timeout_at};
 
 pub use child::{DaemonName, Tail};

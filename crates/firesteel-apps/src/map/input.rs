@@ -7,9 +7,9 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use firesteel_core::byte_text;
 use firesteel_host::standard;
 use firesteel_placement::words::counted;
+use firesteel_protocol::byte_text;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::mpsc;

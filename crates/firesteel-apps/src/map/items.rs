@@ -4,12 +4,12 @@ use std::fmt;
 use std::io::{BufRead, Read};
 
 use bytes::Bytes;
-use firesteel_core::byte_text;
-use firesteel_core::wire::MAX_STDIN;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::wire::MAX_STDIN;
 
 use super::input::{InputError, Origin};
 
-pub use firesteel_core::map::Separator;
+pub use firesteel_engine::map::Separator;
 
 /// The longest argument that Linux passes to a program (`MAX_ARG_STRLEN` without the closing NUL).
 pub const MAX_ARGUMENT: usize = (128 << 10) - 1;

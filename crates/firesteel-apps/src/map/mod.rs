@@ -9,7 +9,7 @@
 //!
 //! [`input`] cuts a source into items, [`preference`] finds the preferred hosts of each item, and
 //! [`template`] makes a task of each item. [`mod@run`] performs the decisions of the state machine
-//! (`firesteel_core::map`) and words its remarks (`remarks`). [`run_record`] records the finished
+//! (`firesteel_engine::map`) and words its remarks (`remarks`). [`run_record`] records the finished
 //! items in a file ([`record_file`]), and `undone` reads that record. [`spool`] keeps outputs until their turn, [`printer`]
 //! prints them, and [`outlet`] joins both threads. [`summary`] counts the results.
 
@@ -32,10 +32,10 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use firesteel_core::ids::TaskId;
-use firesteel_core::map::{Remark, Scope, Tally};
-use firesteel_core::messages::TaskDirectory;
-use firesteel_core::process::Command;
+use firesteel_engine::map::{Remark, Scope, Tally};
+use firesteel_protocol::ids::TaskId;
+use firesteel_protocol::messages::TaskDirectory;
+use firesteel_protocol::process::Command;
 use futures_util::future::LocalBoxFuture;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
@@ -66,7 +66,7 @@ use summary::Summary;
 use template::Template;
 use unknown_hosts::UnknownHosts;
 
-pub use firesteel_core::map::Ending;
+pub use firesteel_engine::map::Ending;
 
 /// The specification of a map run.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use bytes::Bytes;
-use firesteel_core::ids::{AttemptId, TaskId};
-use firesteel_core::messages::Stream;
+use firesteel_protocol::ids::{AttemptId, TaskId};
+use firesteel_protocol::messages::Stream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
 
-use firesteel_core::address::hosts;
+use firesteel_protocol::address::hosts;
 
 use super::input::{InputError, Origin, Source};
 use super::items::{Content, Item, MAX_ARGUMENT, Separator};

@@ -214,8 +214,8 @@ fn print_batch<T>(
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use firesteel_core::ids::{AttemptId, TaskId};
-    use firesteel_core::messages::Stream;
+    use firesteel_protocol::ids::{AttemptId, TaskId};
+    use firesteel_protocol::messages::Stream;
 
     use super::*;
     use crate::map::spool::{OutputOrder, Spool, SpoolLimits};

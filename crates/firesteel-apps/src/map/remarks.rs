@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use firesteel_core::driver;
-use firesteel_core::map::{Ending, Remark};
+use firesteel_engine::driver;
+use firesteel_engine::map::{Ending, Remark};
 use firesteel_host::progress::counted;
 
 use super::items::Unit;

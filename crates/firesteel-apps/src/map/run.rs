@@ -9,9 +9,9 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use firesteel_core::driver::{Note, TaskRequest};
-use firesteel_core::map::{Config, Effect, Ending, Event, Item, MapRun, Remark, Scope, Unusable};
-use firesteel_core::{Machine as _, NoteLevel};
+use firesteel_engine::driver::{Note, TaskRequest};
+use firesteel_engine::map::{Config, Effect, Ending, Event, Item, MapRun, Remark, Scope, Unusable};
+use firesteel_protocol::{Machine as _, NoteLevel};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;

@@ -15,7 +15,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use firesteel_core::byte_text;
+use firesteel_protocol::byte_text;
 use tempfile::NamedTempFile;
 
 use super::input::Source;

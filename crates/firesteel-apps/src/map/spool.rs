@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::scratch::{self, Scratch};
-use firesteel_core::ids::{AttemptId, TaskId};
-use firesteel_core::messages::Stream;
+use firesteel_protocol::ids::{AttemptId, TaskId};
+use firesteel_protocol::messages::Stream;
 
-pub use firesteel_core::map::OutputOrder;
+pub use firesteel_engine::map::OutputOrder;
 
 /// The limits of the memory for outputs, and the place for the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,11 +5,11 @@ mod text;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::driver::FailureCause;
-use firesteel_core::ids::AppId;
-use firesteel_core::map::{self, Cause, Ending, Tally};
-use firesteel_core::messages::TaskEnd;
-use firesteel_core::time::millis;
+use firesteel_engine::driver::FailureCause;
+use firesteel_engine::map::{self, Cause, Ending, Tally};
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::messages::TaskEnd;
+use firesteel_protocol::time::millis;
 use serde::{Serialize, Serializer};
 
 use super::items::Content;
@@ -76,7 +76,7 @@ pub struct Failure {
     /// Number of the item, from 1.
     pub number: u64,
     /// The item, or its beginning with `...` if it has more than 4096 characters. It stands for
-    /// [any bytes](firesteel_core::byte_text).
+    /// [any bytes](firesteel_protocol::byte_text).
     pub item: String,
     /// Number of failed attempts.
     #[serde(rename = "failed_attempts")]
@@ -248,14 +248,14 @@ fn as_millis<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok,
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use firesteel_core::driver::{ExecutorLoss, Note, TaskOutcome};
-    use firesteel_core::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
-    use firesteel_core::map::{Config, Event, Item, MapRun, Scope};
-    use firesteel_core::messages::{TaskDirectory, TaskSpec};
-    use firesteel_core::process::{Command, ExitStatus};
-    use firesteel_core::{Machine as _, Timestamp};
+    use firesteel_engine::driver::{ExecutorLoss, Note, TaskOutcome};
+    use firesteel_engine::map::{Config, Event, Item, MapRun, Scope};
     use firesteel_placement::Cores;
     use firesteel_placement::locality::Locality;
+    use firesteel_protocol::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
+    use firesteel_protocol::messages::{TaskDirectory, TaskSpec};
+    use firesteel_protocol::process::{Command, ExitStatus};
+    use firesteel_protocol::{Machine as _, Timestamp};
 
     use super::*;
 
@@ -370,7 +370,7 @@ mod tests {
     fn every_item_is_in_the_first_line_once() {
         let mut run = run(2);
         let error = "item 3 is too long".to_owned();
-        tell(&mut run, Event::InputFailed { error, item: firesteel_core::map::Unusable::Taken });
+        tell(&mut run, Event::InputFailed { error, item: firesteel_engine::map::Unusable::Taken });
         let mut summary = summary(&run, 0);
         (summary.unread, summary.unprinted) = (Some(7), 1);
         (summary.succeeded, summary.cancelled) = (1, 1);
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn a_long_item_is_shown_in_part_and_on_one_line() {
         assert_eq!(shown("a\nb"), "a\u{fffd}b");
-        assert_eq!(shown(&firesteel_core::byte_text::of(b"caf\xe9".to_vec())), "caf\u{fffd}");
+        assert_eq!(shown(&firesteel_protocol::byte_text::of(b"caf\xe9".to_vec())), "caf\u{fffd}");
         assert_eq!(shown(&"é".repeat(SHOWN)), "é".repeat(SHOWN));
         assert_eq!(shown(&"x".repeat(SHOWN + 1)), format!("{}...", "x".repeat(SHOWN)));
         let argument = |text: &str| kept(&Content::Argument(text.into()));

@@ -1,14 +1,14 @@
 //! Makes a task of an item.
 
 use bytes::Bytes;
-use firesteel_core::byte_text;
-use firesteel_core::driver::TaskRequest;
-use firesteel_core::ids::ProfileId;
-use firesteel_core::messages::TaskDirectory;
-use firesteel_core::process::Command;
+use firesteel_engine::driver::TaskRequest;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::ids::ProfileId;
+use firesteel_protocol::messages::TaskDirectory;
+use firesteel_protocol::process::Command;
 
 use super::items::{Content, MAX_ARGUMENT};
-use firesteel_core::driver::TaskNeeds;
+use firesteel_engine::driver::TaskNeeds;
 
 /// The placeholder for the item in an argument of the command.
 pub const PLACEHOLDER: &str = "{}";

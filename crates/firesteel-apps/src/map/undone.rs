@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use firesteel_core::byte_text;
+use firesteel_protocol::byte_text;
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::messages::MasterView;
-use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_host::net::CallError;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::messages::MasterView;
+use firesteel_protocol::state_reader::Extent;
 
 use crate::local_cluster::key;
 use tokio::sync::oneshot;

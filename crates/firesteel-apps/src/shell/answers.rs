@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use firesteel_core::Timestamp;
-use firesteel_core::driver::{ExecutorView, ExecutorViewState, View};
-use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
-use firesteel_core::messages::{ResourceProfile, TaskDirectory};
-use firesteel_core::session::{AddedProfile, Defaults, Standing, Task, TaskShare, Tasks, Which, exit_code};
+use firesteel_engine::driver::{ExecutorView, ExecutorViewState, View};
+use firesteel_engine::session::{AddedProfile, Defaults, Standing, Task, TaskShare, Tasks, Which, exit_code};
 use firesteel_placement::words::{are, counted, have, noun};
 use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
+use firesteel_protocol::messages::{ResourceProfile, TaskDirectory};
 
 use super::words::quote;
 use crate::table::{clean, duration, table};
@@ -121,7 +121,7 @@ pub(super) fn tasks(now: Timestamp, tasks: &Tasks, view: &View, which: Which) ->
 }
 
 fn row(now: Timestamp, (id, task): (TaskId, &Task), view: &View) -> Vec<String> {
-    use firesteel_core::driver::TaskOutcome;
+    use firesteel_engine::driver::TaskOutcome;
     let runs_on = view.executors.iter().find(|executor| executor.running.contains(&id));
     let number = |executor: ExecutorId| executor.to_string();
     let (state, code, executor, time) = match &task.end {

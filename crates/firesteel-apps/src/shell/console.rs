@@ -10,10 +10,10 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::{fmt, thread};
 
 use bytes::Bytes;
-use firesteel_core::ids::AttemptId;
-use firesteel_core::messages::Stream;
 use firesteel_host::plain::{clean, clean_lines};
 use firesteel_host::standard;
+use firesteel_protocol::ids::AttemptId;
+use firesteel_protocol::messages::Stream;
 use rustyline::ExternalPrinter;
 use tokio::sync::oneshot;
 

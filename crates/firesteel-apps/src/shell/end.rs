@@ -1,6 +1,6 @@
 //! The exit code of a session, by its ending.
 
-use firesteel_core::session::Ending;
+use firesteel_engine::session::Ending;
 
 use crate::end_reason::EndReason;
 use firesteel_host::exit_code;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use firesteel_core::byte_text;
-use firesteel_core::driver::Replacement;
-use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
-use firesteel_core::messages::ResourceProfile;
-use firesteel_core::session::{
+use firesteel_engine::driver::Replacement;
+use firesteel_engine::session::{
     Assignment, Entry, Items, Map, ParsedLine, Place, Request, Run, Surplus, Target, TaskShare, Which,
 };
 use firesteel_placement::{Cores, MiB, TaskAmount};
+use firesteel_protocol::byte_text;
+use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
+use firesteel_protocol::messages::ResourceProfile;
 
 use super::answers::shortened;
 use super::arguments::{Arguments, RequestError};

@@ -13,7 +13,7 @@ use std::{fs, thread};
 
 use crate::scratch::{self, Scratch};
 use bytes::Bytes;
-use firesteel_core::ids::{AttemptId, TaskId};
+use firesteel_protocol::ids::{AttemptId, TaskId};
 
 use firesteel_daemons::driver_daemon::Handle;
 use firesteel_settings::keys;

@@ -1,7 +1,7 @@
 //! The map run of a session: the one that is under way, or whose items were opened.
 
-use firesteel_core::map::Scope;
-use firesteel_core::session::{Items, MapEnd, MapStart, Reader};
+use firesteel_engine::map::Scope;
+use firesteel_engine::session::{Items, MapEnd, MapStart, Reader};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 

@@ -9,7 +9,7 @@
 //!                               `--background output--> keeper (thread) --> files
 //! ```
 //!
-//! Everything is decided by the state machine [`firesteel_core::session::Session`]. The [`session`]
+//! Everything is decided by the state machine [`firesteel_engine::session::Session`]. The [`session`]
 //! tells it what happens, and does what it wants done (`perform`). [`words`] splits a line, and
 //! [`grammar`] parses its [`arguments`]. [`commands`] describes all commands. [`answers`] and
 //! [`wording`] put into words what the machine says. [`reader`] and [`complete`] implement the
@@ -36,7 +36,7 @@ pub mod words;
 use std::io;
 use std::ops::ControlFlow;
 
-use firesteel_core::session::Ending;
+use firesteel_engine::session::Ending;
 use futures_util::future::LocalBoxFuture;
 
 use crate::cluster::Cluster;
@@ -51,7 +51,7 @@ use firesteel_settings::listen::Listen;
 use reader::Source;
 use session::SessionShell;
 
-pub use firesteel_core::session::{Defaults, OnFailure};
+pub use firesteel_engine::session::{Defaults, OnFailure};
 
 /// The specification of a session.
 #[derive(Clone, Debug)]

@@ -5,11 +5,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use firesteel_core::driver::{TaskRequest, Until};
-use firesteel_core::ids::{ExecutorId, TaskId};
-use firesteel_core::session::{
+use firesteel_engine::driver::{TaskRequest, Until};
+use firesteel_engine::session::{
     Answer, Complaint, Effect, Event, Extent, Items, MapStart, Message, Piece, Place, Position,
 };
+use firesteel_protocol::ids::{ExecutorId, TaskId};
 use tokio::task::spawn_blocking;
 
 use super::complete::Living;

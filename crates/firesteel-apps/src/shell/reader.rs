@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, mpsc as std_mpsc};
 use std::{fs, thread};
 
-use firesteel_core::byte_text;
-use firesteel_core::session::Commands;
+use firesteel_engine::session::Commands;
 use firesteel_host::standard;
+use firesteel_protocol::byte_text;
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
 use rustyline::history::{FileHistory, History, SearchDirection};

@@ -10,9 +10,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use firesteel_core::Machine as _;
-use firesteel_core::ids::TaskId;
-use firesteel_core::session::{Config, Effect, Ending, Event, Route, Session};
+use firesteel_engine::session::{Config, Effect, Ending, Event, Route, Session};
+use firesteel_protocol::Machine as _;
+use firesteel_protocol::ids::TaskId;
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
 

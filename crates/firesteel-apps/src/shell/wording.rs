@@ -1,7 +1,7 @@
 //! What the session says besides its answers, in words.
 
-use firesteel_core::driver::TaskOutcome;
-use firesteel_core::session::{Complaint, Position, Remark};
+use firesteel_engine::driver::TaskOutcome;
+use firesteel_engine::session::{Complaint, Position, Remark};
 use firesteel_placement::words::{are, counted, have};
 
 use firesteel_daemons::remark;

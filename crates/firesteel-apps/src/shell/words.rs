@@ -5,7 +5,7 @@
 //! quotes, a backslash escapes `"`, `\`, `$` and a backquote. Outside quotes, it escapes any
 //! character. Nothing is expanded.
 
-use firesteel_core::session::Place;
+use firesteel_engine::session::Place;
 
 /// One command of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::address::Address;
-use firesteel_core::executor_trouble::{DRIVER_FLAG, SUBCOMMAND};
-use firesteel_core::process::{Command, Placeholder};
-use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::executor_trouble::{DRIVER_FLAG, SUBCOMMAND};
+use firesteel_protocol::process::{Command, Placeholder};
+use firesteel_protocol::secret::{EXECUTOR_SECRET, Secret};
 
 /// The word that tells an executor that it is part of a local cluster.
 const IN_LOCAL_CLUSTER: &str = "--local-cluster";

@@ -1,7 +1,7 @@
 //! Reading one output stream of a task's process.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use firesteel_core::wire::MAX_OUTPUT;
+use firesteel_protocol::wire::MAX_OUTPUT;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// The size of the first piece. If output comes fast, pieces grow up to [`MAX_OUTPUT`].

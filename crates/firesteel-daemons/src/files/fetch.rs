@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
-use firesteel_core::address::Address;
-use firesteel_core::messages::{DriverToWorker, FileDescription, FileKind, Sha256, WorkerToDriver};
-use firesteel_core::wire::Role;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::messages::{DriverToWorker, FileDescription, FileKind, Sha256, WorkerToDriver};
+use firesteel_protocol::wire::Role;
 use sha2::Digest;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;

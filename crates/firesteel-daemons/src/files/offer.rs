@@ -7,12 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use firesteel_core::address::Address;
-use firesteel_core::byte_text;
-use firesteel_core::messages::{
+use firesteel_protocol::address::Address;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::messages::{
     ApplicationFiles, ArchiveFormat, FileDescription, FileKind, MOST_FILES, Sha256, is_file_name,
 };
-use firesteel_core::wire::Role;
+use firesteel_protocol::wire::Role;
 use sha2::Digest;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;

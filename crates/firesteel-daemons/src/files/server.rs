@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use firesteel_core::messages::{DriverToWorker, MAX_CHUNK, Sha256, WorkerToDriver};
+use firesteel_protocol::messages::{DriverToWorker, MAX_CHUNK, Sha256, WorkerToDriver};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;

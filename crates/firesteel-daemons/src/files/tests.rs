@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::messages::{DriverToWorker, FileDescription, FileKind, Sha256, WorkerToDriver};
-use firesteel_core::wire::Role;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::messages::{DriverToWorker, FileDescription, FileKind, Sha256, WorkerToDriver};
+use firesteel_protocol::wire::Role;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

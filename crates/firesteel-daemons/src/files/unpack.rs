@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use firesteel_core::messages::ArchiveFormat;
+use firesteel_protocol::messages::ArchiveFormat;
 use flate2::read::MultiGzDecoder;
 use tar::{Archive, EntryType};
 use tokio_util::sync::CancellationToken;

@@ -2,8 +2,8 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use firesteel_core::wire::{Message, Role};
 use firesteel_host::net::{Arrival, Envoy, Envoys, Letter, Letters};
+use firesteel_protocol::wire::{Message, Role};
 use futures_util::StreamExt;
 
 use super::snapshot::Unanswered;

@@ -5,10 +5,10 @@
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use firesteel_core::ids::DriverId;
-use firesteel_core::master::{Event, Inbound};
-use firesteel_core::messages::{ClientToMaster, MasterToClient};
 use firesteel_host::net::{Arrival, Envoys};
+use firesteel_master::{Event, Inbound};
+use firesteel_protocol::ids::DriverId;
+use firesteel_protocol::messages::{ClientToMaster, MasterToClient};
 use firesteel_spark::rest::{self, Asked, Call, Submission, answers};
 use firesteel_spark::translate::clients::{self, NotAlive};
 use http_body_util::{BodyExt, Limited};

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use firesteel_core::address::Address;
 use firesteel_host::daemon;
 use firesteel_host::meter::Counter;
 use firesteel_host::runtime;
 use firesteel_host::seldom::Seldom;
+use firesteel_protocol::address::Address;
 use firesteel_settings::http::{HttpPort, HttpSettings};
 use http_body_util::Full;
 use hyper::body::Incoming;

@@ -1,9 +1,9 @@
 //! The audit lines of a Master's log: who asked for what, from where, and what became of it.
 
-use firesteel_core::Mentions;
-use firesteel_core::master::Audit;
-use firesteel_core::process::Quoted;
 use firesteel_host::net::PeerInfo;
+use firesteel_master::Audit;
+use firesteel_protocol::Mentions;
+use firesteel_protocol::process::Quoted;
 
 /// The target of audit lines. The log has them at each level of `--quiet`.
 pub const TARGET: &str = "audit";

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use firesteel_core::address::Address;
 use firesteel_host::daemon::Announcement;
 use firesteel_host::seldom::Seldom;
 use firesteel_host::service_manager::{self, Watchdog};
 use firesteel_host::signals::{EndRequest, EndRequests};
+use firesteel_protocol::address::Address;
 use firesteel_settings::master::ZooKeeper;
 use firesteel_spark::translate::clients::NotAlive;
 use firesteel_zookeeper::{Candidate, Ensemble, Reign, Standing, ZooKeeperError};

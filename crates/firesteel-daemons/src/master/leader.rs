@@ -1,12 +1,12 @@
 //! A Master that leads.
 
-use firesteel_core::master::{Event, Inbound, Master};
-use firesteel_core::wire::{self, DecodeError, Hello, Role};
 use firesteel_host::journal::Writer;
 use firesteel_host::net::{Arrival, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context};
 use firesteel_host::signals::EndRequests;
 use firesteel_host::tenure::Tenure;
+use firesteel_master::{Event, Inbound, Master};
+use firesteel_protocol::wire::{self, DecodeError, Hello, Role};
 
 use super::shell::{End, MasterShell};
 use super::{MasterError, Seat};

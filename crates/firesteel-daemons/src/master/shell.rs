@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::PeerId;
-use firesteel_core::master::{Effect, Event, Master, Note, Outbound, Record};
 use firesteel_host::journal::{Batch, JournalError, Writer};
 use firesteel_host::owner::{self, Commit, Context, Shell};
 use firesteel_host::signals::EndRequest;
+use firesteel_master::{Effect, Event, Master, Note, Outbound, Record};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::PeerId;
 
 use super::audit_log;
 use crate::master_journal;

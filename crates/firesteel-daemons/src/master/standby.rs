@@ -1,11 +1,11 @@
 //! A Master that stands by: it says who leads, hears nobody, and hangs up when that changes, on drivers first and on a few
 //! peers at a time.
 
-use firesteel_core::address::Address;
-use firesteel_core::wire::{Hello, Role};
 use firesteel_host::net::{QueueLimits, Welcome};
 use firesteel_host::owner::Context;
 use firesteel_host::tenure::Tenure;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::wire::{Hello, Role};
 use firesteel_spark::messages::MASTER;
 use firesteel_spark::translate::clients::NotAlive;
 

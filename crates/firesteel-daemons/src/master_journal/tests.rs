@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, DriverId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{Durability, Effect, Event, Inbound, Outbound};
-use firesteel_core::messages::{
+use firesteel_host::journal::{Batch, Contents};
+use firesteel_master::{Durability, Effect, Event, Inbound, Outbound};
+use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, ClientToMaster, DriverDescription, DriverReport, DriverState, DriverToMaster,
     ExecutorReport, ExecutorState, ExecutorTarget, HostWishes, MasterToDriver, MasterToWorker, Offered,
     Placing, ResourceProfile, Submitter, Usage, Used, WantedExecutors, Work, WorkerDescription, WorkerReport,
     WorkerToMaster, WorkerView,
 };
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::wire;
-use firesteel_core::{Kind, Machine};
-use firesteel_host::journal::{Batch, Contents};
-use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::process::{Command, ExitStatus};
+use firesteel_protocol::wire;
+use firesteel_protocol::{Kind, Machine};
 
 use super::*;
 

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::messages::{
-    ApplicationDetail, ApplicationState, ApplicationView, ExecutorState, ExecutorView, Outcome,
-};
 use firesteel_host::plain::clean;
 use firesteel_placement::words::duration;
 use firesteel_placement::{Cores, Resources};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::messages::{
+    ApplicationDetail, ApplicationState, ApplicationView, ExecutorState, ExecutorView, Outcome,
+};
 
 /// The state's name as in Spark, such as `RUNNING`.
 #[must_use]

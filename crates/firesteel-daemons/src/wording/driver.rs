@@ -1,7 +1,7 @@
 //! The state of a cluster driver in words.
 
-use firesteel_core::Timestamp;
-use firesteel_core::messages::DriverView;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::messages::DriverView;
 
 /// The state of a cluster driver, with its restarts or the reason why it waits: `RUNNING, 3 restarts, last exit code 1, next start
 /// in 4 s`, or `SUBMITTED: no Worker is there that takes drivers`.

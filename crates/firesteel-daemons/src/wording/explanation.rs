@@ -5,15 +5,15 @@ mod outlook;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::messages::{
-    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ImpairedWorker, LateWorker, ProfileView,
-    SchedulingStatus,
-};
 use firesteel_host::plain::clean;
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::shortfall::Reason;
 use firesteel_placement::words::{are, counted, duration, have, list, none_or, noun};
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, Shortfall};
+use firesteel_protocol::messages::{
+    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ImpairedWorker, LateWorker, ProfileView,
+    SchedulingStatus,
+};
 
 use super::application::{heading, shown_state_and_end};
 use super::worker;

@@ -1,6 +1,6 @@
 //! What is used of a machine and by processes, in words.
 
-use firesteel_core::messages::{MachineUsage, Usage, WorkerReport};
+use firesteel_protocol::messages::{MachineUsage, Usage, WorkerReport};
 
 /// What stands for an amount that was not measured.
 const NOT_MEASURED: &str = "-";

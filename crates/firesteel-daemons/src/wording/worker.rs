@@ -1,9 +1,9 @@
 //! The state of a Worker, and for how long it is excluded, in words.
 
-use firesteel_core::Timestamp;
-use firesteel_core::messages::{Departure, ExcludedWorker, WorkerRemark, WorkerState, WorkerView};
 use firesteel_host::plain::clean;
 use firesteel_placement::words::{counted, duration};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::messages::{Departure, ExcludedWorker, WorkerRemark, WorkerState, WorkerView};
 
 /// The state of a Worker: `ALIVE`, `ALIVE, Spark 4.0 only`, `ALIVE, does not answer`, `ALIVE, excluded for 2 applications`, or
 /// `ALIVE, excluded for all for 3.5 s`; after a restart of the Master `UNKNOWN, not back yet`; `LEFT 3.5 s ago: it was stopped`.
@@ -65,9 +65,9 @@ pub fn for_how_long(excluded: &ExcludedWorker, now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firesteel_core::address::Address;
-    use firesteel_core::ids::WorkerId;
-    use firesteel_core::messages::{
+    use firesteel_protocol::address::Address;
+    use firesteel_protocol::ids::WorkerId;
+    use firesteel_protocol::messages::{
         DepartureCause, EarlyEnd, Impairment, LossReason, Offered, WorkerDescription,
     };
 

@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::address::Address;
-use firesteel_core::byte_text;
-use firesteel_core::connect_error::{self, ConnectError};
-use firesteel_core::host;
-use firesteel_core::ids::{WorkerId, is_sound};
-use firesteel_core::messages::{Offered, RefusedRegistration, WorkerDescription};
-use firesteel_core::secret::Secret;
-use firesteel_core::wire::{self, DecodeError, Role};
-use firesteel_core::worker::{Config, Event, Exit, Inbound, Worker};
 use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::host;
+use firesteel_protocol::ids::{WorkerId, is_sound};
+use firesteel_protocol::master_search::connect_error::{self, ConnectError};
+use firesteel_protocol::messages::{Offered, RefusedRegistration, WorkerDescription};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::wire::{self, DecodeError, Role};
+use firesteel_worker::{Config, Event, Exit, Inbound, Worker};
 use futures_util::future::BoxFuture;
 
 use super::directories::files::{self};

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use firesteel_core::ids::{DriverId, WorkerId};
-use firesteel_core::process::{ExitStatus, NotStarted, StartFailure, StartStep};
-use firesteel_core::worker::{DriverPlan, Event};
+use firesteel_protocol::ids::{DriverId, WorkerId};
+use firesteel_protocol::process::{ExitStatus, NotStarted, StartFailure, StartStep};
 use firesteel_spark::cluster_driver::SparkDriver;
+use firesteel_worker::{DriverPlan, Event};
 
 use super::environment;
 use super::header::driver_header;

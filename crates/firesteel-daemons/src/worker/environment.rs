@@ -26,13 +26,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use firesteel_core::byte_text;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::secret::EXECUTOR_SECRET;
-use firesteel_core::worker::ExecutorPlan;
 use firesteel_placement::resource_name::without_kind;
 use firesteel_placement::{Quantity, Resources};
+use firesteel_protocol::byte_text;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::secret::EXECUTOR_SECRET;
 use firesteel_settings::CUDA;
+use firesteel_worker::ExecutorPlan;
 
 use super::directories::work_directory::files_of;
 

@@ -3,12 +3,12 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use firesteel_core::byte_text;
-use firesteel_core::executor_command::ExecutorCommand;
-use firesteel_core::ids::{ExecutorKey, WorkerId};
-use firesteel_core::messages::{LogAuthor, Stream, TaskDirectory};
-use firesteel_core::process::{ExitStatus, Fault, NotStarted, StartFailure, StartStep};
-use firesteel_core::worker::{Event, ExecutorPlan};
+use firesteel_protocol::byte_text;
+use firesteel_protocol::ids::{ExecutorKey, WorkerId};
+use firesteel_protocol::messages::{LogAuthor, Stream, TaskDirectory};
+use firesteel_protocol::process::executor_command::ExecutorCommand;
+use firesteel_protocol::process::{ExitStatus, Fault, NotStarted, StartFailure, StartStep};
+use firesteel_worker::{Event, ExecutorPlan};
 
 use super::environment;
 use super::header::header;

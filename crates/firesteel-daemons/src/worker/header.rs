@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::process::{Command, Quoted};
+use firesteel_protocol::process::{Command, Quoted};
 use firesteel_settings::secrets::{shown, shown_arguments};
 
 /// The texts at the beginning of headers.

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use firesteel_core::ids::{DriverId, ExecutorKey};
-use firesteel_core::worker::{MachineMeasurement, Measurement, ProcessMeasurement};
+use firesteel_protocol::ids::{DriverId, ExecutorKey};
+use firesteel_worker::{MachineMeasurement, Measurement, ProcessMeasurement};
 use nix::unistd::{SysconfVar, sysconf};
 
 /// The most ancestors of a process that are looked at.
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn this_process_uses_something() {
-        let key = ExecutorKey { app: firesteel_core::ids::AppId::new("a"), executor: Default::default() };
+        let key = ExecutorKey { app: firesteel_protocol::ids::AppId::new("a"), executor: Default::default() };
         let measured = measure(vec![(key.clone(), std::process::id())], Vec::new());
         let [(measured_key, process)] = &measured.executors[..] else { panic!("{measured:?}") };
         assert!(*measured_key == key && process.memory > 1 << 20, "{process:?}");

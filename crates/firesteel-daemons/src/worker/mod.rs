@@ -1,4 +1,4 @@
-//! The Worker's daemon: the shell around [`firesteel_core::worker`].
+//! The Worker's daemon: the shell around [`firesteel_worker`].
 //!
 //! - [`daemon`]: the Worker's state machine, its connections and its runners; `shell`: performs the machine's effects.
 //! - [`executor_runner`], [`environment`], [`header`]: one executor's process, its variables, and the header of its

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use firesteel_core::ids::WorkerId;
 use firesteel_host::own_program::OwnProgram;
+use firesteel_protocol::ids::WorkerId;
 use nix::sys::signal::{SigSet, Signal};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin};

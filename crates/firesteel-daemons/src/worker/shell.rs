@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::{DriverId, ExecutorKey, PeerId};
-use firesteel_core::messages::LogWish;
-use firesteel_core::process::Signal;
-use firesteel_core::wire::{self, DecodeError, Role};
-use firesteel_core::worker::{
-    DriverPlan, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, StartTried, Worker,
-};
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::Arrival;
 use firesteel_host::own_program::OwnProgram;
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{DriverId, ExecutorKey, PeerId};
+use firesteel_protocol::messages::LogWish;
+use firesteel_protocol::process::Signal;
+use firesteel_protocol::wire::{self, DecodeError, Role};
+use firesteel_worker::{
+    DriverPlan, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, StartTried, Worker,
+};
 
 use super::directories::cleaner::Cleaner;
 use super::directories::files::FileStore;

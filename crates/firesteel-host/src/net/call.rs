@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use bytes::BytesMut;
-use firesteel_core::Leadership;
-use firesteel_core::address::Address;
-use firesteel_core::connect_error::Evidence;
-use firesteel_core::wire::{self, DecodeError, Message, Role, TooLong};
 use firesteel_placement::words::counted;
+use firesteel_protocol::Leadership;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::master_search::connect_error::Evidence;
+use firesteel_protocol::wire::{self, DecodeError, Message, Role, TooLong};
 use serde::de::DeserializeOwned;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;

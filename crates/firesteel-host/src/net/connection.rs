@@ -5,9 +5,9 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Buf;
-use firesteel_core::fair_queue::Urgency;
-use firesteel_core::ids::PeerId;
-use firesteel_core::wire::{DecodeError, TooLong};
+use firesteel_protocol::fair_queue::Urgency;
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::wire::{DecodeError, TooLong};
 use futures_util::FutureExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
-use firesteel_core::address::Address;
-use firesteel_core::wire::{self, DecodeError, Message, Role, TooLong};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::wire::{self, DecodeError, Message, Role, TooLong};
 use serde::de::DeserializeOwned;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;

@@ -3,9 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-use firesteel_core::address::Address;
-use firesteel_core::connect_error::{ConnectError, Evidence};
-use firesteel_core::wire::Role;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::master_search::connect_error::{ConnectError, Evidence};
+use firesteel_protocol::wire::Role;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 

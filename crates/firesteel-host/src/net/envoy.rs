@@ -9,11 +9,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::vec;
 
-use firesteel_core::Timestamp;
-use firesteel_core::fair_queue::Urgency;
-use firesteel_core::ids::PeerId;
-use firesteel_core::version::Version;
-use firesteel_core::wire::{Message, Role};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::fair_queue::Urgency;
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::version::Version;
+use firesteel_protocol::wire::{Message, Role};
 use futures_util::Stream;
 
 use super::outbound::{self, CloseMode, Load, LoadQueue, Next, Weighed};

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
-use firesteel_core::wire::{self, TooLong};
+use firesteel_protocol::wire::{self, TooLong};
 use serde::Serialize;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;

@@ -51,17 +51,17 @@ mod tests;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::PeerId;
-use firesteel_core::version::Version;
-use firesteel_core::wire::{DecodeError, Role};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::version::Version;
+use firesteel_protocol::wire::{DecodeError, Role};
 
 pub use call::{CallError, Inquiry, call};
 pub use connection::Disconnect;
 pub use conversation::{Conversation, ConversationError};
 pub use dial::DialError;
 pub use envoy::{Envoy, Envoys, Letter, Letters, Parcel};
-pub use firesteel_core::connect_error::Evidence;
+pub use firesteel_protocol::master_search::connect_error::Evidence;
 pub use guest::Guest;
 pub use handshake::HandshakeError;
 pub use handshake::introduction::Introduction;
@@ -108,7 +108,7 @@ pub struct Arrival {
     pub at: Timestamp,
 }
 
-/// Turns the body of a frame into the owner's event. It calls [`firesteel_core::wire::decode`].
+/// Turns the body of a frame into the owner's event. It calls [`firesteel_protocol::wire::decode`].
 pub type Decode<E> = fn(Arrival, &[u8]) -> Result<E, DecodeError>;
 
 /// A role that a daemon accepts, and the decoder of its messages.

@@ -1,7 +1,7 @@
 //! What happens to a message that a peer is too old for.
 
-use firesteel_core::version::Version;
-use firesteel_core::wire::Message;
+use firesteel_protocol::version::Version;
+use firesteel_protocol::wire::Message;
 
 /// A peer speaks a version of the protocol that does not have a message. The message is not sent. A question fails with this
 /// sentence. What a daemon tells such a peer besides is left out: a version adds nothing without which an older one does not

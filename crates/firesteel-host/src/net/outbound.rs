@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use firesteel_core::wire::{self, Message, TooLong};
+use firesteel_protocol::wire::{self, Message, TooLong};
 
 use super::Disconnect;
 use super::rope::Rope;
@@ -309,10 +309,10 @@ impl Drop for LoadQueue {
 
 #[cfg(test)]
 mod tests {
-    use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
-    use firesteel_core::messages::{ExecutorLaunch, ExecutorWork, MasterToWorker, Shared, TaskDirectory};
-    use firesteel_core::process::Command;
     use firesteel_placement::{Cores, MiB, Resources};
+    use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
+    use firesteel_protocol::messages::{ExecutorLaunch, ExecutorWork, MasterToWorker, Shared, TaskDirectory};
+    use firesteel_protocol::process::Command;
 
     use super::*;
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use firesteel_core::Leadership;
-use firesteel_core::address::Address;
-use firesteel_core::fair_queue::Urgency;
-use firesteel_core::ids::PeerId;
-use firesteel_core::wire::{Hello, Message, Role};
+use firesteel_protocol::Leadership;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::fair_queue::Urgency;
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::wire::{Hello, Message, Role};
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 
 use bytes::{Buf, Bytes, BytesMut};
-use firesteel_core::wire::{self, Message, TooLong};
+use firesteel_protocol::wire::{self, Message, TooLong};
 
 use super::frame;
 
@@ -166,7 +166,7 @@ impl From<&[u8]> for Rope {
 
 #[cfg(test)]
 mod tests {
-    use firesteel_core::messages::Shared;
+    use firesteel_protocol::messages::Shared;
     use quickcheck::{Arbitrary, Gen, TestResult, quickcheck};
     use serde::Serialize;
 

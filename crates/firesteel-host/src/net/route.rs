@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 
-use firesteel_core::address::Address;
+use firesteel_protocol::address::Address;
 
 /// The address of this machine from which the first reachable peer is reached; loopback if no peer is
 /// reachable.

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 
-use firesteel_core::process::{ExitStatus, Signal};
+use firesteel_protocol::process::{ExitStatus, Signal};
 use nix::sys::signal::{self, killpg};
 use nix::unistd::Pid;
 use tokio::process::Child;

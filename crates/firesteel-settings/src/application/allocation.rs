@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio};
+use firesteel_engine::driver::{Allocation, DynamicAllocation, Ratio};
 use firesteel_placement::ExecutorLimit;
 
 use crate::values::duration::Unit;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use firesteel_core::allocator::{self, Decommissioning, HostExclusion, default_most_failures};
-use firesteel_core::application_master::Silence;
-use firesteel_core::driver::Allocation;
-use firesteel_core::ids::ExecutorId;
+use firesteel_application_master::Silence;
+use firesteel_application_master::allocator::{self, Decommissioning, HostExclusion, default_most_failures};
+use firesteel_engine::driver::Allocation;
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit};
+use firesteel_protocol::ids::ExecutorId;
 
 use super::yarn::{executor_sizing, naming};
 use super::{ApplicationSettings, list};

@@ -1,6 +1,6 @@
 //! The description of an application for the Master.
 
-use firesteel_core::messages::{
+use firesteel_protocol::messages::{
     ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
 };
 

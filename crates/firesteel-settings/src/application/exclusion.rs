@@ -1,6 +1,6 @@
 //! The settings of an application's exclusions, from `spark.excludeOnFailure.*`.
 
-use firesteel_core::driver::{Exclusion, ExclusionPolicy};
+use firesteel_engine::driver::{Exclusion, ExclusionPolicy};
 
 use crate::values::duration::Unit;
 use crate::{Properties, SettingError, keys};

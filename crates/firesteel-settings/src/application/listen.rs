@@ -1,8 +1,8 @@
 //! The address at which a driver listens for its executors: `spark.driver.host`, `spark.driver.bindAddress`
 //! and `spark.driver.port`.
 
-use firesteel_core::address::Address;
-use firesteel_core::host;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::host;
 
 use crate::{Properties, SettingError, keys};
 

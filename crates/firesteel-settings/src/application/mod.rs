@@ -18,12 +18,12 @@ pub mod yarn;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::driver::{
+use firesteel_engine::driver::{
     Allocation, DynamicAllocation, ExclusionPolicy, ExitCodes, Heartbeats, LocalityWait, TaskNeeds,
 };
-use firesteel_core::run_time;
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
+use firesteel_protocol::scheduling::run_time;
 
 use crate::values::duration::Unit;
 use crate::values::size;
@@ -280,7 +280,7 @@ pub fn list(properties: &Properties, key: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use firesteel_core::driver::Exclusion;
+    use firesteel_engine::driver::Exclusion;
     use firesteel_placement::{Amount, TaskAmount};
 
     use super::*;

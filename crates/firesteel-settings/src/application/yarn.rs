@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_core::allocator::{Amount, ExecutorNeeds, Sizing};
+use firesteel_application_master::allocator::{Amount, ExecutorNeeds, Sizing};
 use firesteel_placement::locality::Naming;
 use firesteel_placement::resource_name::{kind, without_kind};
 use firesteel_placement::{self as placement, Cores, MiB, ResourceAmounts};

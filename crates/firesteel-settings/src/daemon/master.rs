@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use firesteel_core::byte_text;
-use firesteel_core::master::{Config, Durability, Exclusion, HistoryLimits, Limits, ResourceShares, Retries};
-use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
+use firesteel_master::{Config, Durability, Exclusion, HistoryLimits, Limits, ResourceShares, Retries};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
+use firesteel_protocol::byte_text;
+use firesteel_protocol::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 
 use super::zookeeper_url;
 use crate::values::duration::Unit;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
+use firesteel_protocol::Timestamp;
 
 use crate::values::size::{self, Unit};
 use crate::{Properties, SettingError, keys};

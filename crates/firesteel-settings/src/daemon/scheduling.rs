@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, SchedulingSettings};
 use firesteel_placement::{Cores, Policy, Strategy};
+use firesteel_protocol::scheduling::{Backfill, GangPreemption, Preemption, SchedulingSettings};
 
 use crate::key::Default::{Otherwise, Value};
 use crate::keys;
@@ -66,7 +66,7 @@ pub fn changed_beside_the_policy(scheduling: &SchedulingSettings) -> Vec<(&'stat
 
 #[cfg(test)]
 mod tests {
-    use firesteel_core::master::Master;
+    use firesteel_master::Master;
 
     use super::*;
     use crate::Properties;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use firesteel_core::byte_text;
-use firesteel_core::worker::Cleanup;
 use firesteel_placement::Resources;
+use firesteel_protocol::byte_text;
+use firesteel_worker::Cleanup;
 
 use super::pages::LogLinks;
 use super::resources;

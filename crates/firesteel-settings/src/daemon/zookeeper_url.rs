@@ -1,7 +1,7 @@
 //! `spark.deploy.zookeeper.url`: the servers of ZooKeeper, in all forms that ZooKeeper's own clients take.
 
-use firesteel_core::address::Address;
-use firesteel_core::host;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::host;
 
 /// The port of a server that is named without one.
 const PORT: u16 = 2181;

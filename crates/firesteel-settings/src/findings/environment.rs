@@ -1,6 +1,6 @@
 //! Findings about environment variables.
 
-use firesteel_core::byte_text;
+use firesteel_protocol::byte_text;
 
 use super::{Audience, Finding, Outcome};
 use crate::secrets::shown_options;

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use super::key::Reader;
 use super::origin::Origin;
 use super::{Properties, SettingError};
-use firesteel_core::byte_text;
+use firesteel_protocol::byte_text;
 use properties_file::GrammarError;
 use variables::{Environment, Role};
 

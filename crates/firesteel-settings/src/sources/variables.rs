@@ -1,6 +1,6 @@
 //! The environment variables of Spark: those that Firesteel reads, and why it ignores the others.
 
-use firesteel_core::byte_text;
+use firesteel_protocol::byte_text;
 use std::collections::BTreeMap;
 
 use crate::key::Reader;

@@ -1,17 +1,17 @@
 //! Gives the draft to a real Master and collects what it decides.
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId, PeerId};
-use firesteel_core::master::{
+use firesteel_master::{
     ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Inbound, Master, Outbound, Presence,
     Snapshot, SnapshotError, WorkerCondition, WorkerSnapshot,
 };
-use firesteel_core::messages::{
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId, PeerId};
+use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, ExecutorReport, ExecutorState, MasterToClient,
     MasterToWorker, Offered, PageSize, WorkerDescription, WorkerState, WorkerToMaster, WorkerView,
 };
-use firesteel_core::scheduling::SchedulingSettings;
-use firesteel_core::{Machine, Timestamp};
+use firesteel_protocol::scheduling::SchedulingSettings;
+use firesteel_protocol::{Machine, Timestamp};
 
 use super::{Draft, DraftApplication, DraftExecutor, Outcome};
 

@@ -26,10 +26,10 @@ mod fault;
 mod names;
 mod scalar;
 
-use firesteel_core::Timestamp;
-use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, SchedulingSettings};
 use firesteel_placement::Cores;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::scheduling::queues::Queues;
+use firesteel_protocol::scheduling::{Backfill, SchedulingSettings};
 use toml::Spanned;
 
 use super::Draft;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::messages::{ClusterTotals, ProfileView, Standing};
 use firesteel_placement::resource_name::serves;
 use firesteel_placement::{Cores, MiB, ResourceQuantities};
+use firesteel_protocol::messages::{ClusterTotals, ProfileView, Standing};
 
 use super::{ApplicationOutcome, Outcome, WorkerOutcome};
 

@@ -11,12 +11,12 @@ mod metrics;
 mod outcome;
 mod running;
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::{ProfileId, WorkerId};
-use firesteel_core::master::{ApplicationCondition, DriverSnapshot, HeldResources, ProfileSnapshot};
-use firesteel_core::messages::{ApplicationDescription, WorkerView};
-use firesteel_core::scheduling::SchedulingSettings;
+use firesteel_master::{ApplicationCondition, DriverSnapshot, HeldResources, ProfileSnapshot};
 use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{ProfileId, WorkerId};
+use firesteel_protocol::messages::{ApplicationDescription, WorkerView};
+use firesteel_protocol::scheduling::SchedulingSettings;
 
 pub use cells::{Cell, Cells, User};
 pub use figures::{figures, has, used};

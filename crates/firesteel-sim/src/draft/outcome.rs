@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{ExecutorId, WorkerId};
-use firesteel_core::master::HeldResources;
-use firesteel_core::messages::{
+use firesteel_master::HeldResources;
+use firesteel_placement::{Cores, MiB, ResourceQuantities, Resources};
+use firesteel_protocol::ids::{ExecutorId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDetail, ExecutorView, MasterView, ProfileView, Standing, WorkerShare,
 };
-use firesteel_placement::{Cores, MiB, ResourceQuantities, Resources};
 
 use super::{Cells, Draft, User};
 

@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::Timestamp;
-use firesteel_core::executor_command::{ExecutorCommand, JavaCommand};
-use firesteel_core::ids::{AppId, ProfileId, WorkerId};
-use firesteel_core::label::Label;
-use firesteel_core::master::{ApplicationCondition, DriverSnapshot, HeldResources, ProfileSnapshot};
-use firesteel_core::messages::{
+use firesteel_master::{ApplicationCondition, DriverSnapshot, HeldResources, ProfileSnapshot};
+use firesteel_placement::{ExecutorSize, Resources};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{AppId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationState, DriverView,
     ExecutorState, LossReason, MasterView, Placing, ProfileView, ResourceProfile, Submitter, WantedExecutors,
     Work, WorkerView,
 };
-use firesteel_core::process::Command;
-use firesteel_core::run_time::{RUN_TIME, value};
-use firesteel_placement::{ExecutorSize, Resources};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::process::executor_command::{ExecutorCommand, JavaCommand};
+use firesteel_protocol::scheduling::label::Label;
+use firesteel_protocol::scheduling::run_time::{RUN_TIME, value};
 
 use super::{Draft, DraftApplication, DraftExecutor};
 

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{
+use firesteel_master::{
     ApplicationCondition, ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, HeldResources,
     Master, Outbound, ProfileSnapshot, Snapshot, SnapshotError, WorkerSnapshot,
 };
-use firesteel_core::messages::{
+use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, ExecutorLaunch, MasterToWorker, Offered, Placing, ResourceProfile, Submitter,
     WantedExecutors, Work, WorkerDescription,
 };
-use firesteel_core::process::Command;
-use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::{Machine, Timestamp};
 
 use super::{
     AppAfter, HeldExecutors, Launch, PassAnswer, PassApp, PassAppState, PassProfile, PassWorker,

@@ -2,17 +2,17 @@
 
 use std::collections::VecDeque;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, PeerId, WorkerId};
-use firesteel_core::master::{self, Config, Effect, Event, Inbound, Outbound};
-use firesteel_core::messages::{
+use firesteel_master::{self as master, Config, Effect, Event, Inbound, Outbound};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, PeerId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState, MasterToDriver,
     MasterToWorker, Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription,
     WorkerToMaster,
 };
-use firesteel_core::process::Command;
-use firesteel_core::{Machine as _, Timestamp};
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::{Machine as _, Timestamp};
 
 use super::{Choice, Chooser, Cluster, Node, Request};
 use crate::replay::{DRIVERS, GPU, in_virtual_time};

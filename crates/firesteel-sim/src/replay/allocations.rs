@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::ExecutorKey;
 use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Resources};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::ExecutorKey;
 
 use super::stage::GPU;
 use super::workload::Size;

@@ -1,7 +1,7 @@
 //! Finds the fewest Workers that hold the same load.
 
-use firesteel_core::master::Config;
-use firesteel_core::messages::Placing;
+use firesteel_master::Config;
+use firesteel_protocol::messages::Placing;
 
 use super::run::describe;
 use super::stage::{Apply, Stage};

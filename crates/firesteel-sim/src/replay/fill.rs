@@ -1,7 +1,7 @@
 //! Fills a cluster: applications arrive and none ends.
 
-use firesteel_core::master::Config;
-use firesteel_core::messages::Placing;
+use firesteel_master::Config;
+use firesteel_protocol::messages::Placing;
 
 use super::outcome::{Shares, requests};
 use super::run::describe;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::master::Config;
-use firesteel_core::messages::{
+use firesteel_master::Config;
+use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::messages::{
     ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
 };
-use firesteel_core::process::Command;
-use firesteel_core::run_time::{RUN_TIME, value};
-use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::scheduling::run_time::{RUN_TIME, value};
 
 use super::allocations::resource;
 use super::outcome::{ApplicationTimes, Meter, Outcome};

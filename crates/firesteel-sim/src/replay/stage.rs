@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, ResourceShares, Retries};
-use firesteel_core::messages::{
+use firesteel_master::{Config, Effect, Event, Inbound, Master, Outbound, ResourceShares, Retries};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorTarget, HostWishes,
     MasterToDriver, MasterToWorker, Offered, ResourceProfile, WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::{Machine, Timestamp};
+use firesteel_protocol::{Machine, Timestamp};
 
 use super::allocations::{Allocations, Held, gpus};
 use super::workload::Size;

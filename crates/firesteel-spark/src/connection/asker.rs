@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use firesteel_core::master::Inbound;
-use firesteel_core::messages::{ClientToMaster, MasterToClient};
-use firesteel_core::wire::Role;
+use firesteel_master::Inbound;
+use firesteel_protocol::messages::{ClientToMaster, MasterToClient};
+use firesteel_protocol::wire::Role;
 
 use super::{ClientNumber, Connection, Occupant, Seat};
 use crate::messages::ToClient;

@@ -3,8 +3,8 @@
 //! Source: Spark Master, 4.0.1: a Master that takes over dials each of them, and the first thing that it says is
 //! `MasterChanged`. From then on they use that connection in both directions.
 
-use firesteel_core::messages::{Resumption, WorkerDescription};
-use firesteel_core::wire::Role;
+use firesteel_protocol::messages::{Resumption, WorkerDescription};
+use firesteel_protocol::wire::Role;
 use thiserror::Error;
 
 use super::drivers::Driver;

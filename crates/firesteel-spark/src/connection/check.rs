@@ -1,6 +1,6 @@
 //! What always holds for a connection.
 
-use firesteel_core::Violation;
+use firesteel_protocol::Violation;
 
 use super::{Connection, Occupant, State};
 

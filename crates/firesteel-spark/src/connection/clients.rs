@@ -12,8 +12,8 @@ use crate::java::{self, Bounds};
 use crate::messages::{self, ClientRequest, FromClient, ToClient};
 use crate::translate::clients;
 
-use firesteel_core::ids::DriverId;
-use firesteel_core::messages::ClientToMaster;
+use firesteel_protocol::ids::DriverId;
+use firesteel_protocol::messages::ClientToMaster;
 
 use super::asker::Owed;
 use super::questions::Question;

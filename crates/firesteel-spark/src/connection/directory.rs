@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{PeerId, WorkerId};
-use firesteel_core::secret::Secret;
+use firesteel_protocol::ids::{PeerId, WorkerId};
+use firesteel_protocol::secret::Secret;
 
 /// The peer that each registered Worker is to the Master, for all connections at its port.
 ///

@@ -1,9 +1,9 @@
 //! The drivers on a connection.
 
-use firesteel_core::ids::AppId;
-use firesteel_core::master::Inbound;
-use firesteel_core::messages::{DriverToMaster, MasterToDriver, ResourceProfile, Resumption};
-use firesteel_core::wire::Role;
+use firesteel_master::Inbound;
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::messages::{DriverToMaster, MasterToDriver, ResourceProfile, Resumption};
+use firesteel_protocol::wire::Role;
 
 use super::{Connection, Effect, Note, Occupant, PeerNumber, Seat};
 use crate::messages::{FromDriver, Registration, ToDriver};

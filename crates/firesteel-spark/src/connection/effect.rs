@@ -1,10 +1,10 @@
 //! The effects of a connection, which its shell performs.
 
-use firesteel_core::ids::WorkerId;
-use firesteel_core::master::Inbound;
-use firesteel_core::messages::{ApplicationDescription, WorkerToMaster};
-use firesteel_core::secret::Secret;
-use firesteel_core::wire::Role;
+use firesteel_master::Inbound;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::{ApplicationDescription, WorkerToMaster};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::wire::Role;
 
 use super::{Note, OrderRequest, PeerNumber, Seat};
 use crate::frame::Frame;
@@ -99,8 +99,8 @@ pub enum Closing {
     AtOnce,
 }
 
-firesteel_core::kinds!(
+firesteel_protocol::kinds!(
     "spark connection effect",
     Effect: Send Open Say Register SayElsewhere Enter Withdraw Leave WriteOrder ForgetOrders Note Close
 );
-firesteel_core::kinds!("spark connection closing", Closing: Flushed AtOnce);
+firesteel_protocol::kinds!("spark connection closing", Closing: Flushed AtOnce);

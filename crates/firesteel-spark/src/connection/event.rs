@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use firesteel_core::ids::ExecutorKey;
-use firesteel_core::master::Outbound;
+use firesteel_master::Outbound;
+use firesteel_protocol::ids::ExecutorKey;
 
 use super::{PeerNumber, Seat};
 use crate::frame::Frame;
@@ -68,8 +68,8 @@ pub enum Dismissal {
     AtOnce,
 }
 
-firesteel_core::kinds!(
+firesteel_protocol::kinds!(
     "spark connection event",
     Event: Opened Received Told Dismissed FoundNobody OrderWritten MasterEnds MasterGone Closed Deadline
 );
-firesteel_core::kinds!("spark connection dismissal", Dismissal: InOrder AtOnce);
+firesteel_protocol::kinds!("spark connection dismissal", Dismissal: InOrder AtOnce);

@@ -40,9 +40,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use bytes::Bytes;
-use firesteel_core::master::{Inbound, Outbound};
-use firesteel_core::wire::Role;
-use firesteel_core::{Machine, Timestamp, Violation};
+use firesteel_master::{Inbound, Outbound};
+use firesteel_protocol::wire::Role;
+use firesteel_protocol::{Machine, Timestamp, Violation};
 
 use self::asker::Asker;
 pub use self::calls::{Called, Uncallable};

@@ -1,7 +1,7 @@
 //! What a connection remarks for people.
 
-use firesteel_core::NoteLevel;
-use firesteel_core::ids::WorkerId;
+use firesteel_protocol::NoteLevel;
+use firesteel_protocol::ids::WorkerId;
 use thiserror::Error;
 
 use crate::dialect::NotTold;
@@ -146,7 +146,7 @@ impl Note {
     }
 }
 
-firesteel_core::kinds!(
+firesteel_protocol::kinds!(
     "spark connection note",
     Note: Ended Mute Broken RequestRefused NoEnvelope Unreadable NoSuchEndpoint NoAddress NoNumber TooManyPeers
         TooManyExecutors TooManyQuestions Unasked NotTold NotItsApplication NotItsWorker ApplicationRefused DriverRefused

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use firesteel_core::ids::ExecutorKey;
-use firesteel_core::messages::{ExecutorLaunch, ExecutorReport, ExecutorState, WorkerToMaster};
-use firesteel_core::process::{StartFailure, StartStep};
+use firesteel_protocol::ids::ExecutorKey;
+use firesteel_protocol::messages::{ExecutorLaunch, ExecutorReport, ExecutorState, WorkerToMaster};
+use firesteel_protocol::process::{StartFailure, StartStep};
 
 use super::{Connection, Effect, Event, PeerNumber};
 use crate::OrderForms;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
-use firesteel_core::ids::WorkerId;
+use firesteel_protocol::ids::WorkerId;
 
 use super::drivers::Driver;
 use super::questions::Held;

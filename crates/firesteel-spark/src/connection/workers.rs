@@ -1,12 +1,12 @@
 //! The Workers of Spark's on a connection.
 
-use firesteel_core::ids::WorkerId;
-use firesteel_core::master::Inbound;
-use firesteel_core::messages::{
+use firesteel_master::Inbound;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::{
     MasterToWorker, WorkerDescription, WorkerReport, WorkerToMaster, is_web_address,
 };
-use firesteel_core::secret::Secret;
-use firesteel_core::wire::Role;
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::wire::Role;
 
 use super::{Connection, Effect, Note, Occupant, PeerNumber, Seat};
 use crate::envelope::Address;

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::address::Address;
-use firesteel_core::process::Command;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::process::Command;
 
 use super::installation::{Installation, Variables};
 use super::java_modules;
@@ -97,7 +97,7 @@ pub(crate) fn is_passed_on(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use firesteel_core::executor_command::JavaCommand;
+    use firesteel_protocol::process::executor_command::JavaCommand;
 
     use super::*;
 

@@ -12,10 +12,10 @@ pub mod shuffle_service;
 
 use std::collections::BTreeMap;
 
-use firesteel_core::address::Address;
-use firesteel_core::executor_command::JavaCommand;
-use firesteel_core::host;
-use firesteel_core::process::Command;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::host;
+use firesteel_protocol::process::Command;
+use firesteel_protocol::process::executor_command::JavaCommand;
 
 use installation::{Installation, Variables, has_secret};
 

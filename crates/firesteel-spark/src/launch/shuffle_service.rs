@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::process::Command;
+use firesteel_protocol::process::Command;
 
 use super::installation::{Installation, Variables, has_secret};
 use super::java_modules;

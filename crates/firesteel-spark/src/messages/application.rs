@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use firesteel_core::executor_command::JavaCommand;
+use firesteel_protocol::process::executor_command::JavaCommand;
 
 use super::{Fields, Unreadable};
 use crate::dialect::Release;

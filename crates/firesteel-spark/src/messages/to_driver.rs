@@ -1,6 +1,6 @@
 //! What a Master says to a driver.
 
-use firesteel_core::host;
+use firesteel_protocol::host;
 
 use super::{ExecutorState, MASTER};
 use crate::dialect::{

@@ -1,7 +1,7 @@
 //! What clients of the protocol are told, in Spark's words.
 
-use firesteel_core::address::Address;
-use firesteel_core::messages::{DriverView, KillDriverAnswer, SubmitDriverAnswer};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::messages::{DriverView, KillDriverAnswer, SubmitDriverAnswer};
 use serde_json::{Map, Value};
 
 use super::Call;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::executor_command::JavaCommand;
+use firesteel_protocol::process::executor_command::JavaCommand;
 use serde_json::Value;
 
 use super::answers::{self, Answer};

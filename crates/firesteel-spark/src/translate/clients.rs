@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use firesteel_core::messages::{
+use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts};
+use firesteel_protocol::messages::{
     ClientToMaster, DriverDescription, DriverError, DriverState, DriverView, KillDriverAnswer,
     SubmitDriverAnswer,
 };
-use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts};
 
-use firesteel_core::executor_command::JavaCommand;
+use firesteel_protocol::process::executor_command::JavaCommand;
 use thiserror::Error;
 
 use crate::cluster_driver::SparkDriver;

@@ -2,13 +2,13 @@
 
 use std::num::TryFromIntError;
 
-use firesteel_core::executor_command::ExecutorCommand;
-use firesteel_core::ids::{ExecutorId, ProfileId, WorkerId};
-use firesteel_core::messages::{
+use firesteel_placement::{Cores, ExecutorLimit, MiB, UnknownPolicy};
+use firesteel_protocol::ids::{ExecutorId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, ApplicationEnd, ExecutorState, ExecutorTarget, LossReason, MasterToDriver,
     Placing, ResourceProfile, Submitter, UnsoundProfile, Work,
 };
-use firesteel_placement::{Cores, ExecutorLimit, MiB, UnknownPolicy};
+use firesteel_protocol::process::executor_command::ExecutorCommand;
 use thiserror::Error;
 
 use crate::envelope::Address;
@@ -77,7 +77,7 @@ pub fn application(application: Application) -> Result<ApplicationDescription, U
     let mut default = profile(&needed)?;
     default.resources.extend(shares::asked(&command.environment).map_err(Unfit::Resources)?);
     default.check()?;
-    let wanted = firesteel_core::messages::WantedExecutors {
+    let wanted = firesteel_protocol::messages::WantedExecutors {
         profile: default,
         max_cores: max_cores.map(|cores| Cores(cores.into())),
         limit,

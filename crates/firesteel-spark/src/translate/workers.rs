@@ -2,16 +2,16 @@
 
 use std::num::TryFromIntError;
 
-use firesteel_core::address::Address;
-use firesteel_core::executor_command::ExecutorCommand;
-use firesteel_core::host;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
-use firesteel_core::label::Label;
-use firesteel_core::messages::{
+use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::host;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
+use firesteel_protocol::messages::{
     ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, Offered, WorkerDescription,
 };
-use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
-use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::process::executor_command::ExecutorCommand;
+use firesteel_protocol::process::{ExitStatus, StartFailure, StartStep};
+use firesteel_protocol::scheduling::label::Label;
 use thiserror::Error;
 
 use crate::dialect::Release;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::allocator::{AllocateFailure, HostExclusion};
-use firesteel_core::application_master::{Config, Event, Exit, FinalStatus, Inbound, Mode, Silence};
-use firesteel_core::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
-use firesteel_core::messages::{
+use firesteel_application_master::allocator::{AllocateFailure, HostExclusion};
+use firesteel_application_master::{Config, Event, Exit, FinalStatus, Inbound, Mode, Silence};
+use firesteel_placement::ExecutorLimit;
+use firesteel_protocol::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
+use firesteel_protocol::messages::{
     ClientToMaster, DriverToMaster, ExecutorState, ExecutorTarget, Outcome, Relaunch, Resumption,
 };
-use firesteel_core::process::ExitStatus;
-use firesteel_placement::ExecutorLimit;
+use firesteel_protocol::process::ExitStatus;
 
 /// How long an attempt waits for a driver that has disconnected, in virtual milliseconds.
 const RECONNECT: u64 = 10_000;

@@ -1,9 +1,7 @@
 //! Coverage of runs: how often each event, effect and fault occurred.
 
-use firesteel_core::application_master::{
-    Effect, Event, FinalStatus, Inbound, Mode, Note, Outbound, Staging,
-};
-use firesteel_core::messages::{
+use firesteel_application_master::{Effect, Event, FinalStatus, Inbound, Mode, Note, Outbound, Staging};
+use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationEnd, ClientToMaster, DriverToMaster, ExecutorState, KillAnswer, LossReason,
     MasterToClient, MasterToDriver,
 };
@@ -12,7 +10,7 @@ use super::plan::Ending;
 use crate::cluster::laws::coverage::tallies;
 use crate::cluster::{Row, Tally};
 
-firesteel_core::kinds!("ending", Ending: DriverDone DriverVanishes ProgramFails Killed Shutdown);
+firesteel_protocol::kinds!("ending", Ending: DriverDone DriverVanishes ProgramFails Killed Shutdown);
 
 tallies! {
     /// How often each thing that can happen to ApplicationMasters has happened.

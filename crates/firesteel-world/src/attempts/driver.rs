@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
-use firesteel_core::messages::{ApplicationEnd, ExecutorState, MasterToDriver, Relaunch};
+use firesteel_protocol::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
+use firesteel_protocol::messages::{ApplicationEnd, ExecutorState, MasterToDriver, Relaunch};
 
 /// A driver. In cluster mode each program has its own driver.
 #[derive(Clone, Debug, Default)]

@@ -1,14 +1,14 @@
 //! The laws that everything an attempt does must satisfy.
 
-use firesteel_core::allocator::AllocatorView;
-use firesteel_core::application_master::{
+use firesteel_application_master::allocator::AllocatorView;
+use firesteel_application_master::{
     Effect, Event, Exit, FinalStatus, Inbound, Launch, Mode, Note, Outbound, Staging,
 };
-use firesteel_core::ids::{ExecutorId, PeerId};
-use firesteel_core::messages::{
+use firesteel_protocol::ids::{ExecutorId, PeerId};
+use firesteel_protocol::messages::{
     DriverToMaster, ExecutorState, LossReason, MasterToClient, MasterToDriver, StateRow,
 };
-use firesteel_core::process::ExitStatus;
+use firesteel_protocol::process::ExitStatus;
 
 use super::books::{Books, Fate, Manager, Program, Row, are_sound};
 use super::driver::Driver;
@@ -132,7 +132,7 @@ impl Books {
         });
         // A disconnected driver is told when it is back.
         let profile = memory.0 / 1024 - 1;
-        let profile = firesteel_core::ids::ProfileId(u32::try_from(profile).unwrap_or(u32::MAX));
+        let profile = firesteel_protocol::ids::ProfileId(u32::try_from(profile).unwrap_or(u32::MAX));
         match (self.peer, added) {
             (Some(_), None) => {
                 return Err(format!("executor {number} is launched, and its driver is not told"));

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::allocator::{AllocateFailure, Call, ContainerSize};
-use firesteel_core::application_master::{ContainerHandle, Effect, Event, FinalStatus, Mode, Node, Outbound};
-use firesteel_core::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
-use firesteel_core::messages::{ClientToMaster, StatePlace};
-use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
+use firesteel_application_master::allocator::{AllocateFailure, Call, ContainerSize};
+use firesteel_application_master::{ContainerHandle, Effect, Event, FinalStatus, Mode, Node, Outbound};
 use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
+use firesteel_protocol::messages::{ClientToMaster, StatePlace};
+use firesteel_protocol::process::{ExitStatus, StartFailure, StartStep};
 
 use super::driver::{Connection, Reaction};
 use super::plan::node_address;
@@ -283,7 +283,12 @@ impl World {
         }
     }
 
-    fn deliver(&mut self, attempt: usize, peer: PeerId, message: &firesteel_core::messages::MasterToDriver) {
+    fn deliver(
+        &mut self,
+        attempt: usize,
+        peer: PeerId,
+        message: &firesteel_protocol::messages::MasterToDriver,
+    ) {
         let driver = self.driver_of(attempt);
         if self.drivers[driver].connection != Some(Connection { attempt, peer }) {
             return;

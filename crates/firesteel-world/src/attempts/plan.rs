@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::allocator::Decommissioning;
-use firesteel_core::application_master::{Config, FinalStatus, Mode, Silence};
-use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-use firesteel_core::messages::{
+use firesteel_application_master::allocator::Decommissioning;
+use firesteel_application_master::{Config, FinalStatus, Mode, Silence};
+use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};
+use firesteel_protocol::messages::{
     ApplicationDescription, ExecutorTarget, HostWishes, Outcome, Placing, Relaunch, ResourceProfile,
     Submitter, WantedExecutors, Work,
 };
-use firesteel_core::process::{Command, Placeholder};
-use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_protocol::process::{Command, Placeholder};
 
 use crate::containers::Scenario;
 use firesteel_sim::dice::Dice;

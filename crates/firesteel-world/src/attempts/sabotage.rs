@@ -1,11 +1,9 @@
 //! Deliberate bugs: the events and effects of an attempt are changed, as if it had erred.
 
-use firesteel_core::application_master::{
-    Config, Effect, Event, FinalStatus, Inbound, Outbound, Silence, Staging,
-};
-use firesteel_core::ids::{ExecutorId, PeerId};
-use firesteel_core::messages::{ApplicationDescription, DriverToMaster, MasterToDriver, Relaunch};
-use firesteel_core::process::Placeholder;
+use firesteel_application_master::{Config, Effect, Event, FinalStatus, Inbound, Outbound, Silence, Staging};
+use firesteel_protocol::ids::{ExecutorId, PeerId};
+use firesteel_protocol::messages::{ApplicationDescription, DriverToMaster, MasterToDriver, Relaunch};
+use firesteel_protocol::process::Placeholder;
 
 /// A bug of an ApplicationMaster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The manager's side of an application: its current attempt, and how it has ended.
 
-use firesteel_core::application_master::FinalStatus;
+use firesteel_application_master::FinalStatus;
 
 /// What the manager knows of the application.
 #[derive(Clone, Debug)]

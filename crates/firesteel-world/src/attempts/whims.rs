@@ -1,12 +1,12 @@
 //! The actions of drivers, and of strangers.
 
-use firesteel_core::application_master::{Event, Inbound, Mode};
-use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-use firesteel_core::messages::{
+use firesteel_application_master::{Event, Inbound, Mode};
+use firesteel_placement::Cores;
+use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};
+use firesteel_protocol::messages::{
     ApplicationFiles, DriverToMaster, ExecutorTarget, ResourceProfile, Resumption,
 };
-use firesteel_core::process::Command;
-use firesteel_placement::Cores;
+use firesteel_protocol::process::Command;
 
 use super::driver::Connection;
 use super::plan::target;
@@ -179,5 +179,5 @@ impl World {
 }
 
 fn files() -> ApplicationFiles {
-    ApplicationFiles { source: firesteel_core::address::Address::new("me", 1), files: Vec::new() }
+    ApplicationFiles { source: firesteel_protocol::address::Address::new("me", 1), files: Vec::new() }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::allocator::Call;
-use firesteel_core::application_master::{ApplicationMaster, Event, FinalStatus, Inbound, Mode};
-use firesteel_core::ids::{ContainerId, PeerId, ProfileId};
-use firesteel_core::messages::{ClientToMaster, DriverToMaster, ExecutorTarget, HostWishes};
-use firesteel_core::process::ExitStatus;
-use firesteel_core::{Machine as _, Timestamp};
+use firesteel_application_master::allocator::Call;
+use firesteel_application_master::{ApplicationMaster, Event, FinalStatus, Inbound, Mode};
+use firesteel_protocol::ids::{ContainerId, PeerId, ProfileId};
+use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, ExecutorTarget, HostWishes};
+use firesteel_protocol::process::ExitStatus;
+use firesteel_protocol::{Machine as _, Timestamp};
 
 use super::books::{Books, Program};
 use super::coverage::AttemptCoverage;
@@ -308,7 +308,7 @@ impl World {
             live.values().filter(|profile| *profile == id).count() as u64 == *total
         };
         let view = attempt.machine.view(Timestamp::from_millis(self.now));
-        let settled = |profile: &firesteel_core::allocator::ProfileView| {
+        let settled = |profile: &firesteel_application_master::allocator::ProfileView| {
             profile.pending == 0 && profile.starting == 0 && profile.running == profile.target
         };
         connected

@@ -1,7 +1,9 @@
 //! Events for nodes: each is applied by the node's machine, held against the laws, and its effects are performed.
 
-use firesteel_core::master::ReservationView;
-use firesteel_core::{driver, master, worker};
+use firesteel_engine::driver;
+use firesteel_master as master;
+use firesteel_master::ReservationView;
+use firesteel_worker as worker;
 
 use super::effects::master_disk::Held;
 use super::faults::Fault;

@@ -1,8 +1,8 @@
 //! The happenings in the world's queue.
 
-use firesteel_core::Leadership;
-use firesteel_core::ids::{AppId, AttemptId, DriverId, FetchId, PeerId};
-use firesteel_core::process::ExitStatus;
+use firesteel_protocol::Leadership;
+use firesteel_protocol::ids::{AppId, AttemptId, DriverId, FetchId, PeerId};
+use firesteel_protocol::process::ExitStatus;
 
 use super::faults::election::Deposition;
 use super::faults::leaving::Departure;

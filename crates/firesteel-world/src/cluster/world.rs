@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use firesteel_core::ids::{ExecutorKey, PeerId};
-use firesteel_core::{Timestamp, driver, worker};
+use firesteel_engine::driver;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{ExecutorKey, PeerId};
+use firesteel_worker as worker;
 
 use super::effects::fetches::Fetches;
 use super::effects::master_disk::MasterDisk;

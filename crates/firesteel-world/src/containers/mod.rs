@@ -20,7 +20,7 @@ mod sabotage;
 mod scenario;
 mod truth;
 
-use firesteel_core::allocator::{AllocateFailure, Cause, Effect, Event, Failure, Loss, Note};
+use firesteel_application_master::allocator::{AllocateFailure, Cause, Effect, Event, Failure, Loss, Note};
 
 use crate::coverage::{Coverage, Kinds, kinds};
 

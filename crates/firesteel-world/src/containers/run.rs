@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::allocator::{AllocateFailure, Allocated, Allocator, Call, Effect, Event, ExecutorNeeds};
-use firesteel_core::ids::{ContainerId, ExecutorId, ProfileId};
-use firesteel_core::{Machine, Timestamp};
+use firesteel_application_master::allocator::{
+    AllocateFailure, Allocated, Allocator, Call, Effect, Event, ExecutorNeeds,
+};
+use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
+use firesteel_protocol::{Machine, Timestamp};
 
 use super::manager::{Care, Manager};
 use super::sabotage::{ContainerSabotage, Saboteur};
@@ -272,7 +274,7 @@ impl World {
             let one = targets[0].clone();
             let many = (100..170).map(|profile| {
                 let profile = ProfileId(profile);
-                firesteel_core::allocator::Target { profile, total: 0, ..one.clone() }
+                firesteel_application_master::allocator::Target { profile, total: 0, ..one.clone() }
             });
             targets.extend(many);
             self.tell(Event::RequestExecutors { targets, excluded: BTreeSet::new() });

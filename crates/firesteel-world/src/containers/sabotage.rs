@@ -1,6 +1,6 @@
 //! Deliberate bugs: the events and effects of an allocator are changed, as if it had erred.
 
-use firesteel_core::allocator::{Effect, Event, Location, Note};
+use firesteel_application_master::allocator::{Effect, Event, Location, Note};
 use firesteel_placement::locality::Locality;
 
 /// A bug of an allocator.

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_core::allocator::{Config, Decommissioning, ExecutorNeeds, HostExclusion, Sizing, Target};
-use firesteel_core::ids::{ExecutorId, ProfileId};
+use firesteel_application_master::allocator::{
+    Config, Decommissioning, ExecutorNeeds, HostExclusion, Sizing, Target,
+};
 use firesteel_placement::MiB;
 use firesteel_placement::locality::{Naming, Topology};
+use firesteel_protocol::ids::{ExecutorId, ProfileId};
 
 use firesteel_sim::dice::Dice;
 

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::Timestamp;
-use firesteel_core::allocator::{Allocated, AllocatorView, Call, Effect, Launch, Location, Note};
-use firesteel_core::ids::{ContainerId, ExecutorId, ProfileId};
+use firesteel_application_master::allocator::{
+    Allocated, AllocatorView, Call, Effect, Launch, Location, Note,
+};
 use firesteel_placement::locality::{Locality, Topology};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 
 /// The state of a container that the allocator was told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

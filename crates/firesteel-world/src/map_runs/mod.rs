@@ -15,7 +15,7 @@ mod sabotage;
 mod scenario;
 mod truth;
 
-use firesteel_core::map::{Effect, Ending, Event, Remark};
+use firesteel_engine::map::{Effect, Ending, Event, Remark};
 
 use crate::coverage::{Coverage, Kinds, kinds};
 

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use firesteel_core::driver::{self, ExecutorLoss, FailureCause, Note, TaskOutcome, TaskRequest, Until};
-use firesteel_core::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
-use firesteel_core::map::{Effect, Event, Item, MapRun, Scope, Unusable};
-use firesteel_core::messages::{ApplicationEnd, Stream, TaskDirectory, TaskEnd, TaskSpec};
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::{EndRequest, Machine, Timestamp};
+use firesteel_engine::driver::{self, ExecutorLoss, FailureCause, Note, TaskOutcome, TaskRequest, Until};
+use firesteel_engine::map::{Effect, Event, Item, MapRun, Scope, Unusable};
 use firesteel_placement::Cores;
+use firesteel_protocol::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
+use firesteel_protocol::messages::{ApplicationEnd, Stream, TaskDirectory, TaskEnd, TaskSpec};
+use firesteel_protocol::process::{Command, ExitStatus};
+use firesteel_protocol::{EndRequest, Machine, Timestamp};
 
 use super::sabotage::MapSabotage;
 use super::scenario::{Fault, Scenario};

@@ -1,7 +1,7 @@
 //! Deliberate bugs: what a map run is told or does is tampered with, as if it had erred.
 
-use firesteel_core::map::{Effect, Event};
-use firesteel_core::messages::Outcome;
+use firesteel_engine::map::{Effect, Event};
+use firesteel_protocol::messages::Outcome;
 
 /// A bug of a map run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The description of a world with one map run.
 
-use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
-use firesteel_core::map::{Config, Scope};
+use firesteel_engine::map::{Config, Scope};
 use firesteel_placement::Cores;
+use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 
 use firesteel_sim::dice::Dice;
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::EndRequest;
-use firesteel_core::driver::{TaskOutcome, Until};
-use firesteel_core::ids::TaskId;
-use firesteel_core::map::{Effect, Ending, MapRun};
-use firesteel_core::messages::Outcome;
+use firesteel_engine::driver::{TaskOutcome, Until};
+use firesteel_engine::map::{Effect, Ending, MapRun};
+use firesteel_protocol::EndRequest;
+use firesteel_protocol::ids::TaskId;
+use firesteel_protocol::messages::Outcome;
 
 use super::scenario::Scenario;
 

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::address::Address;
-use firesteel_core::driver::{
+use firesteel_engine::driver::{
     ExecutorLoss, ExecutorView, ExecutorViewState, FailureCause, Note, RefusedProfile, Replacement,
     TaskOutcome, View,
 };
-use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ProfileId, TaskId, WorkerId};
-use firesteel_core::messages::{ExecutorState, TaskEnd};
-use firesteel_core::process::ExitStatus;
-use firesteel_core::session::Shortfalls;
+use firesteel_engine::session::Shortfalls;
 use firesteel_placement::shortfall::{Amounts, Missing, Reason};
 use firesteel_placement::{Cores, ExecutorLimit, Resources, Shortfall};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, ProfileId, TaskId, WorkerId};
+use firesteel_protocol::messages::{ExecutorState, TaskEnd};
+use firesteel_protocol::process::ExitStatus;
 use firesteel_sim::dice::Dice;
 
 /// The tables of a fake driver.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::Kind;
-use firesteel_core::driver::TaskOutcome;
-use firesteel_core::ids::TaskId;
-use firesteel_core::session::{Answer, Complaint, Place, Request, Run, exit_code};
+use firesteel_engine::driver::TaskOutcome;
+use firesteel_engine::session::{Answer, Complaint, Place, Request, Run, exit_code};
+use firesteel_protocol::Kind;
+use firesteel_protocol::ids::TaskId;
 
 use super::truth::Verdict;
 

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use firesteel_core::driver::Replacement;
-use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
-use firesteel_core::map::{OutputOrder, Separator};
-use firesteel_core::messages::ResourceProfile;
-use firesteel_core::session::{
+use firesteel_engine::driver::Replacement;
+use firesteel_engine::map::{OutputOrder, Separator};
+use firesteel_engine::session::{
     Assignment, Entry, Items, Map, ParsedLine, Place, Request, Run, Surplus, Target, TaskShare, Which,
 };
 use firesteel_placement::Cores;
+use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
+use firesteel_protocol::messages::ResourceProfile;
 use firesteel_sim::dice::Dice;
 
 /// A line of up to three commands.

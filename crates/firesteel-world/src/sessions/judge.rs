@@ -1,8 +1,8 @@
 //! The laws of a session: its effects, and its state, against the facts.
 
-use firesteel_core::EndRequest;
-use firesteel_core::ids::TaskId;
-use firesteel_core::session::{Answer, Complaint, Effect, Ending, Message, Place, Remark, Route, Session};
+use firesteel_engine::session::{Answer, Complaint, Effect, Ending, Message, Place, Remark, Route, Session};
+use firesteel_protocol::EndRequest;
+use firesteel_protocol::ids::TaskId;
 
 use super::command::{Command, Fact, last_failure, open};
 use super::truth::{Truth, Verdict};

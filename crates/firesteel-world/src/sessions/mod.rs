@@ -23,7 +23,7 @@ mod sabotage;
 mod scenario;
 mod truth;
 
-use firesteel_core::session::{Answer, Complaint, Effect, Ending, Event, Message, Piece, Remark, Request};
+use firesteel_engine::session::{Answer, Complaint, Effect, Ending, Event, Message, Piece, Remark, Request};
 
 use crate::coverage::{Coverage, Kinds, kinds};
 

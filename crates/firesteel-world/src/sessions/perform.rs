@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use firesteel_core::driver::{self, Replacement, TaskOutcome};
-use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
-use firesteel_core::session::{Effect, Event, Piece};
+use firesteel_engine::driver::{self, Replacement, TaskOutcome};
+use firesteel_engine::session::{Effect, Event, Piece};
+use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 
 use super::cluster::Standing;
 use super::commands;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use firesteel_core::address::Address;
-use firesteel_core::driver::{self, FailureCause, Note, TaskOutcome};
-use firesteel_core::ids::{AttemptId, ExecutorId, TaskId};
-use firesteel_core::messages::{ApplicationEnd, ExecutorState, TaskDirectory, TaskEnd, TaskSpec};
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::session::{Commands, Event, MapEnd, Reader, Session};
-use firesteel_core::{EndRequest, Machine, Timestamp};
+use firesteel_engine::driver::{self, FailureCause, Note, TaskOutcome};
+use firesteel_engine::session::{Commands, Event, MapEnd, Reader, Session};
 use firesteel_placement::Cores;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AttemptId, ExecutorId, TaskId};
+use firesteel_protocol::messages::{ApplicationEnd, ExecutorState, TaskDirectory, TaskEnd, TaskSpec};
+use firesteel_protocol::process::{Command, ExitStatus};
+use firesteel_protocol::{EndRequest, Machine, Timestamp};
 
 use super::cluster::{Cluster, Standing, outcome};
 use super::sabotage::SessionSabotage;

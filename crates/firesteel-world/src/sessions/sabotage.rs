@@ -1,10 +1,10 @@
 //! Deliberate bugs: what a session is told or does is tampered with, as if it had erred.
 
-use firesteel_core::EndRequest;
-use firesteel_core::driver::TaskRequest;
-use firesteel_core::ids::TaskId;
-use firesteel_core::messages::TaskDirectory;
-use firesteel_core::session::{Effect, Ending, Event, Place};
+use firesteel_engine::driver::TaskRequest;
+use firesteel_engine::session::{Effect, Ending, Event, Place};
+use firesteel_protocol::EndRequest;
+use firesteel_protocol::ids::TaskId;
+use firesteel_protocol::messages::TaskDirectory;
 
 use super::run::spec;
 

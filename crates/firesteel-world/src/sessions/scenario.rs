@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio, TaskNeeds};
-use firesteel_core::messages::TaskDirectory;
-use firesteel_core::session::{Commands, Config, Defaults, OnFailure};
+use firesteel_engine::driver::{Allocation, DynamicAllocation, Ratio, TaskNeeds};
+use firesteel_engine::session::{Commands, Config, Defaults, OnFailure};
+use firesteel_protocol::messages::TaskDirectory;
 
 use firesteel_sim::dice::Dice;
 

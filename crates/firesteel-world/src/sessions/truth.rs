@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use firesteel_core::EndRequest;
-use firesteel_core::driver;
-use firesteel_core::ids::{ProfileId, TaskId};
-use firesteel_core::session::{Commands, Config, Entry, Event, OnFailure, ParsedLine, Reader, Request};
+use firesteel_engine::driver;
+use firesteel_engine::session::{Commands, Config, Entry, Event, OnFailure, ParsedLine, Reader, Request};
+use firesteel_protocol::EndRequest;
+use firesteel_protocol::ids::{ProfileId, TaskId};
 
 use super::command::{Command, Facts, open};
 

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
-use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId};
-use firesteel_core::master::{Inbound, Outbound};
-use firesteel_core::messages::{
+use firesteel_master::{Inbound, Outbound};
+use firesteel_protocol::ids::{ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::messages::{
     ClientToMaster, DriverToMaster, ExecutorReport, MasterToDriver, MasterToWorker, WorkerToMaster,
 };
-use firesteel_core::secret::Secret;
-use firesteel_core::wire::Role;
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::wire::Role;
 use firesteel_spark::connection::{Called, Directory, Effect, Event, Limits, Note, Seat};
 use firesteel_spark::envelope::Address;
 use firesteel_spark::frame::Frame;

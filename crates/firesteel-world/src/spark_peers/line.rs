@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use firesteel_core::ids::PeerId;
-use firesteel_core::master::{Event as MasterEvent, Outbound};
+use firesteel_master::{Event as MasterEvent, Outbound};
+use firesteel_protocol::ids::PeerId;
 use firesteel_spark::connection::{Connection, Dismissal, Seat};
 use firesteel_spark::frame::Frame;
 

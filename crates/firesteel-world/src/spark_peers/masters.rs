@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_core::master::{Config, Durability, Master};
+use firesteel_master::{Config, Durability, Master};
 use firesteel_spark::OrderForms;
 use firesteel_spark::connection::{Called, Connection, Directory, Dismissal, Event, Seat};
 

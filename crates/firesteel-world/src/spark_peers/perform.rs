@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
 
-use firesteel_core::Machine;
-use firesteel_core::ids::PeerId;
-use firesteel_core::master::{Effect as MasterEffect, Event as MasterEvent, Inbound};
-use firesteel_core::messages::DriverToMaster;
-use firesteel_core::secret::Secret;
+use firesteel_master::{Effect as MasterEffect, Event as MasterEvent, Inbound};
+use firesteel_protocol::Machine;
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::messages::DriverToMaster;
+use firesteel_protocol::secret::Secret;
 use firesteel_spark::connection::{Closing, Dismissal, Effect, Event, Seat};
 
 use super::line::{Arrival, Desk, Letter, Way};

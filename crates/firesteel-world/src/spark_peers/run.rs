@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{PeerId, WorkerId};
-use firesteel_core::master::{Event as MasterEvent, Master, Record};
-use firesteel_core::secret::Secret;
-use firesteel_core::{Machine, Timestamp};
+use firesteel_master::{Event as MasterEvent, Master, Record};
+use firesteel_protocol::ids::{PeerId, WorkerId};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::{Machine, Timestamp};
 use firesteel_sim::dice::Dice;
 use firesteel_spark::OrderForms;
 use firesteel_spark::connection::{Called, Connection, Directory, Dismissal, Event, Limits, Seat};

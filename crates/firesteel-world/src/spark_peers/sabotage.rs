@@ -1,8 +1,8 @@
 //! Deliberate bugs: the events and effects of a connection are changed, as if it had erred.
 
 use bytes::Bytes;
-use firesteel_core::master::Inbound;
-use firesteel_core::messages::WorkerToMaster;
+use firesteel_master::Inbound;
+use firesteel_protocol::messages::WorkerToMaster;
 use firesteel_spark::connection::{Effect, Event, Note, Seat};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::messages;
@@ -127,7 +127,7 @@ impl SparkSabotage {
             (
                 Self::OtherWorker,
                 Effect::Say { message: Inbound::Worker(WorkerToMaster::Heartbeat { worker, .. }), .. },
-            ) => *worker = firesteel_core::ids::WorkerId::new("worker-0"),
+            ) => *worker = firesteel_protocol::ids::WorkerId::new("worker-0"),
             _ => {}
         }
     }

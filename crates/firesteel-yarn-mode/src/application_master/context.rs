@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use firesteel_core::application_master::Launch;
-use firesteel_core::ids::{ProfileId, WorkerId};
-use firesteel_core::messages::TaskDirectory;
-use firesteel_core::process::Placeholder;
-use firesteel_core::worker::ExecutorPlan;
+use firesteel_application_master::Launch;
 use firesteel_placement::Resources;
+use firesteel_protocol::ids::{ProfileId, WorkerId};
+use firesteel_protocol::messages::TaskDirectory;
+use firesteel_protocol::process::Placeholder;
+use firesteel_worker::ExecutorPlan;
 use firesteel_yarn::credentials::TokenFileFormat;
 use firesteel_yarn::messages::launch::{ApplicationAclMap, ContainerLaunchContext, StringLocalResourceMap};
 use firesteel_yarn::messages::records::StringStringMap;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use firesteel_core::application_master::{Event, Launch};
+use firesteel_application_master::{Event, Launch};
 use firesteel_yarn::{GrantedContainer, NmClient};
 use tokio::sync::Semaphore;
 

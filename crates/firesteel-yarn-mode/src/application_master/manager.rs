@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::allocator::{
+use firesteel_application_master::allocator::{
     AllocateFailure, Allocated, Ask, Call, Completed, ContainerSize, Granted, Location,
 };
-use firesteel_core::application_master::{ContainerHandle, Event, FinalStatus, Node};
-use firesteel_core::ids::{ContainerId, ProfileId};
+use firesteel_application_master::{ContainerHandle, Event, FinalStatus, Node};
 use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{ContainerId, ProfileId};
 use firesteel_yarn::AmRmClient;
 use firesteel_yarn::heartbeats::Changes;
 use firesteel_yarn::ipc::{CallError, Delivery, Kind};

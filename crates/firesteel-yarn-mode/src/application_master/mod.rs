@@ -1,4 +1,4 @@
-//! The ApplicationMaster's daemon: the shell around [`firesteel_core::application_master`].
+//! The ApplicationMaster's daemon: the shell around [`firesteel_application_master`].
 //!
 //! ```text
 //!                       owner loop (ApplicationMaster)
@@ -34,9 +34,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::application_master::{ApplicationMaster, Event, Exit, Inbound, Staging};
-use firesteel_core::wire::{self, DecodeError, Role};
+use firesteel_application_master::{ApplicationMaster, Event, Exit, Inbound, Staging};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::wire::{self, DecodeError, Role};
 use firesteel_yarn::ipc::Retry;
 use firesteel_yarn::{AmRmClient, NmClient};
 use tokio::task::spawn_blocking;
@@ -56,7 +56,7 @@ use firesteel_host::signals::EndRequests;
 use firesteel_settings::SettingError;
 
 pub use attempt::{Attempt, NoAttempt};
-pub use firesteel_core::application_master::FinalStatus;
+pub use firesteel_application_master::FinalStatus;
 
 /// Why an ApplicationMaster could not start.
 #[derive(Debug, thiserror::Error)]

@@ -5,9 +5,9 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::application_master::Event;
-use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
+use firesteel_application_master::Event;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::process::{ExitStatus, StartFailure, StartStep};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};

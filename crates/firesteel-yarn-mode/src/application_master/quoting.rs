@@ -9,8 +9,8 @@
 //! Source: Hadoop's `ContainerLaunch`, 3.4.1. Spark 4.0.1 does not quote back quotes, backslashes and texts
 //! that look like placeholders.
 
-use firesteel_core::byte_text;
-use firesteel_core::process::Quoted;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::process::Quoted;
 
 /// The placeholder of the directory in which a container's process starts.
 pub(super) const HERE: &str = "{{PWD}}";

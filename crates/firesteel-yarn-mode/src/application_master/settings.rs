@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::allocator;
-use firesteel_core::application_master::{Config, Mode};
-use firesteel_core::ids::AppId;
+use firesteel_application_master::allocator;
+use firesteel_application_master::{Config, Mode};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::AppId;
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::application_master::ApplicationMasterSettings;
 use firesteel_settings::{Origin, Properties, SettingError};

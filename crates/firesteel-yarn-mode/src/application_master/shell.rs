@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use firesteel_core::application_master::{ApplicationMaster, Effect, Event, Exit, Outbound};
-use firesteel_core::ids::PeerId;
-use firesteel_core::{Mentions, Timestamp};
+use firesteel_application_master::{ApplicationMaster, Effect, Event, Exit, Outbound};
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::{Mentions, Timestamp};
 
 use super::launches::Launches;
 use super::manager::{Manager, ManagerRequest};

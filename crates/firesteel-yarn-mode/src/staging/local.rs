@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use firesteel_core::time;
+use firesteel_protocol::time;
 
 use super::shared_path::Described;
 use super::{StagingError, unstaged};

@@ -25,7 +25,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek as _};
 use std::path::{Path, PathBuf};
 
-use firesteel_core::messages::{ArchiveFormat, FileDescription, FileKind};
+use firesteel_protocol::messages::{ArchiveFormat, FileDescription, FileKind};
 use firesteel_yarn::messages::records::ApplicationId;
 
 pub use self::hdfs::Failure as HdfsFailure;

@@ -1,6 +1,6 @@
 //! Files that are already on HDFS and stay there: NodeManagers fetch them from HDFS.
 
-use firesteel_core::messages::is_file_name;
+use firesteel_protocol::messages::is_file_name;
 
 use super::shared_path::SharedPath;
 use super::{StagingError, taken};

@@ -6,12 +6,12 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use firesteel_apps::detached::follow::follow;
 use firesteel_apps::detached::{DetachedRun, RunState};
-use firesteel_core::Timestamp;
-use firesteel_core::ids::AppId;
 use firesteel_host::plain;
 use firesteel_host::progress::{Progress, Show};
 use firesteel_host::signals::EndRequests;
 use firesteel_host::standard;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::AppId;
 use serde::Serialize;
 
 use super::client::ask;

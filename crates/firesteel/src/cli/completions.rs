@@ -8,10 +8,10 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Command, ValueEnum};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
-use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView};
-use firesteel_core::state_reader::Extent;
 use firesteel_host::standard;
 use firesteel_placement::Policy;
+use firesteel_protocol::messages::{ApplicationView, ExecutorView, MasterView};
+use firesteel_protocol::state_reader::Extent;
 use firesteel_settings::keys;
 use firesteel_settings::variables::Environment;
 use firesteel_sim::setup::Setup;
@@ -213,10 +213,10 @@ fn ask() -> Option<MasterView> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firesteel_core::Timestamp;
-    use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-    use firesteel_core::messages::{ApplicationState, ExecutorState, Submitter};
     use firesteel_placement::{Cores, MiB, Resources};
+    use firesteel_protocol::Timestamp;
+    use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+    use firesteel_protocol::messages::{ApplicationState, ExecutorState, Submitter};
 
     fn application(id: &str, name: &str, executors: &[u32]) -> ApplicationView {
         let executor = |number: &u32| ExecutorView {

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
-use firesteel_core::label::Label;
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
-use firesteel_core::messages::{
+use firesteel_master::{Config, Effect, Event, Inbound, Master, Outbound};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDescription, ClientToMaster, DriverDescription, DriverToMaster,
     ExecutorReport, ExecutorState, MasterToClient, MasterToWorker, Offered, Placing, ResourceProfile,
     Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::run_time::{RUN_TIME, value};
-use firesteel_core::scheduling::{GangPreemption, Preemption, ServingOrder};
-use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::process::{Command, ExitStatus};
+use firesteel_protocol::scheduling::label::Label;
+use firesteel_protocol::scheduling::run_time::{RUN_TIME, value};
+use firesteel_protocol::scheduling::{GangPreemption, Preemption, ServingOrder};
+use firesteel_protocol::{Machine, Timestamp};
 use firesteel_sim::draft::{Draft, DraftApplication};
 
 const CLIENT: PeerId = PeerId(999);

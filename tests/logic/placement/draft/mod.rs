@@ -3,7 +3,7 @@
 mod draft_of_master;
 mod plan;
 
-use firesteel_core::master::Config;
+use firesteel_master::Config;
 use firesteel_placement::{Cores, MiB, Quantity};
 use firesteel_sim::draft::{Draft, Metrics, Since};
 use firesteel_sim::setup::Setup;

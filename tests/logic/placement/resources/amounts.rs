@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::wire::{self, MAX_FRAME};
 use firesteel_placement::{Amount, Part, Quantity, Resources};
+use firesteel_protocol::wire::{self, MAX_FRAME};
 
 #[test]
 fn amounts_are_numbers_for_people_and_words_in_messages() {

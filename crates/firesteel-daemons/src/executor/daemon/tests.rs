@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use firesteel_core::ids::{ProfileId, TaskId};
-use firesteel_core::messages::{
+use firesteel_protocol::ids::{ProfileId, TaskId};
+use firesteel_protocol::messages::{
     DriverToExecutor, ExecutorToDriver, HeartbeatRules, Stream, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };
-use firesteel_core::process::{Command, ExitStatus};
+use firesteel_protocol::process::{Command, ExitStatus};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::*;
-use firesteel_core::wire::Hello;
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxReceiver, inbox};
 use firesteel_host::net::{Arrival, Listener, Peers, Welcome};
 use firesteel_host::tenure::Tenure;
+use firesteel_protocol::wire::Hello;
 
 /// What the driver receives: a message, or `None` when the connection has ended.
 type Heard = (PeerId, Option<ExecutorToDriver>);

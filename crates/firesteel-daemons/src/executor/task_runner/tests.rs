@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{AppId, ExecutorId, TaskId};
-use firesteel_core::process::Command;
 use firesteel_placement::Cores;
+use firesteel_protocol::ids::{AppId, ExecutorId, TaskId};
+use firesteel_protocol::process::Command;
 use tokio::time::timeout;
 
 use super::*;

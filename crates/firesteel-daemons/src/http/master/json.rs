@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use firesteel_core::messages::{
+use firesteel_placement::{Quantity, Resources};
+use firesteel_protocol::messages::{
     ApplicationState, ApplicationView, ClusterTotals, DriverState, DriverView, MasterView, WorkerState,
     WorkerView,
 };
-use firesteel_placement::{Quantity, Resources};
 use firesteel_spark::cluster_driver::SPARK;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 

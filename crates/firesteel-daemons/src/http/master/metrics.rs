@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
-use firesteel_core::ids::AppId;
-use firesteel_core::messages::{
+use firesteel_host::journal::JournalMeter;
+use firesteel_host::meter::{OwnerMeter, Traffic};
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::messages::{
     ApplicationState, ApplicationView, Impairment, MasterView, Usage, WorkerRemark, WorkerReport,
     WorkerState, WorkerView, sum,
 };
-use firesteel_host::journal::JournalMeter;
-use firesteel_host::meter::{OwnerMeter, Traffic};
 
 use super::Status;
 use crate::http::exposition::Exposition;

@@ -15,16 +15,16 @@ mod tests;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use firesteel_core::address::Address;
-use firesteel_core::master::Event;
-use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationState, DriverState, LogAuthor, MasterView, WorkerState,
-};
-use firesteel_core::secret::Secret;
-use firesteel_core::state_reader::Extent;
 use firesteel_host::journal::JournalMeter;
 use firesteel_host::net::Envoys;
 use firesteel_host::plain;
+use firesteel_master::Event;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::messages::{
+    ApplicationAnswer, ApplicationState, DriverState, LogAuthor, MasterView, WorkerState,
+};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::state_reader::Extent;
 use firesteel_settings::pages::PageSettings;
 use hyper::StatusCode;
 

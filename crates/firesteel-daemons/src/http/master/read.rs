@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::master::{Event, Inbound};
-use firesteel_core::messages::{ApplicationAnswer, ClientToMaster, MasterToClient, is_web_address};
 use firesteel_host::net::{Arrival, Envoys};
+use firesteel_master::{Event, Inbound};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::messages::{ApplicationAnswer, ClientToMaster, MasterToClient, is_web_address};
 use tokio::time::timeout;
 
 use super::super::inquiry::Inquiry;

@@ -1,10 +1,10 @@
-use firesteel_core::Timestamp;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
-use firesteel_core::messages::{
+use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationView, ClusterTotals, DiskSpace, Impairment, MachineUsage, Offered, Outcome, Submitter,
     TimedReport, Usage, WorkerDescription, WorkerReport, WorkerView,
 };
-use firesteel_placement::{Cores, MiB};
 
 use super::*;
 use crate::http::exposition::tests::parsed;

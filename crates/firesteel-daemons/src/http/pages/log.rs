@@ -1,7 +1,7 @@
 //! Logs as pages and as text: a piece of a log, its place in the whole, and the way to the rest.
 
-use firesteel_core::ids::{AppId, DriverId, ExecutorId, ExecutorKey};
-use firesteel_core::messages::{LogAuthor, LogPiece, LogStart, Stream};
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey};
+use firesteel_protocol::messages::{LogAuthor, LogPiece, LogStart, Stream};
 use maud::{Markup, html};
 
 use super::super::query::{Query, link};

@@ -1,8 +1,8 @@
 //! Small parts of pages: bars, states, times, amounts.
 
-use firesteel_core::Timestamp;
 use firesteel_placement::MiB;
 use firesteel_placement::words::duration;
+use firesteel_protocol::Timestamp;
 use maud::{Markup, Render, html};
 
 /// A number with commas between thousands.

@@ -3,9 +3,9 @@
 //! A Worker of Firesteel's does not know the limits of an application, and knows the user only of an application of Spark's. It
 //! does not show commands, which may have secrets.
 
-use firesteel_core::ids::ExecutorKey;
-use firesteel_core::messages::WorkerViewOfItself;
 use firesteel_placement::Resources;
+use firesteel_protocol::ids::ExecutorKey;
+use firesteel_protocol::messages::WorkerViewOfItself;
 use serde::Serialize;
 
 use super::plans::{Plan, Plans};

@@ -1,8 +1,8 @@
 //! Logs of executors and cluster drivers on their Worker's own pages.
 
-use firesteel_core::messages::{LogAuthor, LogPiece, LogStart, LogWish, Stream, WorkerToClient};
-use firesteel_core::worker::{Event, Inbound};
 use firesteel_host::net::{Arrival, Envoys};
+use firesteel_protocol::messages::{LogAuthor, LogPiece, LogStart, LogWish, Stream, WorkerToClient};
+use firesteel_worker::{Event, Inbound};
 
 use crate::http::inquiry::Inquiry;
 use crate::http::pages::log::LogSource;

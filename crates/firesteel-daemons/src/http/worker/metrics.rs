@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use firesteel_core::messages::{Usage, WorkerReport, WorkerViewOfItself};
 use firesteel_host::meter::{OwnerMeter, Traffic};
+use firesteel_protocol::messages::{Usage, WorkerReport, WorkerViewOfItself};
 
 use crate::http::exposition::Exposition;
 use crate::http::server::HttpMeter;

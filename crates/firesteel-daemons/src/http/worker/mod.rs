@@ -16,11 +16,13 @@ pub(super) mod tests;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use firesteel_core::ids::DriverId;
-use firesteel_core::messages::{ClientToWorker, LogAuthor, WorkerReport, WorkerToClient, WorkerViewOfItself};
-use firesteel_core::worker::{Event, ExecutorPlan, Inbound};
 use firesteel_host::net::{Arrival, Envoys};
 use firesteel_placement::Resources;
+use firesteel_protocol::ids::DriverId;
+use firesteel_protocol::messages::{
+    ClientToWorker, LogAuthor, WorkerReport, WorkerToClient, WorkerViewOfItself,
+};
+use firesteel_worker::{Event, ExecutorPlan, Inbound};
 use hyper::StatusCode;
 
 use self::json::WorkerPage;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{DriverId, ExecutorKey};
-use firesteel_core::messages::{
+use firesteel_placement::Resources;
+use firesteel_protocol::ids::{DriverId, ExecutorKey};
+use firesteel_protocol::messages::{
     ExecutorReport, ExecutorState, RunningExecutor, Usage, WorkerReport, WorkerViewOfItself,
 };
-use firesteel_placement::Resources;
 use maud::{Markup, html};
 
 use super::plans::Plans;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use firesteel_core::ids::{DriverId, ExecutorKey};
-use firesteel_core::worker::ExecutorPlan;
 use firesteel_placement::{MiB, Resources};
+use firesteel_protocol::ids::{DriverId, ExecutorKey};
+use firesteel_worker::ExecutorPlan;
 
 /// The variable by which a driver of Spark's tells its executors who the user is.
 const SPARK_USER: &str = "SPARK_USER";

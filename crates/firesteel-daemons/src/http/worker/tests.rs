@@ -1,10 +1,10 @@
-use firesteel_core::executor_command::{ExecutorCommand, JavaCommand};
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
-use firesteel_core::messages::{
-    DiskSpace, ExecutorReport, ExecutorState, MachineUsage, RunningExecutor, TaskDirectory, Usage,
-};
 use firesteel_host::meter::OwnerMeter;
 use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
+    DiskSpace, ExecutorReport, ExecutorState, MachineUsage, RunningExecutor, TaskDirectory, Usage,
+};
+use firesteel_protocol::process::executor_command::{ExecutorCommand, JavaCommand};
 
 use super::*;
 use crate::http::exposition::tests::parsed;

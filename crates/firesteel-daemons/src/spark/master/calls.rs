@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_core::host;
-use firesteel_core::master::{Event, Master};
 use firesteel_host::net::Envoys;
+use firesteel_master::{Event, Master};
+use firesteel_protocol::host;
 use firesteel_spark::connection::{Called, Connection};
 use firesteel_spark::envelope::Address;
 use tokio::net::TcpStream;
@@ -35,7 +35,7 @@ impl Calls {
     /// Those who wait for this Master to call them. `here` is its address if it was elected: then they know it by another
     /// one, or not at all.
     #[must_use]
-    pub fn of(master: &Master, here: Option<&firesteel_core::address::Address>) -> Self {
+    pub fn of(master: &Master, here: Option<&firesteel_protocol::address::Address>) -> Self {
         let drivers = master.to_call().into_iter().map(Called::Driver);
         let workers = master.workers_to_call().into_iter().map(Box::new).map(Called::Worker);
         let here = here.map(|here| Address { host: host::in_url(&here.host).into_owned(), port: here.port });

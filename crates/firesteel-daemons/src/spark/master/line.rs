@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use firesteel_core::ids::PeerId;
-use firesteel_core::master::{Event as MasterEvent, Inbound, Outbound};
-use firesteel_core::messages::DriverToMaster;
-use firesteel_core::wire::Role;
-use firesteel_core::{Machine, NoteLevel};
 use firesteel_host::inbox::OwnerGone;
 use firesteel_host::net::{Disconnect, Envoy, Envoys, Letter, Letters};
+use firesteel_master::{Event as MasterEvent, Inbound, Outbound};
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::messages::DriverToMaster;
+use firesteel_protocol::wire::Role;
+use firesteel_protocol::{Machine, NoteLevel};
 use firesteel_spark::connection::{Closing, Connection, Dismissal, Effect, Event, Note, Seat};
 use futures_util::FutureExt;
 use futures_util::stream::{SelectAll, Stream, StreamExt};

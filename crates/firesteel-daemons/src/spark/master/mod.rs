@@ -10,9 +10,9 @@ mod line;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use firesteel_core::master::Event;
 use firesteel_host::net::{Envoys, Guest};
 use firesteel_host::seldom::Seldom;
+use firesteel_master::Event;
 use firesteel_spark::OrderForms;
 use firesteel_spark::connection::{Connection, Directory};
 use tokio::sync::mpsc;

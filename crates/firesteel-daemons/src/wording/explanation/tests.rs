@@ -1,14 +1,14 @@
 //! Tests of the sentences, with applications as a Master reports them.
 
-use firesteel_core::Timestamp;
-use firesteel_core::address::Address;
-use firesteel_core::ids::{ExecutorId, ExecutorKey, PeerId, WorkerId};
-use firesteel_core::machine::Machine;
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
-use firesteel_core::messages::*;
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::run_time::RUN_TIME;
+use firesteel_master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_placement::{MiB, Resources};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::machine::Machine;
+use firesteel_protocol::messages::*;
+use firesteel_protocol::process::{Command, ExitStatus};
+use firesteel_protocol::scheduling::run_time::RUN_TIME;
 
 use super::*;
 

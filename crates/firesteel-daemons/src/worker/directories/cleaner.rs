@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::AppId;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::AppId;
 
 use super::work_directory::WorkDirectory;
 use crate::worker::strays::{Marker, scan};

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_core::byte_text;
-use firesteel_core::executor_trouble::SET_DRIVER_HOST;
-use firesteel_core::ids::{AppId, FetchId};
-use firesteel_core::messages::{ApplicationFiles, FileKind};
-use firesteel_core::worker::Event;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::executor_trouble::SET_DRIVER_HOST;
+use firesteel_protocol::ids::{AppId, FetchId};
+use firesteel_protocol::messages::{ApplicationFiles, FileKind};
+use firesteel_worker::Event;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;

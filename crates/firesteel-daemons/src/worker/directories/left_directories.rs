@@ -1,6 +1,6 @@
 //! The directories that ended executors leave: measured, found again by the next Worker, and removed.
 //!
-//! Which of them are removed is [decided by the Worker](firesteel_core::worker). All functions here block.
+//! Which of them are removed is [decided by the Worker](firesteel_worker). All functions here block.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,9 +8,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey};
-use firesteel_core::worker::EarlierDirectory;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey};
+use firesteel_worker::EarlierDirectory;
 
 use super::cleaner::is_applications;
 use super::work_directory::WorkDirectory;

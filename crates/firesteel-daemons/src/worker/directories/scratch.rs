@@ -12,8 +12,8 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use firesteel_core::ids::{AppId, WorkerId};
-use firesteel_core::process::{StartFailure, StartStep};
+use firesteel_protocol::ids::{AppId, WorkerId};
+use firesteel_protocol::process::{StartFailure, StartStep};
 use nix::unistd::geteuid;
 
 use crate::files::private;

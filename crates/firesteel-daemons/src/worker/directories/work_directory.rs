@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use firesteel_core::byte_text;
-use firesteel_core::ids::{AppId, DriverId, ExecutorKey, WorkerId};
-use firesteel_core::messages::DiskSpace;
-use firesteel_core::process::{Fault, NotStarted, StartFailure, StartStep};
 use firesteel_host::start::failed;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, WorkerId};
+use firesteel_protocol::messages::DiskSpace;
+use firesteel_protocol::process::{Fault, NotStarted, StartFailure, StartStep};
 use nix::sys::statvfs::statvfs;
 
 use crate::files::private;
@@ -121,7 +121,7 @@ impl WorkDirectory {
     }
 
     /// The directory of an executor. The Worker's machine has already checked the ids with
-    /// [`firesteel_core::ids::is_sound`].
+    /// [`firesteel_protocol::ids::is_sound`].
     #[must_use]
     pub fn of_executor(&self, executor: &ExecutorKey) -> PathBuf {
         self.of_app(&executor.app).join(executor.executor.to_string())
@@ -224,7 +224,7 @@ pub fn files_of(worker: &WorkerId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firesteel_core::ids::ExecutorId;
+    use firesteel_protocol::ids::ExecutorId;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]

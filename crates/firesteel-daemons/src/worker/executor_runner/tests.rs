@@ -6,12 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::executor_command::JavaCommand;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
-use firesteel_core::process::{Command, ExitStatus, Signal};
-use firesteel_core::wire::Role;
 use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use firesteel_protocol::process::executor_command::JavaCommand;
+use firesteel_protocol::process::{Command, ExitStatus, Signal};
+use firesteel_protocol::wire::Role;
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -22,14 +22,14 @@ use crate::worker::scratch::ScratchRoots;
 use crate::worker::spark_homes::SparkHomes;
 use crate::worker::sweeper::Sweeper;
 use crate::worker::work_directory::WorkDirectory;
-use firesteel_core::messages::{LogRequest, LogStart};
-use firesteel_core::worker::LogRead;
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxEntry, InboxReceiver, inbox};
 use firesteel_host::net::Introduction;
 use firesteel_host::own_program::OwnProgram;
+use firesteel_protocol::messages::{LogRequest, LogStart};
 use firesteel_settings::pages::LogLinks;
 use firesteel_settings::rolling::{Compression, LEAST_SIZE, Rolling, Strategy};
+use firesteel_worker::LogRead;
 
 /// A plan for executor `app-1/3` with 2 cores and 512 MiB.
 pub(crate) fn plan(program: &str, arguments: &[&str]) -> ExecutorPlan {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use firesteel_core::process::{StartFailure, StartStep};
+use firesteel_protocol::process::{StartFailure, StartStep};
 use firesteel_spark::jar::Jar;
 
 /// How long an HTTP server may take to accept a connection, and to begin with its answer.

@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use firesteel_core::address::Address;
-use firesteel_core::byte_text;
-use firesteel_core::executor_command::JavaCommand;
-use firesteel_core::ids::{ExecutorKey, WorkerId};
-use firesteel_core::process::{Command, NotStarted, StartFailure, StartStep};
-use firesteel_core::worker::{DriverPlan, ExecutorPlan};
 use firesteel_host::start::failed;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::ids::{ExecutorKey, WorkerId};
+use firesteel_protocol::process::executor_command::JavaCommand;
+use firesteel_protocol::process::{Command, NotStarted, StartFailure, StartStep};
 use firesteel_settings::pages::LogLinks;
 use firesteel_spark::cluster_driver::SparkDriver;
 use firesteel_spark::launch::driver::{self, Place};
 use firesteel_spark::launch::{self, Executor};
 use firesteel_spark::shares::told_to_spark;
+use firesteel_worker::{DriverPlan, ExecutorPlan};
 use serde_json::json;
 
 use super::directories::scratch::Scratch;
@@ -180,7 +180,7 @@ fn described(component: &str, resources: &BTreeMap<String, Vec<String>>) -> Stri
 
 #[cfg(test)]
 mod tests {
-    use firesteel_core::ids::{AppId, ExecutorId};
+    use firesteel_protocol::ids::{AppId, ExecutorId};
 
     use super::*;
 

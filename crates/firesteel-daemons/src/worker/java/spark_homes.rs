@@ -4,9 +4,9 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use firesteel_core::byte_text;
-use firesteel_core::executor_command::JavaCommand;
-use firesteel_core::process::{StartFailure, StartStep};
+use firesteel_protocol::byte_text;
+use firesteel_protocol::process::executor_command::JavaCommand;
+use firesteel_protocol::process::{StartFailure, StartStep};
 use firesteel_settings::java_options;
 use firesteel_spark::launch::installation::Installation;
 

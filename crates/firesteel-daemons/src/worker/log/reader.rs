@@ -6,9 +6,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use firesteel_core::messages::{LogAuthor, LogStart, LogWish};
-use firesteel_core::wire::MAX_LOG_PIECE;
-use firesteel_core::worker::LogRead;
+use firesteel_protocol::messages::{LogAuthor, LogStart, LogWish};
+use firesteel_protocol::wire::MAX_LOG_PIECE;
+use firesteel_worker::LogRead;
 use flate2::read::MultiGzDecoder;
 
 use super::removed_bytes::RemovedBytesTable;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use firesteel_core::messages::{LogAuthor, Stream};
+use firesteel_protocol::messages::{LogAuthor, Stream};
 
 /// The number of logs whose records are kept at least. Beyond it, the oldest record of a log that is no
 /// longer written is dropped. The rest of that log then counts as the whole log.

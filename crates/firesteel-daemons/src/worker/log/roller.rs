@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use firesteel_core::Timestamp;
-use firesteel_core::messages::Stream;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::messages::Stream;
 use flate2::write::GzEncoder;
 
 use super::names::Names;

@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use firesteel_core::messages::Stream;
+use firesteel_protocol::messages::Stream;
 use nix::fcntl::OFlag;
 
 /// The suffix of a compressed file's name.

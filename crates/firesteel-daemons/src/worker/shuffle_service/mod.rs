@@ -15,11 +15,11 @@
 
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::byte_text;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::process::{Command, Signal};
 use firesteel_host::clock::Clock;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::process::{Command, Signal};
 use firesteel_settings::java_options::{self, Unfinished};
 use firesteel_settings::secrets::shown_text;
 use firesteel_settings::shuffle_service::ShuffleServiceSettings;

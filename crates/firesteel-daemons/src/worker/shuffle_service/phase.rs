@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
+use firesteel_protocol::Timestamp;
 
 /// How long a process may take until it listens.
 pub const STARTING: Duration = Duration::from_secs(60);

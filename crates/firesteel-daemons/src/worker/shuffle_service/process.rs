@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
-use firesteel_core::Timestamp;
-use firesteel_core::byte_text;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::Stream;
-use firesteel_core::process::{Command, ExitStatus, NotStarted, Signal};
 use firesteel_host::clock::Clock;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::start::spawn;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::Stream;
+use firesteel_protocol::process::{Command, ExitStatus, NotStarted, Signal};
 use firesteel_settings::rolling::{Compression, Rolling, Strategy};
 use tokio::process::Child;
 

@@ -11,7 +11,7 @@ use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use firesteel_core::ids::{AppId, DriverId, ExecutorId, ExecutorKey, WorkerId};
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey, WorkerId};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

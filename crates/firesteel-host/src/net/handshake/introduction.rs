@@ -1,8 +1,8 @@
 //! How a side introduces itself in handshakes.
 
-use firesteel_core::admission::{NONCE, Nonce, Pass};
-use firesteel_core::secret::Secret;
-use firesteel_core::wire::{Hello, Role};
+use super::admission::{NONCE, Nonce, Pass};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::wire::{Hello, Role};
 
 /// The hello of a side, and the secret of its local cluster if it is part of one. Then it speaks only with others that know the
 /// secret.

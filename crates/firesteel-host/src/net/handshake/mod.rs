@@ -2,21 +2,24 @@
 //!
 //! An [`introduction`] is what a side says of itself in it.
 
+mod admission;
 pub mod introduction;
 
 use std::io;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use firesteel_core::admission::{self, NotAdmitted, Pass};
-use firesteel_core::version::Version;
-use firesteel_core::wire::{self, DecodeError, Hello, PREAMBLE, PreambleError, Role};
+use firesteel_protocol::version::Version;
+use firesteel_protocol::wire::{self, DecodeError, Hello, PREAMBLE, PreambleError, Role};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::runtime::Handle;
 
+use self::admission::Pass;
 use super::frame::{self, FrameError, FrameReader};
 use super::{HANDSHAKE_TIMEOUT, Introduction, socket};
+
+pub use admission::NotAdmitted;
 
 /// Why a handshake failed. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]

@@ -11,8 +11,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::wire::Role;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::wire::Role;
 use nix::errno::Errno;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};

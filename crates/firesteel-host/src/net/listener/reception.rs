@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use firesteel_core::fair_queue::Urgency;
-use firesteel_core::wire::{MAX_FRAME, PreambleError, Role};
+use firesteel_protocol::fair_queue::Urgency;
+use firesteel_protocol::wire::{MAX_FRAME, PreambleError, Role};
 use tokio::io::{self, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;

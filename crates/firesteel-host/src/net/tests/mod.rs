@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use firesteel_core::address::Address;
-use firesteel_core::ids::PeerId;
-use firesteel_core::secret::Secret;
-use firesteel_core::version::Version;
-use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::version::Version;
+use firesteel_protocol::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use futures_util::StreamExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

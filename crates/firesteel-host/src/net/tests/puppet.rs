@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use firesteel_core::address::Address;
-use firesteel_core::ids::PeerId;
-use firesteel_core::version::Version;
-use firesteel_core::wire::{self, DecodeError, MAX_FRAME, Role};
-use firesteel_core::{Machine, Timestamp, Violation};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::version::Version;
+use firesteel_protocol::wire::{self, DecodeError, MAX_FRAME, Role};
+use firesteel_protocol::{Machine, Timestamp, Violation};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -29,7 +29,7 @@ pub(super) enum Event {
     Deadline,
 }
 
-firesteel_core::kinds!("puppet event", Event: Start Connected ConnectFailed Received Disconnected Deadline);
+firesteel_protocol::kinds!("puppet event", Event: Start Connected ConnectFailed Received Disconnected Deadline);
 
 pub(super) enum Effect {
     Dial(Address),

@@ -15,8 +15,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use firesteel_core::byte_text;
-use firesteel_core::process::{Fault, NotStarted, StartFailure, StartStep};
+use firesteel_protocol::byte_text;
+use firesteel_protocol::process::{Fault, NotStarted, StartFailure, StartStep};
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 use tokio::process::Child;

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use firesteel_core::ids::{ProfileId, WorkerId};
-use firesteel_core::master::HeldResources;
-use firesteel_core::messages::{
+use firesteel_master::HeldResources;
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
+use firesteel_protocol::ids::{ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
 };
-use firesteel_core::process::Command;
-use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
+use firesteel_protocol::process::Command;
 
 use super::builder::DraftBuilder;
 use super::entries::{ApplicationEntry, RunningEntry};

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{Offered, WorkerDescription, WorkerView};
 use firesteel_placement::resource_name::without_kind;
 use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::{Offered, WorkerDescription, WorkerView};
 
 use super::entries::{DraftFile, WorkerEntry};
 use super::fault::{Fault, FileError};

@@ -1,6 +1,6 @@
 //! What is wrong with a file.
 
-use firesteel_core::queues::QueueError;
+use firesteel_protocol::scheduling::queues::QueueError;
 
 use super::LONGEST_NAME;
 

@@ -1,9 +1,9 @@
 //! What drivers ask for and are told, row by row.
 
-use firesteel_core::executor_command::JavaCommand;
-use firesteel_core::ids::AppId;
-use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
 use firesteel_placement::Policy;
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::process::executor_command::JavaCommand;
+use firesteel_protocol::process::{ExitStatus, StartFailure, StartStep};
 use messages::ExecutorState as Spark;
 
 use super::*;

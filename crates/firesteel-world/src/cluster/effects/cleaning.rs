@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey};
-use firesteel_core::worker::{EarlierDirectory, Event};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey};
+use firesteel_worker::{EarlierDirectory, Event};
 
 use crate::cluster::world::{NodeIndex, World};
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, FetchId};
-use firesteel_core::messages::{ApplicationFiles, FileDescription, FileKind, Sha256};
-use firesteel_core::worker;
-use firesteel_core::{Machine, ids::ExecutorKey};
+use firesteel_protocol::Machine;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::ExecutorKey;
+use firesteel_protocol::ids::{AppId, FetchId};
+use firesteel_protocol::messages::{ApplicationFiles, FileDescription, FileKind, Sha256};
+use firesteel_worker as worker;
 
 use crate::cluster::faults::Fault;
 use crate::cluster::happening::Happening;

@@ -1,9 +1,9 @@
 //! Logs. Here they have no content: the world only checks whether they are over.
 
 use bytes::Bytes;
-use firesteel_core::ids::{PeerId, is_sound};
-use firesteel_core::messages::{LogAuthor, LogWish, WorkerToClient};
-use firesteel_core::worker::{Event, LogRead};
+use firesteel_protocol::ids::{PeerId, is_sound};
+use firesteel_protocol::messages::{LogAuthor, LogWish, WorkerToClient};
+use firesteel_worker::{Event, LogRead};
 
 use crate::cluster::processes::node::{Body, WorkerBody};
 use crate::cluster::world::{NodeIndex, World};

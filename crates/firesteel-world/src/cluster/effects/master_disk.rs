@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
-use firesteel_core::Timestamp;
-use firesteel_core::master::{self, Config, Effect, Master, Record, ReservationView};
+use firesteel_master::{self as master, Config, Effect, Master, Record, ReservationView};
+use firesteel_protocol::Timestamp;
 
 use crate::cluster::faults::Fault;
 use crate::cluster::happening::Happening;

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use firesteel_core::driver::{self, ExecutorLoss, TaskOutcome, Unfit};
-use firesteel_core::executor;
-use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
-use firesteel_core::master::{self, Record};
-use firesteel_core::messages::{
+use firesteel_engine::driver::{self, ExecutorLoss, TaskOutcome, Unfit};
+use firesteel_engine::executor;
+use firesteel_master::{self as master, Record};
+use firesteel_protocol::ids::{ExecutorId, PeerId, ProfileId};
+use firesteel_protocol::messages::{
     ApplicationEnd, DriverToExecutor, ExecutorToDriver, Stream, TaskEnd, TaskState, WorkerToMaster,
 };
-use firesteel_core::process::ExitStatus;
-use firesteel_core::worker;
+use firesteel_protocol::process::ExitStatus;
+use firesteel_worker as worker;
 
 use crate::cluster::faults::election::seat_of;
 use crate::cluster::happening::Target;

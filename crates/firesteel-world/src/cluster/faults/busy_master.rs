@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::fair_queue::{FairQueue, Limits, Urgency};
-use firesteel_core::ids::PeerId;
-use firesteel_core::master::{Effect, Event, Inbound, Note};
-use firesteel_core::messages::{LossReason, WorkerToMaster};
-use firesteel_core::time::Timestamp;
+use firesteel_master::{Effect, Event, Inbound, Note};
+use firesteel_protocol::fair_queue::{FairQueue, Limits, Urgency};
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::messages::{LossReason, WorkerToMaster};
+use firesteel_protocol::time::Timestamp;
 
 use super::Fault;
 use crate::cluster::happening::Happening;

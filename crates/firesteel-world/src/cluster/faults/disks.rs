@@ -1,9 +1,9 @@
 //! Full disks: for a while a Worker can write nothing, and says so.
 
-use firesteel_core::ids::{DriverId, ExecutorKey};
-use firesteel_core::messages::DiskSpace;
-use firesteel_core::process::{StartFailure, StartStep};
-use firesteel_core::worker::{Event, Measurement, ProcessMeasurement, StartTried};
+use firesteel_protocol::ids::{DriverId, ExecutorKey};
+use firesteel_protocol::messages::DiskSpace;
+use firesteel_protocol::process::{StartFailure, StartStep};
+use firesteel_worker::{Event, Measurement, ProcessMeasurement, StartTried};
 
 use super::shortages::no_processes;
 use crate::cluster::processes::node::Body;

@@ -12,10 +12,10 @@
 //!   arrive after the next leader has begun.
 //! - A Master that stands by says who leads, hears nobody, and hangs up when another leader begins.
 
-use firesteel_core::Leadership;
-use firesteel_core::address::Address;
-use firesteel_core::master::{Effect, Event};
-use firesteel_core::messages::{MasterToWorker, WorkerToMaster};
+use firesteel_master::{Effect, Event};
+use firesteel_protocol::Leadership;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::messages::{MasterToWorker, WorkerToMaster};
 
 use super::Fault;
 use crate::cluster::happening::Happening;
@@ -26,7 +26,7 @@ use crate::cluster::processes::node::{Body, NodeEffects};
 use crate::cluster::sabotage::Sabotage;
 use crate::cluster::scenario::AppPlan;
 use crate::cluster::world::{NodeIndex, World};
-use firesteel_core::ids::PeerId;
+use firesteel_protocol::ids::PeerId;
 use firesteel_sim::dice::Dice;
 
 /// The longest silence of an elected Master before its peers hang up, in milliseconds.

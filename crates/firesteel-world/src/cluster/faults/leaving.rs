@@ -1,6 +1,6 @@
 //! Workers that are asked to leave, and must have ended some time later.
 
-use firesteel_core::messages::{ClientToMaster, WorkerToMaster};
+use firesteel_protocol::messages::{ClientToMaster, WorkerToMaster};
 use firesteel_sim::dice::Dice;
 
 use super::Fault;

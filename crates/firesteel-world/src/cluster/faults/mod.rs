@@ -140,7 +140,7 @@ pub enum Fault {
     RepeatedOrder,
 }
 
-firesteel_core::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
+firesteel_protocol::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
     ExecutorStartsLate ExecutorCannotStart WorkerCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
     ExecutorIgnoresTerminate ExecutorStandsStill ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
     OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash SlowSync SyncFails WrittenUntold LeaderCutOff LeaderPaused HeldUp FormerLeaderHears SlowConnect LateHello FormerLeaderMet FormerLeaderHeard BusyMaster DiskFull TaskMeetsShortage WorkerMeetsShortage Stall Partition LateDeadline

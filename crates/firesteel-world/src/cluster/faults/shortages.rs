@@ -1,11 +1,11 @@
 //! Shortages of processes: for a while each executor of a machine runs a few tasks at most, and its Worker may start nothing.
 
-use firesteel_core::process::{Fault as Blame, NotStarted, StartFailure, StartStep};
+use firesteel_protocol::process::{Fault as Blame, NotStarted, StartFailure, StartStep};
 
 use super::Fault;
 use crate::cluster::processes::node::Body;
 use crate::cluster::world::{NodeIndex, World};
-use firesteel_core::ids::AttemptId;
+use firesteel_protocol::ids::AttemptId;
 use firesteel_sim::dice::Dice;
 
 /// A time during which a machine is short of processes.

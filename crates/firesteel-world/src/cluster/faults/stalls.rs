@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{ExecutorKey, PeerId};
-use firesteel_core::master::{Event, Inbound};
-use firesteel_core::messages::WorkerToMaster;
-use firesteel_core::time::Timestamp;
+use firesteel_master::{Event, Inbound};
+use firesteel_protocol::ids::{ExecutorKey, PeerId};
+use firesteel_protocol::messages::WorkerToMaster;
+use firesteel_protocol::time::Timestamp;
 
 use super::Fault;
 use crate::cluster::world::World;

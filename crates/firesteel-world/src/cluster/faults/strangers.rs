@@ -1,11 +1,12 @@
 //! Hostile peers and status clients: well-typed messages that make no sense.
 
 use bytes::Bytes;
-use firesteel_core::address::Address;
-use firesteel_core::ids::{
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{
     AppId, AttemptId, DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, TaskId, WorkerId,
 };
-use firesteel_core::messages::{
+use firesteel_protocol::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverLogRequest,
     DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver,
     ExecutorWork, FileDescription, FileKind, HistoryPlace, HostWishes, LogRequest, LogStart, LossReason,
@@ -13,9 +14,8 @@ use firesteel_core::messages::{
     Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors, Work, WorkerDescription,
     WorkerToMaster,
 };
-use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
-use firesteel_core::secret::Secret;
-use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
+use firesteel_protocol::process::{Command, ExitStatus, StartFailure, StartStep};
+use firesteel_protocol::secret::Secret;
 
 use crate::cluster::happening::{Happening, StrangerRole};
 use crate::cluster::laws::entrance::{secret_of, wrong};

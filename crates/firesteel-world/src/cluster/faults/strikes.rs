@@ -1,10 +1,10 @@
 //! Faults that strike by themselves.
 
-use firesteel_core::driver::{self, Allocation, Question, Replacement};
-use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-use firesteel_core::messages::{DriverToMaster, MasterToWorker, ResourceProfile};
-use firesteel_core::worker;
+use firesteel_engine::driver::{self, Allocation, Question, Replacement};
 use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};
+use firesteel_protocol::messages::{DriverToMaster, MasterToWorker, ResourceProfile};
+use firesteel_worker as worker;
 
 use super::Fault;
 use crate::cluster::happening::{Happening, StrangerRole};

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use firesteel_core::kind::Kind;
-use firesteel_core::messages::{
+use firesteel_engine::{driver, executor, launcher};
+use firesteel_master as master;
+use firesteel_protocol::machine::kind::Kind;
+use firesteel_protocol::messages::{
     ApplicationEnd, ClientToMaster, ClientToWorker, DriverState, DriverToExecutor, DriverToMaster,
     ExecutorState, ExecutorToDriver, LossReason, MasterToClient, MasterToDriver, MasterToWorker, Outcome,
     RefusedExecutor, RefusedLog, RefusedRegistration, TaskEnd, TaskState, WorkerToClient, WorkerToMaster,
 };
-use firesteel_core::{driver, executor, launcher, master, worker};
+use firesteel_worker as worker;
 
 use crate::cluster::faults::Fault;
 use crate::cluster::network::message::Message;

@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{AppId, ExecutorId, PeerId, WorkerId};
-use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToDriver};
-use firesteel_core::secret::Secret;
 use firesteel_placement::Cores;
+use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, WorkerId};
+use firesteel_protocol::messages::{DriverToExecutor, ExecutorToDriver, MasterToDriver};
+use firesteel_protocol::secret::Secret;
 
 /// The most cores of a Worker that the Master of this world believes. Some strangers claim more.
 pub(crate) const PLAUSIBLE: Cores = Cores(63);

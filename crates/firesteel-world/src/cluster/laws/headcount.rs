@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::driver::{Allocation, DynamicAllocation};
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
-use firesteel_core::messages::{DriverToExecutor, DriverToMaster, ExecutorTarget, Resumption};
-use firesteel_core::time::millis;
+use firesteel_engine::driver::{Allocation, DynamicAllocation};
 use firesteel_placement::ExecutorLimit;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
+use firesteel_protocol::messages::{DriverToExecutor, DriverToMaster, ExecutorTarget, Resumption};
+use firesteel_protocol::time::millis;
 
 use crate::cluster::happening::Happening;
 use crate::cluster::network::message::Message;

@@ -1,10 +1,11 @@
 //! After the faults: everything must recover by itself, within a bounded time.
 
-use firesteel_core::driver::{Allocation, Question, Replacement};
-use firesteel_core::ids::{ExecutorId, ExecutorKey, ProfileId};
-use firesteel_core::messages::{ResourceProfile, WorkerToMaster};
-use firesteel_core::{driver, worker};
+use firesteel_engine::driver;
+use firesteel_engine::driver::{Allocation, Question, Replacement};
 use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::ids::{ExecutorId, ExecutorKey, ProfileId};
+use firesteel_protocol::messages::{ResourceProfile, WorkerToMaster};
+use firesteel_worker as worker;
 
 use crate::cluster::happening::{Doom, Happening};
 use crate::cluster::network::message::Message;
@@ -158,7 +159,7 @@ impl World {
     fn launch_is_pending(&self, key: &ExecutorKey) -> bool {
         self.pending().any(|happening| match happening {
             Happening::Deliver { message: Message::MasterToWorker(message), .. } => {
-                matches!(message, firesteel_core::messages::MasterToWorker::LaunchExecutor(launch)
+                matches!(message, firesteel_protocol::messages::MasterToWorker::LaunchExecutor(launch)
                     if launch.executor == *key)
             }
             _ => false,
@@ -168,7 +169,7 @@ impl World {
     fn kill_is_pending(&self, key: &ExecutorKey) -> bool {
         self.pending().any(|happening| match happening {
             Happening::Deliver { message: Message::MasterToWorker(message), .. } => {
-                matches!(message, firesteel_core::messages::MasterToWorker::KillExecutor { executor }
+                matches!(message, firesteel_protocol::messages::MasterToWorker::KillExecutor { executor }
                     if executor == key)
             }
             _ => false,
@@ -189,7 +190,7 @@ impl World {
                 | WorkerToMaster::WorkerDecommissioning { .. } => false,
             },
             Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
-                firesteel_core::worker::Event::RunnerExited { executor, .. } if executor == key),
+                firesteel_worker::Event::RunnerExited { executor, .. } if executor == key),
             _ => false,
         })
     }

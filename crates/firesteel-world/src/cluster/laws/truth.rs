@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use firesteel_core::driver::{FailureCause, Question, QuestionId, TaskOutcome};
-use firesteel_core::ids::{AppId, AttemptId, ExecutorKey};
-use firesteel_core::messages::{ExecutorReport, ExecutorState, Stream, TaskEnd, WorkerToMaster};
-use firesteel_core::process::ExitStatus;
+use firesteel_engine::driver::{FailureCause, Question, QuestionId, TaskOutcome};
+use firesteel_protocol::ids::{AppId, AttemptId, ExecutorKey};
+use firesteel_protocol::messages::{ExecutorReport, ExecutorState, Stream, TaskEnd, WorkerToMaster};
+use firesteel_protocol::process::ExitStatus;
 
 use crate::cluster::processes::programs::Program;
 use crate::cluster::processes::task_lives::FATAL;

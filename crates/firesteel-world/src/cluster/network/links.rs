@@ -1,6 +1,6 @@
 //! Connections: in order in each direction, with random delays, and cut without warning.
 
-use firesteel_core::ids::PeerId;
+use firesteel_protocol::ids::PeerId;
 
 use crate::cluster::world::NodeIndex;
 use firesteel_sim::dice::Dice;

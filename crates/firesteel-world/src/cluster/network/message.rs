@@ -1,10 +1,12 @@
 //! The messages that cross links, of any sender.
 
-use firesteel_core::messages::{
+use firesteel_engine::driver;
+use firesteel_master as master;
+use firesteel_protocol::messages::{
     ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToClient,
     MasterToDriver, MasterToWorker, WorkerToClient, WorkerToMaster,
 };
-use firesteel_core::{driver, master, worker};
+use firesteel_worker as worker;
 
 /// A message of any sender.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,13 +5,15 @@
 pub(super) mod links;
 pub(super) mod message;
 
-use firesteel_core::Leadership;
-use firesteel_core::connect_error::ConnectError;
-use firesteel_core::executor_trouble::ExecutorTrouble;
-use firesteel_core::ids::{ExecutorKey, PeerId};
-use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToWorker};
-use firesteel_core::time::Timestamp;
-use firesteel_core::{driver, executor, launcher, master, worker};
+use firesteel_engine::{driver, executor, launcher};
+use firesteel_master as master;
+use firesteel_protocol::Leadership;
+use firesteel_protocol::executor_trouble::ExecutorTrouble;
+use firesteel_protocol::ids::{ExecutorKey, PeerId};
+use firesteel_protocol::master_search::connect_error::ConnectError;
+use firesteel_protocol::messages::{DriverToExecutor, ExecutorToDriver, MasterToWorker};
+use firesteel_protocol::time::Timestamp;
+use firesteel_worker as worker;
 
 use super::faults::Fault;
 use super::faults::election::{Seat, seat_address};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::DriverId;
-use firesteel_core::messages::{
+use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts};
+use firesteel_protocol::ids::DriverId;
+use firesteel_protocol::messages::{
     ClientToMaster, DriverDescription, DriverReport, DriverState, MasterToWorker, WorkerToMaster,
 };
-use firesteel_core::process::{Command, ExitStatus, Signal, StartFailure, StartStep};
-use firesteel_core::worker::{self, DriverPlan};
-use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts};
+use firesteel_protocol::process::{Command, ExitStatus, Signal, StartFailure, StartStep};
+use firesteel_worker::{self as worker, DriverPlan};
 
 use super::node::{Body, NodeEvent};
 use crate::cluster::faults::Fault;

@@ -1,10 +1,10 @@
 //! How executors' processes start and end.
 
-use firesteel_core::executor::{self, Executor};
-use firesteel_core::ids::{ExecutorId, ExecutorKey};
-use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
-use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
-use firesteel_core::worker::{self, ExecutorPlan};
+use firesteel_engine::executor::{self, Executor};
+use firesteel_protocol::ids::{ExecutorId, ExecutorKey};
+use firesteel_protocol::process::{ExitStatus, Signal, StartFailure, StartStep};
+use firesteel_protocol::secret::{EXECUTOR_SECRET, Secret};
+use firesteel_worker::{self as worker, ExecutorPlan};
 
 use super::node::{Body, ExecutorBody, NodeEvent};
 use super::programs::{ExecutorFate, ExecutorProcess, ProcessPhase};

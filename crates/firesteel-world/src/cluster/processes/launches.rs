@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_core::ids::{AppId, ExecutorId};
-use firesteel_core::launcher::{self, Ending, Launcher, Until};
-use firesteel_core::messages::{DriverToMaster, ExecutorState, MasterToDriver, Outcome};
-use firesteel_core::process::ExitStatus;
+use firesteel_engine::launcher::{self, Ending, Launcher, Until};
 use firesteel_placement::{Cores, ExecutorLimit};
+use firesteel_protocol::ids::{AppId, ExecutorId};
+use firesteel_protocol::messages::{DriverToMaster, ExecutorState, MasterToDriver, Outcome};
+use firesteel_protocol::process::ExitStatus;
 
 use super::node::{Body, NodeEvent};
 use super::programs::ExecutorFate;

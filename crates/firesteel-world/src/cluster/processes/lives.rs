@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
-use firesteel_core::driver::{self, Driver};
-use firesteel_core::executor::{self};
-use firesteel_core::ids::{TaskId, WorkerId};
-use firesteel_core::master::{self, Durability, Foreign, Master};
-use firesteel_core::messages::{Offered, PageSize, WorkerDescription};
-use firesteel_core::process::ExitStatus;
-use firesteel_core::worker::{self, Worker};
+use firesteel_engine::driver::{self, Driver};
+use firesteel_engine::executor::{self};
+use firesteel_master::{self as master, Durability, Foreign, Master};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{TaskId, WorkerId};
+use firesteel_protocol::messages::{Offered, PageSize, WorkerDescription};
+use firesteel_protocol::process::ExitStatus;
+use firesteel_worker::{self as worker, Worker};
 
 use super::node::{Body, DriverBody, NodeEvent, WorkerBody};
 use super::task_lives::FATAL;

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use firesteel_core::driver::{self, Driver};
-use firesteel_core::executor::{self, Executor};
-use firesteel_core::ids::{AppId, ExecutorId, PeerId, WorkerId};
-use firesteel_core::launcher;
-use firesteel_core::master::{self, Master};
-use firesteel_core::messages::LogAuthor;
-use firesteel_core::worker::{self, Worker};
-use firesteel_core::{Machine, Timestamp, Violation};
+use firesteel_engine::driver::{self, Driver};
+use firesteel_engine::executor::{self, Executor};
+use firesteel_engine::launcher;
+use firesteel_master::{self as master, Master};
+use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, WorkerId};
+use firesteel_protocol::messages::LogAuthor;
+use firesteel_protocol::{Machine, Timestamp, Violation};
+use firesteel_worker::{self as worker, Worker};
 
 use super::launches::LauncherBody;
 use super::programs::ExecutorProcess;

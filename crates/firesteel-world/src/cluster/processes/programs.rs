@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use firesteel_core::ids::{AttemptId, ExecutorKey, ProfileId};
-use firesteel_core::process::{ExitStatus, Signal};
 use firesteel_placement::{Cores, Resources, TaskResources};
+use firesteel_protocol::ids::{AttemptId, ExecutorKey, ProfileId};
+use firesteel_protocol::process::{ExitStatus, Signal};
 
 use crate::cluster::faults::Fault;
 use crate::cluster::world::NodeIndex;

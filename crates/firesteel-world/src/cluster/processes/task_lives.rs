@@ -1,10 +1,10 @@
 //! How tasks' processes start, go on and end.
 
-use firesteel_core::executor;
-use firesteel_core::ids::AttemptId;
-use firesteel_core::messages::{Stream, TaskSpec};
-use firesteel_core::process::{ExitStatus, Signal};
+use firesteel_engine::executor;
 use firesteel_placement::Resources;
+use firesteel_protocol::ids::AttemptId;
+use firesteel_protocol::messages::{Stream, TaskSpec};
+use firesteel_protocol::process::{ExitStatus, Signal};
 
 use super::executor_lives::no_such_file;
 use super::node::{Body, NodeEvent};

@@ -1,8 +1,8 @@
 //! The actions of drivers' users: they cancel tasks, and ask questions.
 
-use firesteel_core::driver::{self, Answer, ExecutorViewState, Question, QuestionId};
-use firesteel_core::ids::TaskId;
-use firesteel_core::messages::{DriverToMaster, Outcome};
+use firesteel_engine::driver::{self, Answer, ExecutorViewState, Question, QuestionId};
+use firesteel_protocol::ids::TaskId;
+use firesteel_protocol::messages::{DriverToMaster, Outcome};
 
 use super::node::{Body, DriverBody, NodeEvent};
 use crate::cluster::faults::Fault;

@@ -4,7 +4,7 @@
 
 pub(super) mod saboteur;
 
-use firesteel_core::Kind;
+use firesteel_protocol::Kind;
 
 /// A deliberate bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,7 +235,7 @@ pub enum Sabotage {
     DropExit,
 }
 
-firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving MournLeft IgnoreHeartbeat ForgetDriver DropKillExecutor
+firesteel_protocol::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving MournLeft IgnoreHeartbeat ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
     DropKilled MissTurn SplitGang StarveGang StealReserved LendToAll ForgetPriority ForgetQueue PreemptTooMany PreemptPeers PreemptForAnyGang DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk CountShortages SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow EndForeign ForgetBlame NeverReadmit HastyEnd IgnoreEpoch MissDriverEnd DropKillDriver ForgetDriverAddresses DropDriver DoubleLaunchDriver ForgetSupervise RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask

@@ -8,21 +8,21 @@ mod worker;
 
 use std::time::Duration;
 
-use firesteel_core::Leadership;
-use firesteel_core::driver::LocalityWait;
-use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
-use firesteel_core::master::Exclusion;
-use firesteel_core::messages::{
+use firesteel_engine::driver::LocalityWait;
+use firesteel_engine::{driver as core_driver, executor, launcher};
+use firesteel_master as core_master;
+use firesteel_master::Exclusion;
+use firesteel_placement::Cores;
+use firesteel_protocol::Leadership;
+use firesteel_protocol::ids::{ExecutorId, PeerId, ProfileId};
+use firesteel_protocol::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver, MasterToDriver,
     MasterToWorker, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::run_time::RUN_TIME;
-use firesteel_core::scheduling::{GangPreemption, Preemption};
-use firesteel_core::time::Timestamp;
-use firesteel_core::{
-    driver as core_driver, executor, launcher, master as core_master, worker as core_worker,
-};
-use firesteel_placement::Cores;
+use firesteel_protocol::scheduling::run_time::RUN_TIME;
+use firesteel_protocol::scheduling::{GangPreemption, Preemption};
+use firesteel_protocol::time::Timestamp;
+use firesteel_worker as core_worker;
 
 use super::Sabotage;
 use crate::cluster::laws::entrance::{PLAUSIBLE, corrected, token_of};

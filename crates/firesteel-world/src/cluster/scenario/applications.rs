@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio, TaskRequest};
-use firesteel_core::ids::{ExecutorId, ProfileId};
-use firesteel_core::launcher::Until;
-use firesteel_core::messages::{
+use firesteel_engine::driver::{Allocation, DynamicAllocation, Ratio, TaskRequest};
+use firesteel_engine::launcher::Until;
+use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, ResourceAmounts, TaskResources};
+use firesteel_protocol::ids::{ExecutorId, ProfileId};
+use firesteel_protocol::messages::{
     ApplicationDescription, Placing, ResourceProfile, Submitter, TaskDirectory, TaskSpec, WantedExecutors,
     Work,
 };
-use firesteel_core::process::{Command, Placeholder};
-use firesteel_core::secret::EXECUTOR_SECRET;
-use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, ResourceAmounts, TaskResources};
+use firesteel_protocol::process::{Command, Placeholder};
+use firesteel_protocol::secret::EXECUTOR_SECRET;
 use firesteel_sim::dice::Dice;
 
 use super::Scale;

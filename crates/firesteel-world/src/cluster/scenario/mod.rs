@@ -12,11 +12,11 @@ use crate::cluster::scenario::applications::wide;
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_core::queues::Queues;
-use firesteel_core::run_time::RUN_TIME;
-use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 use firesteel_placement::policy::Rule;
 use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
+use firesteel_protocol::scheduling::queues::Queues;
+use firesteel_protocol::scheduling::run_time::RUN_TIME;
+use firesteel_protocol::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 
 use super::faults::FaultPlan;
 use super::faults::busy_master::BusySpell;

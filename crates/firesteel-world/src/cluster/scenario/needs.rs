@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::driver::Allocation;
-use firesteel_core::ids::{AttemptId, ExecutorId, ProfileId};
-use firesteel_core::messages::ResourceProfile;
+use firesteel_engine::driver::Allocation;
 use firesteel_placement::resource_name::without_kind;
 use firesteel_placement::{Amount, Cores, MiB, Part, Quantity, Resources, TaskAmount, TaskResources};
+use firesteel_protocol::ids::{AttemptId, ExecutorId, ProfileId};
+use firesteel_protocol::messages::ResourceProfile;
 
 use super::{AppKind, AppPlan, TaskFate, TaskPlan};
 use crate::cluster::processes::programs::ExecutorProcess;

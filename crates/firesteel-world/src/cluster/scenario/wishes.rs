@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_core::driver::{Driver, Exclusion, ExclusionPolicy, ExecutorViewState, LocalityWait};
-use firesteel_core::ids::{AttemptId, ProfileId};
+use firesteel_engine::driver::{Driver, Exclusion, ExclusionPolicy, ExecutorViewState, LocalityWait};
 use firesteel_placement::locality::{Locality, Topology, nearness};
+use firesteel_protocol::ids::{AttemptId, ProfileId};
 
 use firesteel_sim::dice::Dice;
 

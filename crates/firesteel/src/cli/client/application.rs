@@ -4,9 +4,9 @@ use firesteel_host::plain;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use firesteel_core::messages::{ApplicationDetail, ApplicationView, ImpairedWorker, ProfileView};
 use firesteel_placement::words::counted;
 use firesteel_placement::{ExecutorLimit, ExecutorSize};
+use firesteel_protocol::messages::{ApplicationDetail, ApplicationView, ImpairedWorker, ProfileView};
 
 use super::document;
 use crate::cli::table::{clean, duration, table};

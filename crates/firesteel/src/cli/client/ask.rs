@@ -7,17 +7,17 @@ use std::time::Duration;
 use clap::Args;
 use firesteel_apps::local_cluster::key;
 use firesteel_apps::master_url::MasterUrl;
-use firesteel_core::Timestamp;
-use firesteel_core::address::{Address, parse_masters};
-use firesteel_core::ids::{AppId, DriverId, ExecutorId};
-use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverView, KillAnswer,
-    KillDriverAnswer, MasterView, PastRow,
-};
-use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_host::net::{CallError, Evidence, Introduction};
 use firesteel_host::plain::{self, clean};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::address::{Address, parse_masters};
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorId};
+use firesteel_protocol::messages::{
+    ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverView, KillAnswer,
+    KillDriverAnswer, MasterView, PastRow,
+};
+use firesteel_protocol::state_reader::Extent;
 use firesteel_settings::description;
 use firesteel_settings::properties::Property;
 use firesteel_settings::sources::{Files, Sources};

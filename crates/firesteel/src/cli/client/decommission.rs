@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use firesteel_core::messages::{DecommissionAnswer, LeavingWorker};
 use firesteel_placement::words::{counted, have, none_or};
+use firesteel_protocol::messages::{DecommissionAnswer, LeavingWorker};
 use firesteel_settings::duration;
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ fn line(worker: &LeavingWorker) -> String {
 
 #[cfg(test)]
 mod tests {
-    use firesteel_core::ids::WorkerId;
+    use firesteel_protocol::ids::WorkerId;
 
     use super::*;
 

@@ -4,11 +4,11 @@ use firesteel_host::plain;
 use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
-use firesteel_core::Timestamp;
-use firesteel_core::messages::{ApplicationDetail, DriverRestarts, DriverView, Outcome};
 use firesteel_daemons::wording::application::state;
 use firesteel_daemons::wording::explanation::{expected_start, late_workers, sentences};
 use firesteel_placement::words::counted;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::messages::{ApplicationDetail, DriverRestarts, DriverView, Outcome};
 use serde::Serialize;
 
 use super::ask::{self, App, Masters};

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use firesteel_core::Timestamp;
-use firesteel_core::messages::PastRow;
 use firesteel_host::plain;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::messages::PastRow;
 use firesteel_settings::duration;
 use serde::Serialize;
 

@@ -1,9 +1,9 @@
 //! `firesteel kill`: ends applications and cluster drivers.
 
 use clap::Args as ClapArgs;
-use firesteel_core::ids::DriverId;
-use firesteel_core::messages::{KillAnswer, KillDriverAnswer};
 use firesteel_placement::words::none_or;
+use firesteel_protocol::ids::DriverId;
+use firesteel_protocol::messages::{KillAnswer, KillDriverAnswer};
 use serde_json::{Value, json};
 
 use super::ask::{self, Done, Masters};

@@ -7,13 +7,13 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use firesteel_core::Timestamp;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{
+use firesteel_host::plain;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::{
     ApplicationView, ExecutorView, MasterView, Outcome, WorkerRemark, WorkerView,
 };
-use firesteel_core::state_reader::Extent;
-use firesteel_host::plain;
+use firesteel_protocol::state_reader::Extent;
 use firesteel_settings::scheduling::changed_settings;
 use firesteel_settings::secrets::shown_text;
 
@@ -298,13 +298,13 @@ fn drivers(view: &MasterView, length: Length) -> (String, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firesteel_core::address::Address;
-    use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-    use firesteel_core::messages::{
+    use firesteel_placement::{Cores, MiB, Resources};
+    use firesteel_protocol::address::Address;
+    use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};
+    use firesteel_protocol::messages::{
         ApplicationState, ExecutorState, Offered, Submitter, WorkerDescription, WorkerState,
     };
-    use firesteel_core::process::ExitStatus;
-    use firesteel_placement::{Cores, MiB, Resources};
+    use firesteel_protocol::process::ExitStatus;
 
     fn application() -> ApplicationView {
         let executor = ExecutorView {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use clap::Args as ClapArgs;
 use firesteel_apps::hosts::spark_env;
-use firesteel_core::host;
 use firesteel_placement::words::counted;
+use firesteel_protocol::host;
 use firesteel_settings::Reader;
 use firesteel_settings::findings::{self, Audience, Finding, Outcome};
 use firesteel_settings::origin::Origin;

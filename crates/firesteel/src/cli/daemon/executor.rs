@@ -1,11 +1,11 @@
 //! `firesteel executor`, which only a Worker starts, for an application such as `firesteel map`.
 
 use clap::Args as ClapArgs;
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_daemons::executor::daemon::{self, ExecutorError, Options};
 use firesteel_placement::{Cores, Resources};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use firesteel_protocol::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_settings::resources;
 
 use crate::cli::exit::{Exit, Failure};

@@ -1,8 +1,8 @@
 //! `firesteel master`: starts a Master.
 
 use clap::{ArgAction, Args as ClapArgs};
-use firesteel_core::master::Foreign;
 use firesteel_daemons::master::{self, MasterError, Options};
+use firesteel_master::Foreign;
 use firesteel_settings::variables::Environment;
 use firesteel_settings::{Origin, Reader, keys};
 

@@ -1,8 +1,8 @@
 //! `firesteel __reaper`, which only a Worker starts.
 
 use clap::Args as ClapArgs;
-use firesteel_core::ids::WorkerId;
 use firesteel_daemons::worker::reaper;
+use firesteel_protocol::ids::WorkerId;
 
 use crate::cli::exit::{Exit, Failure};
 

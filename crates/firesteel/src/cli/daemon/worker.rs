@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 
 use clap::{ArgAction, Args as ClapArgs};
-use firesteel_core::address::{Address, parse_masters};
-use firesteel_core::byte_text;
-use firesteel_core::connect_error;
-use firesteel_core::messages::MOST_CORES;
 use firesteel_daemons::worker::{self, Options, WorkerError, capacity};
 use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::address::{Address, parse_masters};
+use firesteel_protocol::byte_text;
+use firesteel_protocol::master_search::connect_error;
+use firesteel_protocol::messages::MOST_CORES;
 use firesteel_settings::http::HttpSettings;
 use firesteel_settings::properties::Property;
 use firesteel_settings::size::{self, Unit};

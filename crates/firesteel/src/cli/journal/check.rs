@@ -5,11 +5,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use firesteel_core::byte_text;
 use firesteel_daemons::master_journal::{Recorded, StateError};
 use firesteel_host::journal::{Damage, Directory, JournalError, Tail};
 use firesteel_host::plain;
 use firesteel_placement::words::counted;
+use firesteel_protocol::byte_text;
 use serde::Serialize;
 
 use super::{Source, failure, recovered};

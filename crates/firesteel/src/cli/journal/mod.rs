@@ -6,11 +6,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
-use firesteel_core::Timestamp;
-use firesteel_core::master::{Config, Master, Record};
 use firesteel_daemons::master_journal::{Recorded, StateError};
 use firesteel_host::journal::{Directory, JournalError};
 use firesteel_host::plain;
+use firesteel_master::{Config, Master, Record};
+use firesteel_protocol::Timestamp;
 
 use super::client::document;
 use super::exit::{self, Exit, Failure};

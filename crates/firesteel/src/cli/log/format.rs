@@ -4,9 +4,9 @@ use std::fmt::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
-use firesteel_core::Timestamp;
 use firesteel_host::plain::{clean, escaped};
 use firesteel_placement::words::counted;
+use firesteel_protocol::Timestamp;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::field::{RecordFields, VisitOutput as _};

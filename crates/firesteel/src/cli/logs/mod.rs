@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use clap::Args as ClapArgs;
-use firesteel_core::ids::ExecutorId;
-use firesteel_core::messages::{
-    ApplicationView, DriverView, ExecutorState, ExecutorView, LogAuthor, LogStart, Stream,
-};
 use firesteel_daemons::worker_log::{LogPlace, WorkerLog};
 use firesteel_host::net::Introduction;
 use firesteel_host::progress::Show;
+use firesteel_protocol::ids::ExecutorId;
+use firesteel_protocol::messages::{
+    ApplicationView, DriverView, ExecutorState, ExecutorView, LogAuthor, LogStart, Stream,
+};
 use serde::Serialize;
 
 use super::block_on;

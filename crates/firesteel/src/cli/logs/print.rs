@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use firesteel_core::byte_text;
-use firesteel_core::messages::{LogAuthor, LogPiece, LogStart, Stream};
 use firesteel_daemons::worker_log::{LogError, LogPlace, WorkerLog};
 use firesteel_host::net::Introduction;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::messages::{LogAuthor, LogPiece, LogStart, Stream};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Arguments of the command line that are any bytes, as texts that stand for them.
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use firesteel_core::byte_text;
+use firesteel_protocol::byte_text;
 
 /// Takes any bytes. Without it, clap refuses what is not UTF-8.
 pub(in crate::cli) fn any_bytes() -> impl TypedValueParser<Value = String> {

@@ -3,8 +3,8 @@
 use std::io::{self, BufRead as _};
 
 use clap::Args;
-use firesteel_core::secret::Secret;
 use firesteel_host::daemon::{Announcement, Lifetime};
+use firesteel_protocol::secret::Secret;
 
 use crate::cli::exit::{Exit, Failure};
 

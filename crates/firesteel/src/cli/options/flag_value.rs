@@ -1,6 +1,6 @@
 //! Flags of daemons that environment variables can replace.
 
-use firesteel_core::address::Address;
+use firesteel_protocol::address::Address;
 use firesteel_settings::variables::{self, Environment, Role};
 use firesteel_settings::{Origin, Reader};
 
@@ -134,7 +134,7 @@ pub(in crate::cli) fn port(value: &FlagValue) -> Result<u16, Failure> {
 /// The host in its plain form. An IPv6 address may be in brackets, as Spark wants it.
 pub(in crate::cli) fn host(value: &FlagValue) -> Result<String, Failure> {
     let name = &value.text;
-    firesteel_core::host::plain(name).ok_or_else(|| {
+    firesteel_protocol::host::plain(name).ok_or_else(|| {
         let words = "write a name or an IP address, without a port";
         value.error(format_args!(" cannot be {name:?}: {words}"))
     })

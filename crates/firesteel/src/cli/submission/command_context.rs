@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use firesteel_core::byte_text;
-use firesteel_core::messages::TaskDirectory;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::messages::TaskDirectory;
 use firesteel_settings::application::ApplicationSettings;
 
 use crate::cli::exit::{Exit, Failure};

@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use firesteel_core::byte_text;
-use firesteel_core::messages::TaskDirectory;
+use firesteel_protocol::byte_text;
+use firesteel_protocol::messages::TaskDirectory;
 use firesteel_settings::application::ApplicationSettings;
 
 /// A warning about a command that executors will not find or cannot run. `None`: no problem is

@@ -4,9 +4,9 @@ use clap::{Args as ClapArgs, ValueEnum};
 use firesteel_apps::detached::Announcement;
 use firesteel_apps::launch::event::{LineFormat, Lines};
 use firesteel_apps::launch::{self, Launch};
-use firesteel_core::launcher;
-use firesteel_core::process::Command;
+use firesteel_engine::launcher;
 use firesteel_host::progress::{Progress, Show};
+use firesteel_protocol::process::Command;
 use firesteel_settings::Reader;
 
 use super::command_context::{directory, environment};

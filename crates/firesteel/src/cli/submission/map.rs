@@ -17,11 +17,11 @@ use firesteel_apps::map::run_record::RecordError;
 use firesteel_apps::map::spool::{OutputOrder, SpoolLimits};
 use firesteel_apps::map::summary::{self, Summary};
 use firesteel_apps::map::{self, Ending, Job, StartError};
-use firesteel_core::byte_text;
-use firesteel_core::driver::Allocation;
-use firesteel_core::messages::TaskDirectory;
-use firesteel_core::process::Command;
+use firesteel_engine::driver::Allocation;
 use firesteel_host::progress::{Progress, Show};
+use firesteel_protocol::byte_text;
+use firesteel_protocol::messages::TaskDirectory;
+use firesteel_protocol::process::Command;
 use firesteel_settings::{ApplicationSettings, Reader};
 
 use super::command_context::CommandContext;

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use firesteel_core::ids::DriverId;
-use firesteel_core::messages::{
-    DRIVER_NAME, DriverDescription, DriverRestarts, DriverState, DriverView, KillDriverAnswer,
-};
-use firesteel_core::process::Command;
 use firesteel_daemons::wording::application::addresses;
 use firesteel_host::plain::{self, clean};
 use firesteel_placement::ResourceAmounts;
+use firesteel_protocol::ids::DriverId;
+use firesteel_protocol::messages::{
+    DRIVER_NAME, DriverDescription, DriverRestarts, DriverState, DriverView, KillDriverAnswer,
+};
+use firesteel_protocol::process::Command;
 use firesteel_settings::cluster_driver::DriverSettings;
 use firesteel_settings::secrets::shown_text;
 use firesteel_settings::{Origin, Properties, Reader, keys};

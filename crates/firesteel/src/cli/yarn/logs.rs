@@ -3,9 +3,9 @@
 use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
-use firesteel_core::ids::ExecutorId;
-use firesteel_core::messages::Stream;
 use firesteel_host::standard;
+use firesteel_protocol::ids::ExecutorId;
+use firesteel_protocol::messages::Stream;
 use firesteel_yarn::messages::application::ApplicationReport;
 use firesteel_yarn::messages::records::{ApplicationId, ContainerId};
 use firesteel_yarn_mode::container_logs::{LogError, LogLocation};

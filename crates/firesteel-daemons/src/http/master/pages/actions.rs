@@ -4,14 +4,14 @@
 //! first the Master asks whether that is meant, then it acts. Source: Spark MasterPage and MasterWebUI, 4.0.1, for the paths
 //! and the names of fields.
 
-use firesteel_core::ids::{AppId, DriverId};
-use firesteel_core::master::Event;
-use firesteel_core::messages::{
+use firesteel_host::net::Envoys;
+use firesteel_master::Event;
+use firesteel_placement::words::counted;
+use firesteel_protocol::ids::{AppId, DriverId};
+use firesteel_protocol::messages::{
     ClientToMaster, DecommissionAnswer, KillAnswer, KillDriverAnswer, MasterToClient, WorkerState, WorkerView,
 };
-use firesteel_core::secret::Secret;
-use firesteel_host::net::Envoys;
-use firesteel_placement::words::counted;
+use firesteel_protocol::secret::Secret;
 use hyper::StatusCode;
 use maud::{Markup, html};
 

@@ -1,7 +1,7 @@
 //! One application: what it asked for and has, why it has no more, and its executors with their logs.
 
-use firesteel_core::messages::{ApplicationAnswer, ApplicationDetail, ApplicationView, ExecutorView};
 use firesteel_placement::words::duration;
+use firesteel_protocol::messages::{ApplicationAnswer, ApplicationDetail, ApplicationView, ExecutorView};
 use maud::{Markup, html};
 
 use super::actions::Permit;

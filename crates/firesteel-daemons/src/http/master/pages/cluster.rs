@@ -1,11 +1,11 @@
 //! The cluster: its Workers, the applications that wait and run with the reasons, cluster drivers, and what has ended.
 
-use firesteel_core::ids::AppId;
-use firesteel_core::messages::{
-    ApplicationView, ClusterTotals, DriverState, DriverView, MasterView, Outcome, WorkerState, WorkerView,
-};
 use firesteel_placement::words::{counted, duration};
 use firesteel_placement::{Cores, Quantity};
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::messages::{
+    ApplicationView, ClusterTotals, DriverState, DriverView, MasterView, Outcome, WorkerState, WorkerView,
+};
 use maud::{Markup, html};
 
 use super::super::Status;

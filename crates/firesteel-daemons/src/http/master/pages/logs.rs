@@ -1,7 +1,7 @@
 //! Logs of executors and cluster drivers on the Master's pages. The Master asks the Workers for them, so a reader need not reach the Workers.
 
-use firesteel_core::ids::{AppId, DriverId, ExecutorKey};
-use firesteel_core::messages::{
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey};
+use firesteel_protocol::messages::{
     ApplicationDetail, LogPiece, LogStart, MasterView, Stream, WorkerState, WorkerView,
 };
 use maud::{Markup, html};

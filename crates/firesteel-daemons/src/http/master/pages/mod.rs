@@ -18,9 +18,11 @@ pub(super) mod policies;
 pub(super) mod reasons;
 pub(super) mod worker;
 
-use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, WorkerId};
-use firesteel_core::messages::{ApplicationState, ApplicationView, ExecutorState, WorkerState, WorkerView};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, WorkerId};
+use firesteel_protocol::messages::{
+    ApplicationState, ApplicationView, ExecutorState, WorkerState, WorkerView,
+};
 use hyper::StatusCode;
 use maud::{Markup, Render, html};
 

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
-use firesteel_core::master::Event;
-use firesteel_core::messages::{
+use firesteel_host::net::Envoys;
+use firesteel_master::Event;
+use firesteel_placement::words::{counted, none_or};
+use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{AppId, ExecutorId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationView, ClusterTotals, MasterView, ProfileView, Standing, WorkerShare,
     WorkerView,
 };
-use firesteel_core::state_reader::Extent;
-use firesteel_host::net::Envoys;
-use firesteel_placement::words::{counted, none_or};
-use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::state_reader::Extent;
 use firesteel_sim::draft::{Cells, WorkerOutcome};
 use firesteel_sim::picture::mosaic::{self, Holder, Tile};
 use firesteel_sim::picture::{Paint, SERIES};

@@ -3,12 +3,12 @@
 use std::thread;
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::master::{Config, Event};
-use firesteel_core::scheduling::SchedulingSettings;
-use firesteel_core::state_reader::Extent;
 use firesteel_host::net::Envoys;
+use firesteel_master::{Config, Event};
 use firesteel_placement::words::counted;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::scheduling::SchedulingSettings;
+use firesteel_protocol::state_reader::Extent;
 use firesteel_settings::scheduling::changed_beside_the_policy;
 use firesteel_sim::draft::{Draft, Metrics, figures, has};
 use firesteel_sim::setup::Setup;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use firesteel_core::ids::{AppId, ExecutorId};
-use firesteel_core::master::Event;
-use firesteel_core::messages::ApplicationAnswer;
 use firesteel_host::net::Envoys;
+use firesteel_master::Event;
+use firesteel_protocol::ids::{AppId, ExecutorId};
+use firesteel_protocol::messages::ApplicationAnswer;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 

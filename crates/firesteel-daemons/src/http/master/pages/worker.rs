@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{AppId, ExecutorKey};
-use firesteel_core::messages::{
+use firesteel_placement::words::duration;
+use firesteel_protocol::ids::{AppId, ExecutorKey};
+use firesteel_protocol::messages::{
     Departure, ExecutorView, MasterView, Usage, WorkerRemark, WorkerState, WorkerView, is_web_address,
 };
-use firesteel_placement::words::duration;
 use maud::{Markup, html};
 
 use super::actions::Permit;

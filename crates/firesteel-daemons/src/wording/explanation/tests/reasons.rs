@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::mem::discriminant;
 
-use firesteel_core::label::Label;
 use firesteel_placement::Amount;
 use firesteel_placement::shortfall::{Amounts, CoreHolder};
+use firesteel_protocol::scheduling::label::Label;
 
 use super::*;
 
@@ -243,7 +243,7 @@ impl Scene {
             self.worker(9, 4);
         }
         if self.has(Foreign) {
-            let app = firesteel_core::ids::AppId::new("app-20251120212235-0000");
+            let app = firesteel_protocol::ids::AppId::new("app-20251120212235-0000");
             let executor = ExecutorKey { app, executor: ExecutorId(0) };
             let report = ExecutorReport::new(executor, ExecutorState::Running);
             self.says(16, WorkerToMaster::register(Self::description(16, 4), vec![report]));

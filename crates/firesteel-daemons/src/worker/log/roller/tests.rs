@@ -1,8 +1,8 @@
 //! Laws of rolled logs, tested with output and clocks from seeds.
 
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey};
-use firesteel_core::messages::{LogAuthor, LogRequest, LogStart};
-use firesteel_core::worker::LogRead;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey};
+use firesteel_protocol::messages::{LogAuthor, LogRequest, LogStart};
+use firesteel_worker::LogRead;
 use tempfile::TempDir;
 
 use super::*;

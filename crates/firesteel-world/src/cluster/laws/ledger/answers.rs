@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
-use firesteel_core::master::{Effect, Event, Inbound, Outbound};
-use firesteel_core::messages::{
+use firesteel_master::{Effect, Event, Inbound, Outbound};
+use firesteel_placement::Cores;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, DecommissionAnswer, KillAnswer, LeavingWorker,
     MasterToClient, MasterToWorker,
 };
-use firesteel_placement::Cores;
 
 use super::Ledger;
 use super::books::{Availability, WorkerBook};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::ids::{DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::messages::{ExecutorLaunch, Relaunch, WorkerDescription};
-use firesteel_core::secret::Secret;
 use firesteel_placement::resource_name::{serves, without_kind};
 use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, Quantity, ResourceAmounts, Resources};
+use firesteel_protocol::ids::{DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{ExecutorLaunch, Relaunch, WorkerDescription};
+use firesteel_protocol::secret::Secret;
 
 /// A living Worker.
 #[derive(Debug)]

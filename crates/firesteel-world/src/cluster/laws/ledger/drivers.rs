@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{DriverId, PeerId, WorkerId};
-use firesteel_core::master::{Effect, Event, Inbound, Note, Outbound};
-use firesteel_core::messages::{
+use firesteel_master::{Effect, Event, Inbound, Note, Outbound};
+use firesteel_placement::ResourceQuantities;
+use firesteel_protocol::ids::{DriverId, PeerId, WorkerId};
+use firesteel_protocol::messages::{
     ClientToMaster, DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState,
     KillDriverAnswer, MasterToClient, MasterToWorker, MasterView, RefusedDriver, ResourceProfile,
     SubmitDriverAnswer, WorkerToMaster,
 };
-use firesteel_placement::ResourceQuantities;
 
 use super::Ledger;
 use super::books::{Availability, DriverHold};

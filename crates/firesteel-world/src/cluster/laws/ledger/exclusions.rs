@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::messages::{ExecutorLaunch, ExecutorState, Relaunch};
-use firesteel_core::process::ExitStatus;
+use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{ExecutorLaunch, ExecutorState, Relaunch};
+use firesteel_protocol::process::ExitStatus;
 
 use super::Ledger;
 use super::books::Availability;

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{Event, Inbound};
-use firesteel_core::messages::{
+use firesteel_master::{Event, Inbound};
+use firesteel_placement::{Cores, ExecutorLimit};
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationDescription, ExecutorLaunch, ExecutorState, MasterToDriver, MasterToWorker, WorkerDescription,
     WorkerToMaster,
 };
-use firesteel_core::run_time;
-use firesteel_core::scheduling::ServingOrder;
-use firesteel_placement::{Cores, ExecutorLimit};
+use firesteel_protocol::scheduling::ServingOrder;
+use firesteel_protocol::scheduling::run_time;
 
 use super::super::entrance::PLAUSIBLE;
 use super::books::{AppBook, Availability};

@@ -26,13 +26,13 @@ mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
-use firesteel_core::master::{Effect, Event, Inbound, Outbound};
-use firesteel_core::messages::{
+use firesteel_master::{Effect, Event, Inbound, Outbound};
+use firesteel_placement::ExecutorLimit;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::messages::{
     ApplicationEnd, ClientToMaster, DriverToMaster, ExecutorState, LossReason, MasterToDriver,
     MasterToWorker, Outcome,
 };
-use firesteel_placement::ExecutorLimit;
 
 use self::books::{AppBook, WorkerBook};
 use self::drivers::DriverBooks;

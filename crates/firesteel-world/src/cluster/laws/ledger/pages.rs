@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
-use firesteel_core::master::{Event, Inbound};
-use firesteel_core::messages::{ClientToMaster, MasterView, StatePage, StatePlace};
-use firesteel_core::state_reader::{Extent, StateReader};
+use firesteel_master::{Event, Inbound};
+use firesteel_protocol::ids::{AppId, ExecutorId, WorkerId};
+use firesteel_protocol::messages::{ClientToMaster, MasterView, StatePage, StatePlace};
+use firesteel_protocol::state_reader::{Extent, StateReader};
 
 use super::Ledger;
 

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{PeerId, WorkerId};
-use firesteel_core::master::{Config, Effect, Note};
-use firesteel_core::messages::{MasterView, WorkerRemark, WorkerState, WorkerToMaster};
-use firesteel_core::time::millis;
+use firesteel_master::{Config, Effect, Note};
+use firesteel_protocol::ids::{PeerId, WorkerId};
+use firesteel_protocol::messages::{MasterView, WorkerRemark, WorkerState, WorkerToMaster};
+use firesteel_protocol::time::millis;
 
 use super::Ledger;
 use super::books::{Availability, WorkerBook};

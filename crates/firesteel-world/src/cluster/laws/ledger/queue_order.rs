@@ -3,15 +3,15 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
-use firesteel_core::master::ReservationView;
-use firesteel_core::messages::ExecutorLaunch;
-use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
+use firesteel_master::ReservationView;
 use firesteel_placement::dominant_share::DominantShare;
 use firesteel_placement::resource_name::without_kind;
 use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Quantity};
+use firesteel_protocol::ids::{AppId, ExecutorKey, WorkerId};
+use firesteel_protocol::messages::ExecutorLaunch;
+use firesteel_protocol::scheduling::queues::Queues;
+use firesteel_protocol::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 
 use super::Ledger;
 use super::books::{AppBook, Availability, DriverHold, WorkerBook};

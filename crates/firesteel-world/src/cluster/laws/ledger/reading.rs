@@ -1,7 +1,7 @@
 //! Queries of the ledger, and its comparison with the Master.
 
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
-use firesteel_core::messages::{MasterView, Outcome};
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::messages::{MasterView, Outcome};
 
 use super::Ledger;
 use firesteel_sim::dice::Dice;

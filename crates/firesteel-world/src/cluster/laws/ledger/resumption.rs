@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
-use firesteel_core::master::Record;
-use firesteel_core::messages::{ApplicationDescription, Resumption};
+use firesteel_master::Record;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::messages::{ApplicationDescription, Resumption};
 
 use super::{EventOutcome, Ledger};
 

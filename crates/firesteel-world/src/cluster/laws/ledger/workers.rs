@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId};
-use firesteel_core::master::Effect;
-use firesteel_core::messages::{
+use firesteel_master::Effect;
+use firesteel_placement::{Cores, ExecutorLimit};
+use firesteel_protocol::ids::{ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::messages::{
     ExecutorLaunch, ExecutorReport, ExecutorState, Relaunch, WorkerDescription, WorkerToMaster,
 };
-use firesteel_placement::{Cores, ExecutorLimit};
 
 use super::Ledger;
 use super::books::{Availability, WorkerBook};

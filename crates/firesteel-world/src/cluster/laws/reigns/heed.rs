@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::Leadership;
+use firesteel_protocol::Leadership;
 
 use crate::cluster::network::links::{LinkIndex, Side};
 use crate::cluster::processes::node::Body;

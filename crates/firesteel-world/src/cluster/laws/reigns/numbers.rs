@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{AppId, ExecutorKey};
-use firesteel_core::messages::{MasterToDriver, MasterToWorker};
+use firesteel_protocol::ids::{AppId, ExecutorKey};
+use firesteel_protocol::messages::{MasterToDriver, MasterToWorker};
 
 use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::Body;

@@ -1,9 +1,9 @@
 //! Bugs in the effects of a driver.
 
-use firesteel_core::driver;
-use firesteel_core::ids::ExecutorId;
-use firesteel_core::messages::{DriverToExecutor, DriverToMaster, Outcome};
+use firesteel_engine::driver;
 use firesteel_placement::Resources;
+use firesteel_protocol::ids::ExecutorId;
+use firesteel_protocol::messages::{DriverToExecutor, DriverToMaster, Outcome};
 
 use super::{Fate, Saboteur, before};
 use crate::cluster::sabotage::Sabotage;

@@ -1,13 +1,13 @@
 //! Bugs in the effects of the Master.
 
-use firesteel_core::Kind;
-use firesteel_core::master;
-use firesteel_core::messages::{
-    ApplicationEnd, ExecutorState, KillAnswer, MasterToClient, MasterToDriver, MasterToWorker,
-};
-use firesteel_core::process::ExitStatus;
+use firesteel_master as master;
 use firesteel_placement::resource_name::without_kind;
 use firesteel_placement::{Part, Resources};
+use firesteel_protocol::Kind;
+use firesteel_protocol::messages::{
+    ApplicationEnd, ExecutorState, KillAnswer, MasterToClient, MasterToDriver, MasterToWorker,
+};
+use firesteel_protocol::process::ExitStatus;
 
 use super::{Fate, Saboteur, before};
 use crate::cluster::laws::ledger::Ledger;

@@ -1,7 +1,7 @@
 //! Bugs in the effects of a Worker.
 
-use firesteel_core::messages::{ExecutorReport, WorkerToClient, WorkerToMaster};
-use firesteel_core::worker;
+use firesteel_protocol::messages::{ExecutorReport, WorkerToClient, WorkerToMaster};
+use firesteel_worker as worker;
 
 use super::{Fate, Saboteur};
 use crate::cluster::sabotage::Sabotage;

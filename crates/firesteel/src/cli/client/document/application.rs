@@ -1,8 +1,8 @@
 //! An application as JSON.
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::AppId;
-use firesteel_core::messages::{ApplicationDetail, ApplicationState, ApplicationView, Outcome};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::messages::{ApplicationDetail, ApplicationState, ApplicationView, Outcome};
 use serde::Serialize;
 
 use super::executor::Executor;

@@ -1,10 +1,10 @@
 //! A cluster driver as JSON.
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::{DriverId, WorkerId};
-use firesteel_core::messages::{DriverState, DriverView};
-use firesteel_core::process::ExitStatus;
 use firesteel_placement::Resources;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{DriverId, WorkerId};
+use firesteel_protocol::messages::{DriverState, DriverView};
+use firesteel_protocol::process::ExitStatus;
 use firesteel_settings::secrets::shown_text;
 use serde::Serialize;
 

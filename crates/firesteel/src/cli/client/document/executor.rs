@@ -1,10 +1,10 @@
 //! An executor as JSON.
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::{ExecutorId, ProfileId, WorkerId};
-use firesteel_core::messages::{ApplicationView, ExecutorState, ExecutorView};
 use firesteel_daemons::wording::application::shown_state;
 use firesteel_placement::Resources;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{ExecutorId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{ApplicationView, ExecutorState, ExecutorView};
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -12,7 +12,7 @@ mod worker;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
-use firesteel_core::messages::MasterView;
+use firesteel_protocol::messages::MasterView;
 use firesteel_settings::scheduling::settings;
 use serde::Serialize;
 

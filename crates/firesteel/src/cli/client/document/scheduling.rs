@@ -1,12 +1,12 @@
 //! How an application is scheduled, as JSON: what the Master decides by, and what keeps it from more executors.
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::{ProfileId, WorkerId};
-use firesteel_core::messages::{
-    ClusterView, EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, ProfileView, SchedulingStatus,
-};
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts};
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{ProfileId, WorkerId};
+use firesteel_protocol::messages::{
+    ClusterView, EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, ProfileView, SchedulingStatus,
+};
 use serde::Serialize;
 
 use super::next_executor::NextExecutor;

@@ -1,7 +1,7 @@
 //! What Workers report of themselves, as JSON.
 
-use firesteel_core::ids::{AppId, DriverId, ExecutorId, WorkerId};
-use firesteel_core::messages::{DiskSpace, MachineUsage, TimedReport, Usage};
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, WorkerId};
+use firesteel_protocol::messages::{DiskSpace, MachineUsage, TimedReport, Usage};
 use serde::Serialize;
 
 /// What is used on a Worker's machine.

@@ -1,9 +1,9 @@
 //! A Worker as JSON.
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{WorkerRemark, WorkerState, WorkerView};
 use firesteel_placement::Resources;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::{WorkerRemark, WorkerState, WorkerView};
 use serde::Serialize;
 
 #[derive(Serialize)]

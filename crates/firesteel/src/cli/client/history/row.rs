@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firesteel_core::messages::{DriverView, ExecutorState, Outcome, PastApplication, PastRow, Used};
-use firesteel_core::process::ExitStatus;
 use firesteel_daemons::wording::application::state;
+use firesteel_protocol::messages::{DriverView, ExecutorState, Outcome, PastApplication, PastRow, Used};
+use firesteel_protocol::process::ExitStatus;
 use serde::Serialize;
 
 use super::super::document::{Application, Driver};

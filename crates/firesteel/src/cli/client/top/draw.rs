@@ -1,7 +1,7 @@
 //! Draws the model on the screen.
 
-use firesteel_core::messages::ClusterTotals;
 use firesteel_host::plain;
+use firesteel_protocol::messages::ClusterTotals;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};

@@ -14,9 +14,9 @@ use std::io::{self, IsTerminal, Write as _};
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use firesteel_core::messages::{ApplicationAnswer, MasterView};
-use firesteel_core::state_reader::Extent;
 use firesteel_host::signals::{EndRequest, EndRequests};
+use firesteel_protocol::messages::{ApplicationAnswer, MasterView};
+use firesteel_protocol::state_reader::Extent;
 use firesteel_settings::duration as setting;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use tokio::sync::mpsc;

@@ -1,6 +1,6 @@
 //! The state of the view, and the effect of keys on it.
 
-use firesteel_core::messages::MasterView;
+use firesteel_protocol::messages::MasterView;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::rows::{Row, TableKind};

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::ExecutorId;
-use firesteel_core::messages::{ApplicationView, ClusterTotals, ExecutorView, MasterView, Usage, WorkerView};
 use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::ids::ExecutorId;
+use firesteel_protocol::messages::{
+    ApplicationView, ClusterTotals, ExecutorView, MasterView, Usage, WorkerView,
+};
 
 use crate::cli::table::{clean, duration};
 use firesteel_daemons::wording::application::live_state;

@@ -14,10 +14,10 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueHint};
-use firesteel_core::ids::AppId;
-use firesteel_core::master::{Config, SnapshotError};
-use firesteel_core::scheduling::SchedulingSettings;
+use firesteel_master::{Config, SnapshotError};
 use firesteel_placement::policy::Rule;
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::scheduling::SchedulingSettings;
 use firesteel_sim::draft::{Draft, Metrics, Outcome};
 use firesteel_sim::setup::Setup;
 

@@ -10,10 +10,10 @@ mod legend;
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::ProfileView;
 use firesteel_placement::words::{are, list, none_or, of_resource};
 use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::messages::ProfileView;
 use firesteel_sim::draft::WorkerOutcome;
 use firesteel_sim::picture::{Anchor, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight, words};
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use firesteel_apps::table::{clean, table};
-use firesteel_core::ids::WorkerId;
-use firesteel_core::scheduling::ServingOrder;
 use firesteel_placement::words::{list, none_or, of_resource};
 use firesteel_placement::{MiB, Quantity};
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::scheduling::ServingOrder;
 use firesteel_sim::draft::{
     ApplicationOutcome, DraftApplication, Metrics, Outcome, Since, WorkerOutcome, has, used,
 };

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::AppId;
-use firesteel_core::messages::Hindrance;
 use firesteel_placement::words::{list, none_or, of_resource};
 use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::messages::Hindrance;
 use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Outcome};
 
 use firesteel_daemons::wording::explanation as explain;

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
-use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::ServingOrder;
+use firesteel_protocol::scheduling::ServingOrder;
+use firesteel_protocol::scheduling::queues::Queues;
 use firesteel_sim::replay::{Estimates, Gangs, Size};
 use firesteel_sim::setup::Setup;
 

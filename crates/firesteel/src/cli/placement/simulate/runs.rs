@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use firesteel_core::Machine as _;
-use firesteel_core::Timestamp;
-use firesteel_core::master::{Config, Event, Master};
-use firesteel_core::scheduling::{GangPreemption, Preemption};
+use firesteel_master::{Config, Event, Master};
+use firesteel_protocol::Machine as _;
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::scheduling::{GangPreemption, Preemption};
 use firesteel_sim::replay::{
     Compaction, Failures, Fill, LeftOut, Outcome, Replay, Workload, compact, fill, replay,
 };
@@ -167,7 +167,7 @@ fn workload(args: &Args, trace: &Trace, seed: u64) -> (Workload, LeftOut) {
 
 /// Runs it with a closure that applies events and measures the Master's time.
 fn timed<T>(
-    run: impl FnOnce(&mut dyn FnMut(&mut Master, Timestamp, Event) -> Vec<firesteel_core::master::Effect>) -> T,
+    run: impl FnOnce(&mut dyn FnMut(&mut Master, Timestamp, Event) -> Vec<firesteel_master::Effect>) -> T,
 ) -> Run<T> {
     let mut master = Duration::ZERO;
     let outcome = run(&mut |machine: &mut Master, now, event| {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use firesteel_apps::map::input::Source;
 use firesteel_apps::map::items::{Separator, Unit};
 use firesteel_apps::map::preference::Preference;
-use firesteel_core::wire::MAX_STDIN;
 use firesteel_host::progress::Progress;
+use firesteel_protocol::wire::MAX_STDIN;
 use firesteel_settings::size;
 
 use super::usage;

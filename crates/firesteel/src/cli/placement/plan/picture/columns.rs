@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::WorkerId;
 use firesteel_placement::Cores;
 use firesteel_placement::words::none_or;
+use firesteel_protocol::ids::WorkerId;
 use firesteel_sim::draft::{Cells, GroupKey, WorkerOutcome};
 
 use super::super::Decided;

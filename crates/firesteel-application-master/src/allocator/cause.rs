@@ -1,0 +1,202 @@
+//! Why containers end.
+
+use std::fmt;
+
+/// Why a container's process ended, or why it never ran.
+///
+/// ```text
+///  cause (at fault)                 counts as a failure        excludes its host
+///  Ended, Preempted, Manager,       no                         no
+///    DriverStopping
+///  OverMemory (the executor's)      yes                        no
+///  Failed (unknown)                 yes                        yes, if repeated there
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It exited with 0, as executors do when the cluster asks them to end.
+    Ended,
+    /// The manager preempted it for another application.
+    Preempted,
+    /// It used more memory than the container has.
+    OverMemory {
+        /// Physical or virtual memory.
+        kind: MemoryKind,
+        /// For example `2.1 GB of 2 GB`, if the manager said so.
+        used: Option<String>,
+    },
+    /// The manager or the machine ended it, with this status.
+    Manager(i32),
+    /// It ended in another way, with this status: it exited by itself, a signal ended it (128 and the
+    /// signal's number), or it could not be started as requested.
+    Failed(i32),
+    /// It ended while the driver was ending.
+    DriverStopping,
+}
+
+/// A kind of memory that the processes of a container use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryKind {
+    /// The size of their address space.
+    Virtual,
+    /// The memory of the machine that they occupy.
+    Physical,
+}
+
+impl Cause {
+    /// The cause behind an exit status and the manager's diagnostics.
+    ///
+    /// Source: YARN's `ContainerExitStatus`, 3.4.1, and Spark on YARN, 4.0.1.
+    #[must_use]
+    pub fn of(status: i32, diagnostics: &str) -> Self {
+        let over = |kind| Self::OverMemory { kind, used: kind.used(diagnostics) };
+        match status {
+            0 => Self::Ended,
+            -102 => Self::Preempted,
+            -103 => over(MemoryKind::Virtual),
+            -104 => over(MemoryKind::Physical),
+            // Aborted; disks failed; killed by the ApplicationMaster, by the manager, or after the
+            // application's end.
+            -100 | -101 | -105 | -106 | -107 => Self::Manager(status),
+            _ => Self::Failed(status),
+        }
+    }
+
+    /// Against what this end counts.
+    #[must_use]
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::Ended | Self::Preempted | Self::Manager(_) | Self::DriverStopping => Blame::None,
+            Self::OverMemory { .. } => Blame::Application,
+            Self::Failed(_) => Blame::Host,
+        }
+    }
+}
+
+/// Against what an end counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// It does not count as a failure.
+    None,
+    /// It counts for the application, which fails after too many of these.
+    Application,
+    /// It also counts for the host, which is excluded after too many of these.
+    Host,
+}
+
+impl MemoryKind {
+    /// The text before ` physical memory used` or ` virtual memory used`: `2.1 GB of 2 GB`.
+    fn used(self, diagnostics: &str) -> Option<String> {
+        let (before, _) = diagnostics.split_once(&format!(" {self} memory used"))?;
+        let words: Vec<&str> = before.split_whitespace().rev().take(5).collect();
+        let [unit, most, of, other, amount] = words[..] else { return None };
+        let is_unit = |text: &str| matches!(text, "KB" | "MB" | "GB" | "B" | "TB");
+        let is_number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
+        let sound = of == "of" && is_unit(unit) && is_unit(other) && is_number(most) && is_number(amount);
+        sound.then(|| format!("{amount} {other} of {most} {unit}"))
+    }
+}
+
+impl fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Virtual => "virtual",
+            Self::Physical => "physical",
+        })
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended => f.write_str("it ended with code 0"),
+            Self::Preempted => f.write_str("YARN gave its container to another application"),
+            Self::OverMemory { kind, used: Some(used) } => write!(f, "it used {used} of {kind} memory"),
+            Self::OverMemory { kind, used: None } => {
+                write!(f, "it used more {kind} memory than its container has")
+            }
+            Self::Manager(status) => {
+                write!(f, "the cluster ended its container with status {status} ({})", manager_words(*status))
+            }
+            Self::Failed(status) => match failure_words(*status) {
+                Some(words) => write!(f, "it failed with code {status} ({words})"),
+                None => write!(f, "it failed with code {status}"),
+            },
+            Self::DriverStopping => f.write_str("it ended while the driver was ending"),
+        }
+    }
+}
+
+fn manager_words(status: i32) -> &'static str {
+    match status {
+        -100 => "its machine is lost, or it was released",
+        -101 => "the machine's disks failed",
+        -105 => "as was asked",
+        -107 => "after the application's end",
+        _ => "it was killed",
+    }
+}
+
+/// The exit codes of Spark's executors, in words.
+fn failure_words(status: i32) -> Option<String> {
+    let words = match status {
+        50 => "an uncaught exception",
+        51 => "an uncaught exception that could not be logged",
+        52 => "out of memory",
+        53 => "its local directory could not be made",
+        54 | 55 => "its external block store failed",
+        56 => "its driver did not answer",
+        57 => "a task could not be ended",
+        129.. => return Some(format!("signal {}", status - 128)),
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
+
+firesteel_protocol::kinds!("cause", Cause: Ended Preempted OverMemory Manager Failed DriverStopping);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_says_whose_fault_it_was() {
+        for (status, blame) in [
+            (0, Blame::None),
+            (-100, Blame::None),
+            (-101, Blame::None),
+            (-102, Blame::None),
+            (-103, Blame::Application),
+            (-104, Blame::Application),
+            (-105, Blame::None),
+            (-106, Blame::None),
+            (-107, Blame::None),
+            (-108, Blame::Host),
+            (-1000, Blame::Host),
+            (-1, Blame::Host),
+            (1, Blame::Host),
+            (143, Blame::Host),
+        ] {
+            assert_eq!(Cause::of(status, "").blame(), blame, "{status}");
+        }
+    }
+
+    #[test]
+    fn what_the_manager_says_of_memory_is_repeated() {
+        let says = "[pid=12] is running beyond physical memory limits. Current usage: 2.1 GB of 2 GB physical memory \
+                    used; 5.8 GB of 4.2 GB virtual memory used. Killing container.";
+        for (status, words) in [
+            (-104, "it used 2.1 GB of 2 GB of physical memory"),
+            (-103, "it used 5.8 GB of 4.2 GB of virtual memory"),
+        ] {
+            assert_eq!(Cause::of(status, says).to_string(), words);
+        }
+        for junk in
+            ["", "physical memory used", "x GB of y GB physical memory used", "a b c d physical memory used"]
+        {
+            let cause = Cause::of(-104, junk);
+            assert_eq!(cause, Cause::OverMemory { kind: MemoryKind::Physical, used: None }, "{junk}");
+        }
+        assert_eq!(Cause::of(137, "").to_string(), "it failed with code 137 (signal 9)");
+        assert_eq!(Cause::of(56, "").to_string(), "it failed with code 56 (its driver did not answer)");
+    }
+}

@@ -1,0 +1,158 @@
+//! Failed executors, and hosts that are excluded.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use firesteel_protocol::time::Timestamp;
+
+use super::cause::Blame;
+use super::config::HostExclusion;
+
+/// The failures within the window, and the excluded hosts: those of the settings, those that the driver
+/// names, and those where executors failed.
+///
+/// Source: Spark on YARN, 4.0.1.
+#[derive(Clone, Debug)]
+pub(super) struct Health {
+    exclusion: HostExclusion,
+    window: Option<Duration>,
+    /// The maximum number of failures that are remembered: the number that ends the application.
+    most: usize,
+    failures: VecDeque<Timestamp>,
+    on_host: BTreeMap<String, VecDeque<Timestamp>>,
+    never: BTreeSet<String>,
+    by_driver: BTreeSet<String>,
+    by_failures: BTreeMap<String, Timestamp>,
+    /// The excluded hosts that the manager was told, with all calls.
+    told: BTreeSet<String>,
+    /// The hosts that the last call named.
+    named: BTreeSet<String>,
+    /// The hosts named in calls that the manager may not have received.
+    doubted: BTreeSet<String>,
+}
+
+/// The result of counting a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The failure counts, or not even that.
+    Nothing,
+    /// The host is excluded from now on, after that many failures.
+    Excluded { failures: u64 },
+}
+
+impl Health {
+    pub(super) fn new(
+        exclusion: HostExclusion,
+        window: Option<Duration>,
+        never: BTreeSet<String>,
+        most_failures: u64,
+    ) -> Self {
+        Self {
+            exclusion,
+            window: window.filter(|window| !window.is_zero()),
+            most: usize::try_from(most_failures).unwrap_or(usize::MAX).max(1),
+            failures: VecDeque::new(),
+            on_host: BTreeMap::new(),
+            never,
+            by_driver: BTreeSet::new(),
+            by_failures: BTreeMap::new(),
+            told: BTreeSet::new(),
+            named: BTreeSet::new(),
+            doubted: BTreeSet::new(),
+        }
+    }
+
+    /// An executor failed on that host. A failure on a host that is excluded for failures does not count.
+    pub(super) fn failed(&mut self, now: Timestamp, host: &str, blame: Blame) -> Verdict {
+        let HostExclusion::On { failures: most, timeout } = self.exclusion else {
+            return self.count(now, blame);
+        };
+        match blame {
+            Blame::None | Blame::Application => return self.count(now, blame),
+            Blame::Host => {}
+        }
+        if self.by_driver.contains(host) || self.by_failures.contains_key(host) {
+            return Verdict::Nothing;
+        }
+        self.count(now, blame);
+        let window = self.window;
+        let on_host = self.on_host.entry(host.to_owned()).or_default();
+        on_host.push_back(now);
+        let failures = count(on_host, now, window);
+        // More failures are not needed to exclude the host again.
+        while on_host.len() as u64 > most.saturating_add(1) {
+            on_host.pop_front();
+        }
+        if failures <= most {
+            return Verdict::Nothing;
+        }
+        self.by_failures.insert(host.to_owned(), now + timeout);
+        Verdict::Excluded { failures }
+    }
+
+    fn count(&mut self, now: Timestamp, blame: Blame) -> Verdict {
+        if blame != Blame::None {
+            self.failures.push_back(now);
+            while self.failures.len() > self.most {
+                self.failures.pop_front();
+            }
+        }
+        Verdict::Nothing
+    }
+
+    /// The number of failed executors within the window, up to the limit.
+    pub(super) fn failures(&mut self, now: Timestamp) -> u64 {
+        count(&mut self.failures, now, self.window)
+    }
+
+    /// Replaces the hosts that the driver excludes.
+    pub(super) fn exclude(&mut self, hosts: BTreeSet<String>) {
+        self.by_driver = hosts;
+    }
+
+    /// The changes to tell the manager: hosts that are newly excluded, and those that no longer are.
+    pub(super) fn changes(&mut self, now: Timestamp) -> (Vec<String>, Vec<String>) {
+        self.by_failures.retain(|_, until| *until > now);
+        self.on_host.retain(|_, times| count(times, now, self.window) > 0);
+        let excluded: BTreeSet<String> = self.excluded().cloned().collect();
+        self.named = self.told.symmetric_difference(&excluded).chain(&self.doubted).cloned().collect();
+        self.told = excluded;
+        self.named.iter().cloned().partition(|host| self.told.contains(host))
+    }
+
+    fn excluded(&self) -> impl Iterator<Item = &String> {
+        self.never.iter().chain(&self.by_driver).chain(self.by_failures.keys())
+    }
+
+    /// The manager received the last changes.
+    pub(super) fn heard(&mut self) {
+        self.doubted.clear();
+    }
+
+    /// The manager may not have received the last changes: these hosts are named again.
+    pub(super) fn doubt(&mut self) {
+        self.doubted = std::mem::take(&mut self.named);
+    }
+
+    /// The manager has forgotten everything.
+    pub(super) fn forget(&mut self) {
+        self.told.clear();
+        self.named.clear();
+        self.doubted.clear();
+    }
+
+    /// Whether at least as many hosts are excluded as there are machines.
+    pub(super) fn covers(&self, machines: u64) -> bool {
+        machines > 0 && self.excluded().collect::<BTreeSet<_>>().len() as u64 >= machines
+    }
+}
+
+/// The number of failures within the window. Forgets older ones.
+fn count(times: &mut VecDeque<Timestamp>, now: Timestamp, window: Option<Duration>) -> u64 {
+    if let Some(window) = window {
+        while times.front().is_some_and(|time| *time < now - window) {
+            times.pop_front();
+        }
+    }
+    times.len() as u64
+}

@@ -1,0 +1,109 @@
+//! Why executors have ended, and the driver's questions about it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+use firesteel_protocol::ids::ExecutorId;
+
+use super::cause::Cause;
+
+/// Why an executor has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Its container ended.
+    Ended {
+        /// Why the container ended.
+        cause: Cause,
+        /// What the manager says about it, in words.
+        diagnostics: String,
+    },
+    /// The driver ended it.
+    Killed,
+    /// Its process could not be started.
+    NotStarted {
+        /// The error, in words for people.
+        error: String,
+    },
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended { cause, diagnostics } if diagnostics.is_empty() => cause.fmt(f),
+            Self::Ended { cause, diagnostics } => write!(f, "{cause}: {diagnostics}"),
+            Self::Killed => f.write_str("the driver ended it"),
+            Self::NotStarted { error } => write!(f, "cannot start it: {error}"),
+        }
+    }
+}
+
+/// The maximum number of remembered losses for which the driver has not asked.
+const MOST_REMEMBERED: usize = 1000;
+/// The maximum number of open questions.
+pub(super) const MOST_OPEN: usize = 1000;
+
+/// Losses for which the driver has not asked, and questions about executors that have not ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Losses {
+    /// The executors in the order of their losses, to drop the oldest.
+    order: VecDeque<ExecutorId>,
+    known: BTreeMap<ExecutorId, Loss>,
+    open: BTreeMap<ExecutorId, Vec<u64>>,
+    open_in_all: usize,
+}
+
+impl Losses {
+    /// Whether a question is open.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.open_in_all > 0
+    }
+
+    /// Adds a question about an executor that has not ended. Returns whether there was room for it.
+    pub(super) fn ask(&mut self, executor: ExecutorId, question: u64) -> bool {
+        let room = self.open_in_all < MOST_OPEN;
+        if room {
+            self.open.entry(executor).or_default().push(question);
+            self.open_in_all += 1;
+        }
+        room
+    }
+
+    /// Takes a loss, for the first question about it.
+    pub(super) fn tell(&mut self, executor: ExecutorId) -> Option<Loss> {
+        let loss = self.known.remove(&executor)?;
+        self.order.retain(|other| *other != executor);
+        Some(loss)
+    }
+
+    /// An executor has ended. Returns the questions that this answers. Without any, the loss is kept for the
+    /// first question.
+    pub(super) fn lose(&mut self, executor: ExecutorId, loss: &Loss) -> Vec<u64> {
+        let questions = self.open.remove(&executor).unwrap_or_default();
+        self.open_in_all -= questions.len();
+        if questions.is_empty() {
+            if self.order.len() >= MOST_REMEMBERED
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.known.remove(&oldest);
+            }
+            self.order.push_back(executor);
+            self.known.insert(executor, loss.clone());
+        }
+        questions
+    }
+
+    /// Checks the table. Returns the first contradiction.
+    pub(super) fn contradiction(&self, lives: impl Fn(ExecutorId) -> bool) -> Option<String> {
+        let open: usize = self.open.values().map(Vec::len).sum();
+        if open != self.open_in_all {
+            return Some(format!("{open} questions are open, {} are counted", self.open_in_all));
+        }
+        if self.order.len() != self.known.len() || self.order.len() > MOST_REMEMBERED {
+            return Some(format!("{} losses are known, {} in order", self.known.len(), self.order.len()));
+        }
+        let dead = self.open.keys().find(|executor| !lives(**executor))?;
+        Some(format!("a question about executor {dead}, which is gone, is open"))
+    }
+}
+
+firesteel_protocol::kinds!("loss", Loss: Ended Killed NotStarted);

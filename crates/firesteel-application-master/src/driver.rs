@@ -1,0 +1,405 @@
+//! The driver: how it registers, what it requests, and how it ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_placement::resource_name::kind;
+use firesteel_placement::shortfall::{Amounts, Missing, Reason};
+use firesteel_placement::{Amount, Cores, ExecutorLimit, Shortfall};
+use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use firesteel_protocol::messages::{
+    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PROFILES,
+    MasterToDriver, Outcome, ResourceProfile,
+};
+use firesteel_protocol::time::Timestamp;
+
+use super::ending::Verdict;
+use super::{ApplicationMaster, Effect, Manager, Mode, Note, Outbound, PATIENCE, Phase, RECONNECT};
+use crate::allocator::{self, ContainerSize, ExecutorNeeds, Target};
+
+/// The highest executor number that a driver is believed to have seen. Higher ones would leave too few for an
+/// attempt.
+const HIGHEST_FIRST: ExecutorId = ExecutorId(1 << 31);
+
+/// The driver and its requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Drivers {
+    /// Its connection, if there is one.
+    peer: Option<PeerId>,
+    /// Until when the driver is awaited, if its connection has ended.
+    away: Option<Timestamp>,
+    description: Option<ApplicationDescription>,
+    /// The profiles that it has named: what they need, and the number of executors wanted.
+    targets: BTreeMap<ProfileId, (ExecutorNeeds, u64)>,
+    wishes: HostWishes,
+    /// Whether executors have ended for good, and the allocator was not told yet.
+    has_final_ends: bool,
+    /// Until when its first wishes are awaited, so that its first executors are asked for where it wants
+    /// them.
+    listening: Option<Timestamp>,
+    /// The number of the first executor of this attempt.
+    first_executor: ExecutorId,
+    /// What became of the application's work, if the driver said so when it was done.
+    outcome: Option<Outcome>,
+}
+
+impl Drivers {
+    /// The number of its connection, if there is one.
+    pub(super) fn peer(&self) -> Option<PeerId> {
+        self.peer
+    }
+
+    /// Until when the driver is awaited, if its connection has ended and it must come back.
+    pub(super) fn away(&self) -> Option<Timestamp> {
+        self.away
+    }
+
+    /// Until when its first wishes are awaited.
+    pub(super) fn listening(&self) -> Option<Timestamp> {
+        self.listening
+    }
+
+    /// The description of the application, once the driver has registered.
+    pub(super) fn description(&self) -> Option<&ApplicationDescription> {
+        self.description.as_ref()
+    }
+
+    /// What became of the application's work, if the driver said so when it was done.
+    pub(super) fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+}
+
+impl ApplicationMaster {
+    pub(super) fn on_driver_message(&mut self, now: Timestamp, peer: PeerId, message: DriverToMaster) {
+        match message {
+            DriverToMaster::RegisterApplication(description) => {
+                self.on_register_application(now, peer, *description);
+            }
+            // A new attempt knows nothing of the driver's executors. It repeats those that YARN has kept.
+            DriverToMaster::ResumeApplication(resumption) => {
+                self.on_register_application(now, peer, *resumption.description);
+            }
+            DriverToMaster::UnregisterApplication { app, outcome } => {
+                if self.is_own(peer, &app) {
+                    self.on_driver_done(now, outcome);
+                }
+            }
+            DriverToMaster::RequestExecutors { app, targets } => {
+                // The answer goes first, since the request may end the application.
+                let accepted = self.is_own(peer, &app) && self.can_have(&targets);
+                self.tell_peer(peer, MasterToDriver::ExecutorsRequested { accepted });
+                if accepted {
+                    self.on_request_executors(now, targets);
+                }
+            }
+            DriverToMaster::KillExecutors { app, executors } => {
+                let accepted = self.is_own(peer, &app);
+                self.tell_peer(peer, MasterToDriver::ExecutorsKilled { accepted });
+                if accepted {
+                    self.allocate(now, allocator::Event::KillExecutors(executors));
+                }
+            }
+            DriverToMaster::PreferHosts { app, wishes } => {
+                if self.is_own(peer, &app) {
+                    self.drivers.wishes = *wishes;
+                    self.request(now);
+                }
+            }
+            DriverToMaster::RequestShortfall { app } => {
+                if self.is_own(peer, &app) {
+                    let shortfalls = self.shortfalls(now);
+                    self.tell_peer(peer, MasterToDriver::Shortfalls(shortfalls));
+                }
+            }
+        }
+    }
+
+    /// A driver registers its application, or returns to it on a new connection.
+    fn on_register_application(&mut self, now: Timestamp, peer: PeerId, description: ApplicationDescription) {
+        if self.drivers.peer == Some(peer) {
+            return self.welcome();
+        }
+        if let Some(reason) = self.objection(&description) {
+            self.effects.note(Note::Refused { reason: reason.clone() });
+            let end = ApplicationEnd::Refused { reason };
+            return self.tell_peer(peer, MasterToDriver::ApplicationRemoved(end));
+        }
+        if let Some(old) = self.drivers.peer.replace(peer) {
+            self.effects.push(Effect::Close { peer: old });
+        }
+        self.drivers.away = None;
+        match &self.phase {
+            Phase::Waiting { .. } => self.on_new_driver(now, description),
+            Phase::Idle | Phase::Serving | Phase::Stopping { .. } | Phase::Finishing(_) | Phase::Done => {
+                self.effects.note(Note::DriverReturned);
+                self.welcome();
+            }
+        }
+    }
+
+    fn on_new_driver(&mut self, now: Timestamp, description: ApplicationDescription) {
+        self.phase = Phase::Serving;
+        self.effects.note(Note::DriverRegistered { name: description.name.clone() });
+        let first_executor = description.first_executor;
+        let needs = needs(&description.profile);
+        self.drivers.first_executor = first_executor;
+        let total = match description.initial_limit {
+            ExecutorLimit::AtMost(total) => total,
+            ExecutorLimit::Unlimited => self.config.executors,
+        };
+        self.drivers.targets.insert(ProfileId::DEFAULT, (needs.clone(), total));
+        self.drivers.description = Some(description);
+        match self.manager {
+            Manager::Unregistered => self.register(),
+            Manager::Registered => {
+                self.welcome();
+                self.listen(now);
+            }
+            Manager::Registering | Manager::Gone => {}
+        }
+        self.allocate(now, allocator::Event::DriverKnown { first_executor, needs });
+    }
+
+    /// Why an application is refused: another one is registered, or it cannot run here.
+    fn objection(&self, description: &ApplicationDescription) -> Option<String> {
+        let known = self.drivers.description.as_ref();
+        match &self.phase {
+            Phase::Finishing(_) | Phase::Done => return Some("the application is over".to_owned()),
+            Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } => {}
+        }
+        // A returning driver may have another address, which is part of its command.
+        if known.is_some_and(|known| known.command != description.command) {
+            return Some("this ApplicationMaster has its application already, and takes no other".to_owned());
+        }
+        if description.command.program().is_none() {
+            return Some("on YARN executors are programs, and this one is a Java class".to_owned());
+        }
+        if description.files.is_some() {
+            return Some("on YARN files are staged when an application is submitted".to_owned());
+        }
+        if description.first_executor > HIGHEST_FIRST {
+            return Some(format!("no executor has a number near {}", description.first_executor));
+        }
+        let unsound = description.profile.check().err().map(|unsound| unsound.to_string());
+        unsound.or_else(|| unknown_to_yarn(&description.profile))
+    }
+
+    /// Tells the driver that it is registered, and of all live and ended executors, once the manager has
+    /// registered the application, too.
+    pub(super) fn welcome(&mut self) {
+        if self.drivers.peer.is_none() || self.manager != Manager::Registered {
+            return;
+        }
+        self.tell_driver(MasterToDriver::RegisteredApplication {
+            app: self.config.app.clone(),
+            master_url: self.config.url.clone(),
+            max_cores: Cores::UNLIMITED,
+            first_executor: self.drivers.first_executor,
+        });
+        for message in self.executors.story() {
+            self.tell_driver(message);
+        }
+        if self.executors.are_gone_told() {
+            self.tell_driver(MasterToDriver::ExecutorsGone { app: self.config.app.clone() });
+        }
+    }
+
+    /// Whether these targets are valid.
+    fn can_have(&self, targets: &[ExecutorTarget]) -> bool {
+        let ids = targets.iter().map(|target| &target.id).chain(self.drivers.targets.keys());
+        let fits = ids.collect::<BTreeSet<_>>().len() <= MOST_PROFILES;
+        let is_sound =
+            |profile: &ResourceProfile| profile.check().is_ok() && unknown_to_yarn(profile).is_none();
+        let sound = targets.iter().all(|target| is_sound(&target.profile));
+        fits && sound && self.phase == Phase::Serving
+    }
+
+    fn on_request_executors(&mut self, now: Timestamp, targets: Vec<ExecutorTarget>) {
+        for ExecutorTarget { id, profile, total } in targets {
+            let row = self.drivers.targets.entry(id).or_insert_with(|| (needs(&profile), total));
+            row.1 = total;
+        }
+        self.request(now);
+    }
+
+    /// An executor has ended for good: the application wants one less. The allocator is told when it has
+    /// finished its current event.
+    pub(super) fn want_one_less(&mut self, profile: ProfileId) {
+        if let Some((_, total)) = self.drivers.targets.get_mut(&profile) {
+            *total = total.saturating_sub(1);
+            self.drivers.has_final_ends = true;
+        }
+    }
+
+    /// Tells the allocator of executors that have ended for good.
+    pub(super) fn count_final_ends(&mut self, now: Timestamp) {
+        if std::mem::take(&mut self.drivers.has_final_ends) {
+            self.request(now);
+        }
+    }
+
+    /// The driver was told that it is registered, and may soon name the hosts that it wants.
+    pub(super) fn listen(&mut self, now: Timestamp) {
+        if self.drivers.description.is_some() {
+            self.drivers.listening = Some(now + self.config.allocator.initial_pause);
+        }
+    }
+
+    /// The first wishes were awaited long enough.
+    pub(super) fn stop_listening(&mut self, now: Timestamp) {
+        self.drivers.listening = None;
+        self.request(now);
+    }
+
+    /// Tells the allocator everything that the driver wants. Wishes are not told by profile: each profile has
+    /// all of them.
+    fn request(&mut self, now: Timestamp) {
+        let is_early = self.manager != Manager::Registered || self.drivers.listening.is_some();
+        if self.phase != Phase::Serving || is_early {
+            return;
+        }
+        let HostWishes { tasks, preferred, racks: _, avoided } = self.drivers.wishes.clone();
+        let default = self.drivers.targets.get(&ProfileId::DEFAULT).and_then(|(needs, _)| needs.cores);
+        let default = default.unwrap_or(self.config.allocator.sizing.cores);
+        let task = self.config.task_cores.0.max(1);
+        let target = |(id, (needs, total)): (&ProfileId, &(ExecutorNeeds, u64))| Target {
+            profile: *id,
+            needs: needs.clone(),
+            total: *total,
+            tasks_per_executor: u64::try_from(needs.cores.unwrap_or(default).0 / task).unwrap_or(1).max(1),
+            tasks,
+            on_hosts: preferred.clone(),
+        };
+        let targets = self.drivers.targets.iter().map(target).collect();
+        self.allocate(now, allocator::Event::RequestExecutors { targets, excluded: avoided });
+    }
+
+    /// The driver is done: its executors end, and it is told while it is connected.
+    fn on_driver_done(&mut self, now: Timestamp, outcome: Option<Outcome>) {
+        if self.phase != Phase::Serving {
+            return;
+        }
+        self.drivers.outcome.clone_from(&outcome);
+        let then = match self.config.mode {
+            Mode::Client | Mode::Unmanaged => Some((Verdict::done(outcome), now + PATIENCE)),
+            // The program's end decides how the application ended.
+            Mode::Cluster => None,
+        };
+        self.phase = Phase::Stopping { then };
+        let nothing = allocator::Event::RequestExecutors { targets: Vec::new(), excluded: BTreeSet::new() };
+        self.allocate(now, allocator::Event::DriverStopping);
+        self.allocate(now, nothing);
+        self.allocate(now, allocator::Event::KillExecutors(self.executors.ids().collect()));
+        self.stop_if_all_are_gone();
+    }
+
+    /// Tells the driver when the last executor of a finished application has ended.
+    pub(super) fn stop_if_all_are_gone(&mut self) {
+        let Phase::Stopping { then } = &self.phase else { return };
+        if !self.executors.is_empty() {
+            return;
+        }
+        let then = then.clone();
+        if !self.executors.are_gone_told() {
+            self.executors.tell_gone();
+            self.tell_driver(MasterToDriver::ExecutorsGone { app: self.config.app.clone() });
+        }
+        if let Some((verdict, _)) = then {
+            self.finish(verdict);
+        }
+    }
+
+    pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
+        if self.drivers.peer != Some(peer) {
+            return;
+        }
+        self.drivers.peer = None;
+        match (&self.phase, self.config.mode) {
+            (Phase::Stopping { then: Some((verdict, _)) }, _) => {
+                let verdict = verdict.clone();
+                self.finish(verdict);
+            }
+            (Phase::Serving, Mode::Client) => {
+                self.drivers.away = Some(now + RECONNECT);
+                self.effects.note(Note::DriverLost { patience: Some(RECONNECT) });
+            }
+            (Phase::Serving, Mode::Unmanaged | Mode::Cluster) => {
+                self.effects.note(Note::DriverLost { patience: None });
+            }
+            (
+                Phase::Idle
+                | Phase::Waiting { .. }
+                | Phase::Stopping { then: None }
+                | Phase::Finishing(_)
+                | Phase::Done,
+                _,
+            ) => {}
+        }
+    }
+
+    /// The number of executors missing of each profile, with the reason as far as known.
+    pub(super) fn shortfalls(&self, now: Timestamp) -> Vec<(ProfileId, Shortfall)> {
+        let view = self.allocator.view(now);
+        let shortfall = |(id, profile): (&ProfileId, &allocator::ProfileView)| {
+            let granted = profile.starting + profile.running;
+            // This includes what the allocator was not told yet.
+            let target = self.drivers.targets.get(id).map_or(profile.target, |(_, total)| *total);
+            let missing = target.checked_sub(granted).filter(|missing| *missing > 0)?;
+            let size = self.allocator.size(*id)?;
+            let reason = match &self.largest {
+                Some(largest) if !fits(&size, largest) => Reason::TooSmall { largest: amounts(largest) },
+                Some(_) | None => Reason::NotGranted { granted },
+            };
+            let missing = Missing::Executors { missing, of: target };
+            Some((*id, Shortfall { missing, asked: amounts(&size), reason }))
+        };
+        view.profiles.iter().filter_map(shortfall).collect()
+    }
+
+    fn is_own(&mut self, peer: PeerId, app: &AppId) -> bool {
+        let own = self.drivers.peer == Some(peer) && *app == self.config.app;
+        if !own {
+            self.effects.note(Note::NotItsOwn { peer });
+        }
+        own
+    }
+
+    pub(super) fn tell_driver(&mut self, message: MasterToDriver) {
+        if let Some(peer) = self.drivers.peer {
+            self.tell_peer(peer, message);
+        }
+    }
+
+    fn tell_peer(&mut self, peer: PeerId, message: MasterToDriver) {
+        self.effects.push(Effect::Send { peer, message: Outbound::Driver(message) });
+    }
+}
+
+/// What a profile asks for that YARN cannot give: a part of an address, or a kind of a resource.
+fn unknown_to_yarn(profile: &ResourceProfile) -> Option<String> {
+    let sentence = |(name, amount): (&String, &Amount)| {
+        let what = match (amount, kind(name)) {
+            (Amount::Part(_), _) => format!("{amount} of {name}"),
+            (Amount::Whole(_), Some(_)) => format!("a kind: {name}"),
+            (Amount::Whole(_), None) => return None,
+        };
+        Some(format!("on YARN an executor asks for whole addresses without a kind, and not for {what}"))
+    };
+    profile.resources.iter().find_map(sentence)
+}
+
+/// What a profile's executors need of a container. The rest comes from the settings.
+fn needs(profile: &ResourceProfile) -> ExecutorNeeds {
+    let ResourceProfile { cores, memory, resources } = profile;
+    // A part of an address was refused.
+    let resources = resources.iter().map(|(name, amount)| (name.clone(), amount.addresses())).collect();
+    ExecutorNeeds { cores: *cores, memory: *memory, resources, ..ExecutorNeeds::default() }
+}
+
+fn fits(size: &ContainerSize, largest: &ContainerSize) -> bool {
+    size.memory <= largest.memory && size.cores <= largest.cores
+}
+
+fn amounts(size: &ContainerSize) -> Amounts {
+    Amounts { cores: size.cores, memory: size.memory, resources: Default::default() }
+}

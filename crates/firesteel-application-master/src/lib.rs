@@ -1,0 +1,291 @@
+//! The ApplicationMaster: a Master for one application, whose executors run in the containers of another cluster.
+//!
+//! To drivers and launchers it is a Master: they register, set the number of executors, name the hosts that they
+//! prefer, and are told of executors that start and end. To the *manager* of the cluster (YARN's ResourceManager) it
+//! is an application: it registers, asks for containers, and says how the application ended. Its [`Allocator`] decides
+//! which containers to ask for, and what to do with those that are granted.
+//!
+//! ```text
+//!            RegisterApplication                                     Register, Allocate, Unregister
+//!  driver ----------------------> ApplicationMaster --- Allocator ---------------------------------> manager
+//!         <----------------------                                 <---------------------------------
+//!       ExecutorAdded, ExecutorUpdated           | Launch                containers granted, ended
+//!                                                v
+//!                                    a container's command, through its NodeManager
+//!
+//!  client mode:    register with the manager, so that the driver can find this; wait for the driver
+//!  cluster mode:   start the program; wait for its driver; register with the manager
+//! ```
+//!
+//! Source: Spark's ApplicationMaster, 4.0.1. There, the ApplicationMaster connects to the driver; here, the driver
+//! connects to it.
+
+pub mod allocator;
+mod check;
+mod clients;
+mod config;
+mod driver;
+mod effect;
+mod ending;
+mod event;
+mod executors;
+mod note;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use firesteel_protocol::machine::{Effects, Machine, Violation};
+use firesteel_protocol::process::ExitStatus;
+use firesteel_protocol::time::Timestamp;
+
+use self::driver::Drivers;
+use self::ending::Verdict;
+use self::executors::Executors;
+use crate::allocator::{Allocator, ContainerSize};
+
+pub use config::{Config, Mode, Silence};
+pub use effect::{Effect, Exit, FinalStatus, Launch, Outbound, Staging};
+pub use event::{ContainerHandle, Event, Inbound, Node};
+pub use note::Note;
+
+/// How long a driver whose connection has ended is awaited. Spark gives up at once.
+const RECONNECT: Duration = Duration::from_secs(10);
+/// How long the ends of executors are awaited when the application is done and its driver is connected.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The ApplicationMaster of one application.
+#[derive(Clone, Debug)]
+pub struct ApplicationMaster {
+    config: Config,
+    phase: Phase,
+    manager: Manager,
+    program: Program,
+    drivers: Drivers,
+    allocator: Allocator,
+    executors: Executors,
+    /// The size of the largest possible container, once the manager has told it.
+    largest: Option<ContainerSize>,
+    started: Timestamp,
+    effects: Effects<Effect>,
+}
+
+/// The phases of an ApplicationMaster.
+///
+/// ```text
+///  Idle --Start--> Waiting --driver registers--> Serving --driver is done--> Stopping
+///                     |                             |                           | executors are gone
+///                     `--------- too late ----------+---- failure, the end -----+
+///                                                   v
+///                                               Finishing --the manager knows, or need not--> Done
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    /// The driver has not registered yet.
+    Waiting {
+        /// Until when the driver is awaited.
+        until: Timestamp,
+    },
+    /// The driver has registered, and has not said that it is done.
+    Serving,
+    /// The driver is done, and its executors are ending.
+    Stopping {
+        /// The verdict, and when it takes effect at the latest. `None`: the program's end decides.
+        then: Option<(Verdict, Timestamp)>,
+    },
+    /// The manager is being told.
+    Finishing(Verdict),
+    Done,
+}
+
+/// The state of the registration with the manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manager {
+    Unregistered,
+    Registering,
+    Registered,
+    /// The manager has given this attempt up, and is told nothing more.
+    Gone,
+}
+
+/// The state of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Program {
+    /// There is no program, or it has not started.
+    None,
+    Running,
+    Ended(ExitStatus),
+}
+
+/// Why an ApplicationMaster has to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The next call to the manager is due.
+    Call,
+    /// The driver has not come in time.
+    Driver,
+    /// The driver's first wishes have not come in time.
+    Wishes,
+    /// The executors have not ended in time.
+    Patience,
+}
+
+impl ApplicationMaster {
+    /// An ApplicationMaster that has not started.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let allocator = Allocator::new(allocator::Config { initial_target: 0, ..config.allocator.clone() });
+        Self {
+            phase: Phase::Idle,
+            manager: Manager::Unregistered,
+            program: Program::None,
+            drivers: Drivers::default(),
+            allocator,
+            executors: Executors::default(),
+            largest: None,
+            started: Timestamp::default(),
+            effects: Effects::default(),
+            config,
+        }
+    }
+
+    /// A copy of its allocator's tables at that time.
+    #[must_use]
+    pub fn view(&self, now: Timestamp) -> allocator::AllocatorView {
+        self.allocator.view(now)
+    }
+
+    /// Whether the daemon is to end: [`Effect::Exit`] was returned.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+}
+
+impl Machine for ApplicationMaster {
+    type Event = Event;
+    type Effect = Effect;
+    type Reason = Reason;
+
+    fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        match event {
+            _ if self.phase == Phase::Done => {}
+            Event::Start => self.on_start(now),
+            Event::Registered { largest } => self.on_registered(now, largest),
+            Event::RegisterFailed { error } => self.on_register_failed(error),
+            Event::Received { peer, message: Inbound::Driver(message) } => {
+                // A driver may find it before it has started.
+                self.on_start(now);
+                self.on_driver_message(now, peer, message);
+            }
+            Event::Received { peer, message: Inbound::Client(message) } => {
+                self.on_client_message(now, peer, message);
+            }
+            Event::Disconnected { peer } => self.on_disconnected(now, peer),
+            Event::Allocated { allocated, nodes } => {
+                self.executors.know(nodes);
+                self.allocate(now, allocator::Event::Allocated(allocated));
+            }
+            Event::AllocateFailed(failure) => {
+                self.allocate(now, allocator::Event::AllocateFailed(failure));
+            }
+            Event::ContainerStarted { container } => self.on_container_started(now, container),
+            Event::ContainerStartFailed { container, error } => {
+                self.allocate(now, allocator::Event::ContainerStartFailed { container, error });
+            }
+            Event::ProgramNotStarted(failure) => self.on_program_not_started(&failure),
+            Event::ProgramEnded(status) => self.on_program_ended(status),
+            Event::Unregistered => self.on_unregistered(),
+            Event::UnregisterFailed { error } => self.on_unregister_failed(error),
+            Event::Shutdown => self.on_shutdown(),
+            Event::Deadline => self.on_deadline(now),
+        }
+        self.effects.take()
+    }
+
+    fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        let driver = match &self.phase {
+            Phase::Waiting { until } => Some((*until, Reason::Driver)),
+            Phase::Serving => {
+                let away = self.drivers.away().map(|until| (until, Reason::Driver));
+                let wishes = self.drivers.listening().map(|until| (until, Reason::Wishes));
+                [away, wishes].into_iter().flatten().min()
+            }
+            Phase::Stopping { then: Some((_, until)) } => Some((*until, Reason::Patience)),
+            Phase::Idle | Phase::Stopping { then: None } => None,
+            Phase::Finishing(_) | Phase::Done => return None,
+        };
+        let call = self.allocator.next_deadline().map(|(due, _)| (due, Reason::Call));
+        [call, driver].into_iter().flatten().min()
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        check::check(self)
+    }
+}
+
+impl ApplicationMaster {
+    fn on_start(&mut self, now: Timestamp) {
+        if self.phase != Phase::Idle {
+            return;
+        }
+        self.started = now;
+        self.phase = Phase::Waiting { until: now + self.config.wait_time };
+        match self.config.mode {
+            Mode::Client | Mode::Unmanaged => self.register(),
+            Mode::Cluster => {
+                self.program = Program::Running;
+                self.effects.push(Effect::StartProgram);
+            }
+        }
+    }
+
+    fn register(&mut self) {
+        if self.manager == Manager::Unregistered {
+            self.manager = Manager::Registering;
+            self.effects.push(Effect::Register);
+        }
+    }
+
+    fn on_registered(&mut self, now: Timestamp, largest: ContainerSize) {
+        if self.manager != Manager::Registering {
+            return;
+        }
+        self.manager = Manager::Registered;
+        self.largest = Some(largest);
+        self.effects.note(Note::Registered);
+        match &self.phase {
+            Phase::Finishing(_) => self.unregister(),
+            Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
+                // The first call may already end the application, if there is no machine for it.
+                self.welcome();
+                self.listen(now);
+                self.allocate(now, allocator::Event::Registered);
+            }
+        }
+    }
+
+    fn on_deadline(&mut self, now: Timestamp) {
+        if self.drivers.listening().is_some_and(|until| until <= now) {
+            self.stop_listening(now);
+        }
+        self.allocate(now, allocator::Event::Deadline);
+        match &self.phase {
+            Phase::Waiting { until } if *until <= now => self.give_up_waiting(),
+            Phase::Serving if self.drivers.away().is_some_and(|until| until <= now) => {
+                self.on_driver_silent();
+            }
+            Phase::Stopping { then: Some((verdict, until)) } if *until <= now => {
+                let verdict = verdict.clone();
+                self.finish(verdict);
+            }
+            Phase::Idle
+            | Phase::Waiting { .. }
+            | Phase::Serving
+            | Phase::Stopping { .. }
+            | Phase::Finishing(_)
+            | Phase::Done => {}
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! How an application finds a Master and stays registered.
+
+use std::fmt;
+use std::time::Duration;
+
+use firesteel_placement::ExecutorLimit;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, ExecutorId, PeerId};
+use firesteel_protocol::master_search::{GiveUp, MasterSearch, Order, Pace};
+use firesteel_protocol::messages::{ApplicationDescription, DriverToMaster, Resumption};
+use firesteel_protocol::secret::Secret;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// The pauses are short, since a user waits and a Master that has just started should be found soon. Spark's application client
+/// tries every 20 s.
+const PACE: Pace = Pace {
+    first: Duration::from_millis(500),
+    longest: Duration::from_secs(5),
+    returning: Duration::from_secs(1),
+    soon: Duration::from_millis(20),
+};
+
+/// The registration of an application with its Masters.
+#[derive(Clone, Debug)]
+pub(crate) struct Registration {
+    pub(crate) search: MasterSearch<(), ()>,
+    description: ApplicationDescription,
+    /// The application's latest id. It is kept when the connection to the Master ends.
+    app: Option<AppId>,
+}
+
+/// How long a Master that cannot be reached is tried, from the first attempt on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// For this time at most.
+    UpTo(Duration),
+    /// While the application lives, since a Master has registered it.
+    Endless,
+}
+
+/// Written as `is tried for 60 s` or `is tried again`.
+impl fmt::Display for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UpTo(time) => write!(f, "retrying for {} s", time.as_secs_f64()),
+            Self::Endless => f.write_str("retrying"),
+        }
+    }
+}
+
+/// Where and how long to look for a Master.
+#[derive(Clone, Debug)]
+pub(crate) struct Search {
+    /// The Masters to try, in this order.
+    pub(crate) masters: Vec<Address>,
+    /// How long a first Master is looked for.
+    pub(crate) timeout: Duration,
+    /// The seed of the generator for jitter.
+    pub(crate) seed: u64,
+}
+
+/// What a `RegisteredApplication` means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Registered {
+    /// The first Master has registered the application.
+    First,
+    /// A Master that knows the application has it again: its executors keep running.
+    Resumed,
+    /// A Master registered it as a new application: the executors of the old one are lost.
+    Anew,
+}
+
+/// The token by which the application is known, drawn apart from what the pauses draw.
+pub(crate) fn token(seed: u64) -> Secret {
+    let mut chance = ChaCha8Rng::seed_from_u64(seed);
+    chance.set_stream(1);
+    Secret::of_bytes(chance.random())
+}
+
+impl Registration {
+    pub(crate) fn new(search: Search, mut description: ApplicationDescription) -> Self {
+        let Search { masters, timeout, seed } = search;
+        description.token = token(seed);
+        let search = MasterSearch::new(&masters, PACE, GiveUp::After(timeout), seed);
+        Self { search, description, app: None }
+    }
+
+    /// Sets the default profile's target, for Masters that will be told of the application.
+    pub(crate) fn set_limit(&mut self, limit: ExecutorLimit) {
+        self.description.initial_limit = limit;
+    }
+
+    /// Whether an executor with that number exists or existed.
+    pub(crate) fn has_seen(&self, executor: ExecutorId) -> bool {
+        executor < self.description.first_executor
+    }
+
+    /// The application's id, once a Master has given one.
+    pub(crate) fn app(&self) -> Option<&AppId> {
+        self.app.as_ref()
+    }
+
+    /// Notes that an executor has this number, so that no other gets it. Numbers that are too high are
+    /// ignored.
+    pub(crate) fn see(&mut self, executor: ExecutorId) {
+        const HIGHEST: u32 = i32::MAX as u32;
+        if executor.0 > HIGHEST {
+            return;
+        }
+        let next = ExecutorId(executor.0.saturating_add(1));
+        self.description.first_executor = self.description.first_executor.max(next);
+    }
+
+    /// The description that the next Master will get.
+    pub(crate) fn description(&self) -> &ApplicationDescription {
+        &self.description
+    }
+
+    /// The same description, to be changed.
+    pub(crate) fn description_mut(&mut self) -> &mut ApplicationDescription {
+        &mut self.description
+    }
+
+    /// The Master that has the application.
+    pub(crate) fn master(&self) -> Option<(PeerId, &Address)> {
+        self.search.registered().map(|registered| (registered.peer, &registered.master))
+    }
+
+    /// Whether a Master may still register the application: one was asked, or one has done so before.
+    pub(crate) fn may_come(&self) -> bool {
+        self.search.is_asking() || self.app.is_some()
+    }
+
+    /// How long a Master that cannot be reached is tried.
+    pub(crate) fn patience(&self) -> Patience {
+        self.search.patience().map_or(Patience::Endless, Patience::UpTo)
+    }
+
+    /// A Master registered the application: what that means, that Master, and what follows. `None`: it was not asked, or it
+    /// repeats itself.
+    pub(crate) fn on_registered(
+        &mut self,
+        peer: PeerId,
+        app: AppId,
+    ) -> Option<(Registered, Address, Vec<Order<()>>)> {
+        let (asked, orders) = self.search.on_registered(peer, ())?;
+        let meaning = match &self.app {
+            None => Registered::First,
+            Some(known) if *known == app => Registered::Resumed,
+            Some(_) => {
+                // This Master starts the numbers of executors again.
+                self.description.first_executor = ExecutorId::default();
+                Registered::Anew
+            }
+        };
+        self.app = Some(app);
+        Some((meaning, asked.master, orders))
+    }
+
+    /// The message that registers the application with a Master, which brings it back if it was registered before.
+    /// `executors` are those that its driver takes for living.
+    pub(crate) fn request(&self, executors: impl IntoIterator<Item = ExecutorId>) -> DriverToMaster {
+        let description = Box::new(self.description.clone());
+        match self.app.clone() {
+            None => DriverToMaster::RegisterApplication(description),
+            Some(app) => {
+                let executors = executors.into_iter().collect();
+                DriverToMaster::ResumeApplication(Resumption { app, executors, description })
+            }
+        }
+    }
+
+    /// What is wrong with the tables, if anything is.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        if self.master().is_some() && self.app.is_none() {
+            return Some("registered without an id".to_owned());
+        }
+        self.search.contradiction()
+    }
+}

@@ -1,0 +1,86 @@
+//! Finds out why no executor comes.
+
+use std::time::Duration;
+
+use firesteel_protocol::time::Timestamp;
+
+/// Measures how long the application has had no executor that takes tasks.
+///
+/// Source: Spark's driver, 4.0.1, warns every 15 s that "Initial job has not accepted any resources".
+/// Firesteel asks the Master for the reason.
+#[derive(Clone, Debug)]
+pub(crate) struct Starvation {
+    /// How long the first time is.
+    first: Duration,
+    timeout: Duration,
+    hunger: Option<Hunger>,
+    asked: Asked,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Hunger {
+    since: Timestamp,
+    /// When to ask for the reason, or to ask again.
+    ask_at: Timestamp,
+}
+
+/// Why the Master was asked for the shortfall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// The Master was not asked.
+    Nothing,
+    /// To learn at once of permanent shortfalls.
+    AtOnce,
+    /// Because no executor has come.
+    Starving,
+}
+
+impl Starvation {
+    pub(crate) fn new(timeout: Duration) -> Self {
+        Self { first: timeout, timeout, hunger: None, asked: Asked::Nothing }
+    }
+
+    /// The same, but the first question comes after `first`, so that a user soon learns why nothing happens.
+    pub(crate) fn early(first: Duration, timeout: Duration) -> Self {
+        Self { first: first.min(timeout), ..Self::new(timeout) }
+    }
+
+    /// An executor takes tasks.
+    pub(crate) fn fed(&mut self) {
+        self.hunger = None;
+    }
+
+    /// No executor takes tasks.
+    pub(crate) fn hungry(&mut self, now: Timestamp) {
+        self.hunger.get_or_insert(Hunger { since: now, ask_at: now + self.first });
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Timestamp> {
+        self.hunger.map(|hunger| hunger.ask_at)
+    }
+
+    /// How long there has been no executor, if a note about it is due.
+    pub(crate) fn due(&mut self, now: Timestamp) -> Option<Duration> {
+        let hunger = self.hunger.as_mut().filter(|hunger| hunger.ask_at <= now)?;
+        // Only the first question is early.
+        let first = hunger.since + self.timeout;
+        hunger.ask_at = if first > now { first } else { now + self.timeout };
+        // Only an application that has just begun is silent.
+        self.first = self.timeout;
+        Some(now.since(hunger.since))
+    }
+
+    /// How long there has been no executor.
+    pub(crate) fn waited(&self, now: Timestamp) -> Option<Duration> {
+        self.hunger.map(|hunger| now.since(hunger.since))
+    }
+
+    pub(crate) fn asked(&mut self, why: Asked) {
+        self.asked = why;
+    }
+
+    /// The Master's answer came. Returns why the Master was asked.
+    pub(crate) fn answered(&mut self) -> Asked {
+        std::mem::replace(&mut self.asked, Asked::Nothing)
+    }
+}

@@ -1,0 +1,185 @@
+//! A driver's settings.
+
+use std::time::Duration;
+
+use firesteel_placement::locality::Topology;
+use firesteel_protocol::address::Address;
+use firesteel_protocol::messages::{ApplicationDescription, HeartbeatRules};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::time::millis;
+
+use super::tasks::exit_codes::ExitCodes;
+
+/// A driver's settings.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The Masters to try, in this order.
+    pub masters: Vec<Address>,
+    /// The application's description.
+    pub description: ApplicationDescription,
+    /// The secret that executors of the application know. It is in the environment of their command.
+    pub secret: Secret,
+    /// `spark.task.maxFailures`: the number of failed attempts after which a task has failed. Spark's default
+    /// is 4.
+    pub max_task_failures: u32,
+    /// `firesteel.task.fatalExitCodes`: the exit codes after which a task is not retried.
+    pub fatal_exit_codes: ExitCodes,
+    /// How the number of executors is decided.
+    pub allocation: Allocation,
+    /// The number of bytes of output that an attempt may send ahead of the shell.
+    pub output_credit: u64,
+    /// How long a first Master is looked for. Spark's default is 60 s.
+    pub registration_timeout: Duration,
+    /// How long the driver waits for an executor before it says why none comes. Spark's default is 15 s.
+    pub starvation_timeout: Duration,
+    /// `spark.standalone.executorRemoveDelayOnDisconnection`: how long the driver waits for the Master to
+    /// report the end of an executor whose connection ended. Spark's default is 5 s.
+    pub loss_delay: Duration,
+    /// `firesteel.driver.executorTimeout`: how long the driver waits for an executor with a running process
+    /// to register before it asks for another one.
+    pub executor_timeout: Duration,
+    /// How driver and executors notice that the other is silent.
+    pub heartbeats: Heartbeats,
+    /// The racks of the hosts.
+    pub topology: Topology,
+    /// How long cores are kept free for tasks that prefer to run nearby.
+    pub locality_wait: LocalityWait,
+    /// When executors and hosts are excluded.
+    pub exclusion: ExclusionPolicy,
+    /// The seed of the generator for jitter.
+    pub seed: u64,
+}
+
+/// How driver and executors notice that the other is silent. Both send heartbeats; everything else that arrives is a
+/// sign of life, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heartbeats {
+    /// `spark.executor.heartbeatInterval`: the interval between two heartbeats, of an executor to its driver and back.
+    pub interval: Duration,
+    /// `spark.network.timeout`: an executor from which nothing arrives for this long is lost. Longer than the interval.
+    pub timeout: Duration,
+    /// `spark.executor.heartbeat.maxFailures`: an executor at which nothing arrives for this many intervals ends.
+    pub max_failures: u32,
+}
+
+impl Heartbeats {
+    /// What an executor has to know.
+    pub(super) fn rules(&self) -> HeartbeatRules {
+        let patience = self.interval.saturating_mul(self.max_failures);
+        HeartbeatRules { interval_millis: millis(self.interval), patience_millis: millis(patience) }
+    }
+}
+
+/// Spark's defaults: 10 s, 120 s, and 60 intervals.
+impl Default for Heartbeats {
+    fn default() -> Self {
+        Self { interval: Duration::from_secs(10), timeout: Duration::from_secs(120), max_failures: 60 }
+    }
+}
+
+/// How long a task with preferred hosts waits before it runs farther away from them. Spark's default is 3 s
+/// for each level (`spark.locality.wait`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalityWait {
+    /// `spark.locality.wait.node`: how long it waits for a preferred host.
+    pub node: Duration,
+    /// `spark.locality.wait.rack`: how long it then waits for the rack of one.
+    pub rack: Duration,
+}
+
+/// How the number of executors is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocation {
+    /// The application sets the number itself.
+    Fixed,
+    /// The number follows the tasks.
+    Dynamic(DynamicAllocation),
+}
+
+/// How the number of executors follows the tasks: `spark.dynamicAllocation.*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DynamicAllocation {
+    /// The least number of executors wanted of a profile.
+    pub min: u64,
+    /// The largest number of executors wanted of a profile; at least `min`.
+    pub max: u64,
+    /// The number of executors of the default profile wanted at the start; between `min` and `max`.
+    pub initial: u64,
+    /// How long tasks wait before more executors are asked for.
+    pub backlog_timeout: Duration,
+    /// The interval at which even more are asked for while tasks still wait. More than zero.
+    pub sustained_timeout: Duration,
+    /// How long an executor may be idle before it is ended.
+    pub idle_timeout: Duration,
+    /// The part of the executors that the tasks could keep busy to ask for.
+    pub ratio: Ratio,
+}
+
+impl DynamicAllocation {
+    /// The number, limited to the range from `min` to `max`.
+    #[must_use]
+    pub fn clamp(&self, executors: u64) -> u64 {
+        executors.min(self.max).max(self.min)
+    }
+}
+
+/// A ratio, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ratio(pub u32);
+
+impl Ratio {
+    /// The ratio of 1, a whole.
+    pub const ONE: Self = Self(1_000_000);
+
+    /// This part of a count, in millionths.
+    pub(super) fn of(self, count: u64) -> u128 {
+        u128::from(count) * u128::from(self.0)
+    }
+}
+
+/// When executors and hosts are excluded, because tasks that fail there succeed elsewhere.
+///
+/// Source: Spark's driver, 4.0.1 (`spark.excludeOnFailure.*`), with its defaults except one: there, nothing
+/// is excluded unless it is switched on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExclusionPolicy {
+    /// `spark.excludeOnFailure.enabled`: the rule by which something is excluded.
+    pub exclusion: Exclusion,
+    /// `spark.excludeOnFailure.timeout`: how long an exclusion lasts and a failed task counts, by limits.
+    pub timeout: Duration,
+    /// `spark.excludeOnFailure.application.maxFailedTasksPerExecutor`: the number of tasks that must fail on
+    /// an executor and succeed elsewhere for it to be excluded, by limits.
+    pub max_failed_tasks_per_executor: u32,
+    /// `spark.excludeOnFailure.application.maxFailedExecutorsPerNode`: the number of excluded executors, or
+    /// of failed starts in a row, that excludes their host, by limits.
+    pub max_failed_executors_per_host: u32,
+    /// `spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor`: a task that failed this often on an executor
+    /// runs on another one, if there is one.
+    pub max_task_attempts_per_executor: u32,
+    /// `spark.excludeOnFailure.task.maxTaskAttemptsPerNode`: the same for a host.
+    pub max_task_attempts_per_host: u32,
+}
+
+/// The rule by which executors and hosts are excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exclusion {
+    /// They are excluded for minutes if they are worse than the others: Firesteel's rule.
+    ByComparison,
+    /// They are excluded by the limits of the policy: Spark's rule.
+    ByLimits,
+    /// They are never excluded.
+    Off,
+}
+
+impl Default for ExclusionPolicy {
+    fn default() -> Self {
+        Self {
+            exclusion: Exclusion::ByComparison,
+            timeout: Duration::from_secs(3600),
+            max_failed_tasks_per_executor: 2,
+            max_failed_executors_per_host: 2,
+            max_task_attempts_per_executor: 1,
+            max_task_attempts_per_host: 2,
+        }
+    }
+}

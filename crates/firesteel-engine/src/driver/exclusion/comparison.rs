@@ -1,0 +1,476 @@
+//! Firesteel's own rule: excludes executors and hosts that are worse than the others of the application.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
+use firesteel_protocol::time::{Timestamp, doubled};
+
+use super::failure_rates::{FailureRates, Subject};
+use super::health_tracker::{Affected, NewExclusion, Success};
+use crate::driver::ExclusionCause;
+
+/// How long something is excluded the first time. The time doubles each time that a trial fails.
+const FIRST: Duration = Duration::from_secs(60);
+/// The longest time for which something is excluded.
+const LONGEST: Duration = Duration::from_secs(900);
+/// The number of executors in a row that must fail to start on a host before it is avoided.
+const FAILED_STARTS: u32 = 2;
+
+/// Compares executors of the same profile with each other, and the hosts of these executors.
+///
+/// As in Spark, a failed task counts against an executor once it has succeeded on another one; a task that fails
+/// everywhere counts against none. What such failures prove is the business of [`Evidence`](super::evidence::Evidence).
+/// An executor or host that is proven worse than the others is excluded for a minute. Then one task is tried there. If
+/// it succeeds, the executor or host is trusted again; if it fails and succeeds elsewhere, it is excluded for twice as
+/// long.
+#[derive(Clone, Debug, Default)]
+pub(in crate::driver) struct Comparison {
+    executors: BTreeMap<ProfileId, FailureRates>,
+    hosts: BTreeMap<ProfileId, FailureRates>,
+    /// Those of which chance was ruled out, and that have not been excluded since.
+    suspects: BTreeSet<Subject>,
+    /// Those that were excluded and are not cleared yet.
+    records: BTreeMap<Subject, Record>,
+    /// The hosts where executors failed to start.
+    starts: BTreeMap<String, FailedStarts>,
+    /// The number of times that a host was excluded or readmitted.
+    changes: u64,
+    /// Whether something is trusted again, or will be tried, since this was last asked.
+    readmitted: bool,
+    /// Whether a trial began since this was last asked.
+    trial_began: bool,
+}
+
+/// The record of an executor or a host.
+#[derive(Clone, Debug)]
+struct Record {
+    /// The host.
+    host: String,
+    /// The number of times that it was excluded.
+    times: u32,
+    standing: Standing,
+}
+
+/// How far an executor or a host is trusted.
+///
+/// ```text
+///  TRUSTED --worse than the others--> EXCLUDED --time--> DUE --a task is launched--> TRIED --failed--> FAILED
+///     ^  ^                               ^                ^                           | |                | |
+///     |  `- succeeded, or runs for long -|----------------|---------------------------' |                | |
+///     |                                  |                `--- ended in another way ----'                | |
+///     |                                  |                ^---------------- failed everywhere -----------' |
+///     |                                  `--- CONVICTED <-------------------- succeeded elsewhere ---------'
+///     `--- no other is left, from each state
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It gets tasks.
+    Trusted,
+    /// It gets no tasks until then.
+    Excluded(Timestamp),
+    /// Its next task is a trial.
+    Due,
+    /// This task is tried there. If it still runs at that time, it is no failure.
+    Tried(TaskId, Timestamp),
+    /// This task failed there, and has not ended.
+    Failed(TaskId),
+    /// The task that was tried there failed and succeeded elsewhere.
+    Convicted,
+}
+
+impl Standing {
+    fn takes_tasks(self) -> bool {
+        match self {
+            Self::Trusted | Self::Due => true,
+            Self::Excluded(_) | Self::Tried(..) | Self::Failed(_) | Self::Convicted => false,
+        }
+    }
+
+    /// The task whose end decides.
+    fn trial(self) -> Option<TaskId> {
+        match self {
+            Self::Tried(task, _) | Self::Failed(task) => Some(task),
+            Self::Trusted | Self::Due | Self::Excluded(_) | Self::Convicted => None,
+        }
+    }
+
+    /// When it changes by itself.
+    fn until(self) -> Option<Timestamp> {
+        match self {
+            Self::Excluded(until) | Self::Tried(_, until) => Some(until),
+            Self::Trusted | Self::Due | Self::Failed(_) | Self::Convicted => None,
+        }
+    }
+}
+
+/// What is known of failed starts on a host.
+#[derive(Clone, Copy, Debug, Default)]
+struct FailedStarts {
+    /// The number in a row since the host was last avoided.
+    in_a_row: u32,
+    /// The number of times in a row that the host was avoided.
+    times: u32,
+    /// The host is avoided until then.
+    until: Option<Timestamp>,
+}
+
+impl Comparison {
+    pub(in crate::driver) fn is_excluded(&self, executor: ExecutorId, host: &str) -> bool {
+        !self.records.is_empty()
+            && self.records.iter().any(|(subject, record)| {
+                !record.standing.takes_tasks()
+                    && match subject {
+                        Subject::Executor(id) => *id == executor,
+                        Subject::Host(name) => name == host,
+                    }
+            })
+    }
+
+    pub(in crate::driver) fn any_excluded(&self) -> bool {
+        self.records.values().any(|record| !record.standing.takes_tasks())
+    }
+
+    /// Whether the next task on this executor is a trial.
+    pub(in crate::driver) fn is_due(&self, executor: ExecutorId, host: &str) -> bool {
+        let due = |subject| self.records.get(&subject).is_some_and(|record| record.standing == Standing::Due);
+        due(Subject::Executor(executor)) || due(Subject::Host(host.to_owned()))
+    }
+
+    pub(in crate::driver) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether something is trusted again, or will be tried, since this was last asked.
+    pub(super) fn take_readmitted(&mut self) -> bool {
+        std::mem::take(&mut self.readmitted)
+    }
+
+    /// Whether a trial began since this was last asked.
+    pub(in crate::driver) fn take_trial_began(&mut self) -> bool {
+        std::mem::take(&mut self.trial_began)
+    }
+
+    /// The hosts where no executors are wanted, in order.
+    pub(in crate::driver) fn hosts(&self) -> BTreeSet<&str> {
+        let excluded = self.records.iter().filter_map(|(subject, record)| match subject {
+            Subject::Host(host) if !record.standing.takes_tasks() => Some(host.as_str()),
+            Subject::Host(_) | Subject::Executor(_) => None,
+        });
+        let avoided = self.starts.iter().filter(|(_, starts)| starts.until.is_some());
+        excluded.chain(avoided.map(|(host, _)| host.as_str())).collect()
+    }
+
+    pub(super) fn readmit_hosts(&mut self) -> Vec<String> {
+        let hosts: Vec<String> = self.hosts().into_iter().map(str::to_owned).collect();
+        for host in &hosts {
+            self.starts.remove(host);
+            self.trust_host(host);
+        }
+        self.changes += 1;
+        hosts
+    }
+
+    /// A task begins on an executor: it may be a trial.
+    pub(in crate::driver) fn launched(
+        &mut self,
+        task: TaskId,
+        executor: ExecutorId,
+        host: &str,
+        now: Timestamp,
+    ) {
+        if self.records.is_empty() {
+            return;
+        }
+        for subject in [Subject::Executor(executor), Subject::Host(host.to_owned())] {
+            let Some(record) = self.records.get_mut(&subject) else { continue };
+            if record.standing == Standing::Due {
+                record.standing = Standing::Tried(task, now + delay(record.times));
+                self.trial_began = true;
+            }
+        }
+    }
+
+    /// A task failed on an executor, and has not ended.
+    pub(in crate::driver) fn failed(&mut self, task: TaskId) {
+        for record in self.records.values_mut() {
+            if matches!(record.standing, Standing::Tried(tried, _) if tried == task) {
+                record.standing = Standing::Failed(task);
+            }
+        }
+    }
+
+    /// A task ended, and nowhere with success. If it was a trial, the next task is one.
+    pub(in crate::driver) fn over(&mut self, task: TaskId) {
+        for record in self.records.values_mut() {
+            if record.standing.trial() == Some(task) {
+                record.standing = Standing::Due;
+                self.readmitted = true;
+            }
+        }
+    }
+
+    /// A task succeeded: what it says of the executor, and of those where it failed.
+    pub(in crate::driver) fn succeeded(&mut self, success: &Success) {
+        let Success { task, profile, on, host, .. } = success;
+        let (here, at) = (Subject::Executor(*on), Subject::Host(host.clone()));
+        let executors = self.executors.entry(*profile).or_default();
+        executors.succeeded(&here);
+        for (executor, _) in success.failed_on.iter().filter(|(executor, _)| executor != on) {
+            // An executor that is gone has no name to lose. Its host has.
+            if success.live.contains(executor) {
+                let subject = Subject::Executor(*executor);
+                executors.failed(&subject, *executor);
+                if executors.convinced(&subject).is_some() {
+                    self.suspects.insert(subject);
+                }
+            }
+        }
+        let hosts = self.hosts.entry(*profile).or_default();
+        hosts.succeeded(&at);
+        let elsewhere = success.failed_on.iter().filter(|(_, failed_at)| failed_at != host);
+        let failed_at: BTreeMap<&String, ExecutorId> = elsewhere.map(|(id, host)| (host, *id)).collect();
+        for (host, executor) in failed_at {
+            let subject = Subject::Host(host.clone());
+            hosts.failed(&subject, executor);
+            if hosts.convinced(&subject).is_some() {
+                self.suspects.insert(subject);
+            }
+        }
+        self.judge(*task, success);
+        self.clear(&here);
+        self.clear(&at);
+    }
+
+    /// A task has succeeded that may have been a trial.
+    fn judge(&mut self, task: TaskId, success: &Success) {
+        let tried = self.records.iter().filter(|(_, record)| record.standing.trial() == Some(task));
+        let tried: Vec<Subject> = tried.map(|(subject, _)| subject.clone()).collect();
+        for subject in tried {
+            let (passed, failed) = match &subject {
+                Subject::Executor(id) => {
+                    (*id == success.on, success.failed_on.iter().any(|(executor, _)| executor == id))
+                }
+                Subject::Host(name) => {
+                    (*name == success.host, success.failed_on.iter().any(|(_, host)| host == name))
+                }
+            };
+            if passed {
+                self.trust(&subject);
+            } else if let Some(record) = self.records.get_mut(&subject) {
+                record.standing = if failed { Standing::Convicted } else { Standing::Due };
+                self.readmitted |= !failed;
+            }
+        }
+    }
+
+    /// A task succeeded there: it may have cleared its name.
+    fn clear(&mut self, subject: &Subject) {
+        if self.suspects.contains(subject)
+            && !self.rates_of(subject).any(|rates| rates.convinced(subject).is_some())
+        {
+            self.suspects.remove(subject);
+        }
+        let trusted = self.records.contains_key(subject) && self.is_trusted(subject);
+        if trusted && self.rates_of(subject).all(|rates| rates.is_cleared(subject)) {
+            self.records.remove(subject);
+        }
+    }
+
+    /// A subject gets tasks again. Few failures are enough to end this.
+    fn trust(&mut self, subject: &Subject) {
+        if let Some(record) = self.records.get_mut(subject) {
+            record.standing = Standing::Trusted;
+            self.readmitted = true;
+            self.changes += u64::from(matches!(subject, Subject::Host(_)));
+            self.rates_of_mut(subject).for_each(|rates| rates.put_on_parole(subject));
+        }
+    }
+
+    fn trust_host(&mut self, host: &str) {
+        let there = self.records.iter().filter(|(_, record)| record.host == host);
+        let there: Vec<Subject> = there.map(|(subject, _)| subject.clone()).collect();
+        there.iter().for_each(|subject| self.trust(subject));
+    }
+
+    fn rates_of(&self, subject: &Subject) -> impl Iterator<Item = &FailureRates> {
+        match subject {
+            Subject::Executor(_) => self.executors.values(),
+            Subject::Host(_) => self.hosts.values(),
+        }
+    }
+
+    fn rates_of_mut(&mut self, subject: &Subject) -> impl Iterator<Item = &mut FailureRates> {
+        match subject {
+            Subject::Executor(_) => self.executors.values_mut(),
+            Subject::Host(_) => self.hosts.values_mut(),
+        }
+    }
+
+    pub(in crate::driver) fn start_failed(&mut self, host: &str) {
+        let starts = self.starts.entry(host.to_owned()).or_default();
+        starts.in_a_row = starts.in_a_row.saturating_add(1);
+    }
+
+    pub(in crate::driver) fn started(&mut self, host: &str) {
+        if self.starts.remove(host).is_some_and(|starts| starts.until.is_some()) {
+            self.changes += 1;
+        }
+    }
+
+    /// An executor is gone. Its number is not given again.
+    pub(in crate::driver) fn executor_ended(&mut self, executor: ExecutorId) {
+        let subject = Subject::Executor(executor);
+        self.rates_of_mut(&subject).for_each(|rates| rates.remove(&subject));
+        self.records.remove(&subject);
+        self.suspects.remove(&subject);
+    }
+
+    /// Forgets all executors: the Master starts their numbers again.
+    pub(in crate::driver) fn forget_executors(&mut self) {
+        self.executors.clear();
+        self.records.retain(|subject, _| matches!(subject, Subject::Host(_)));
+        self.suspects.retain(|subject| matches!(subject, Subject::Host(_)));
+    }
+
+    /// The executors and hosts to exclude. `host_of` names the host of a live executor.
+    pub(super) fn to_exclude(&self, host_of: impl Fn(ExecutorId) -> Option<String>) -> Vec<ExclusionCause> {
+        let convicted = self.records.iter().filter(|(_, record)| record.standing == Standing::Convicted);
+        let again = convicted.map(|(subject, record)| match subject {
+            Subject::Executor(executor) => {
+                ExclusionCause::ExecutorAgain { executor: *executor, host: record.host.clone() }
+            }
+            Subject::Host(host) => ExclusionCause::HostAgain { host: host.clone() },
+        });
+        let worse = self.suspects.iter().filter_map(|subject| self.verdict(subject, &host_of));
+        let failing = self.starts.iter().filter(|(_, starts)| {
+            let enough = if starts.times == 0 { FAILED_STARTS } else { 1 };
+            starts.until.is_none() && starts.in_a_row >= enough
+        });
+        let avoided = failing.map(|(host, starts)| ExclusionCause::HostAvoided {
+            host: host.clone(),
+            starts: starts.in_a_row,
+        });
+        again.chain(worse).chain(avoided).collect()
+    }
+
+    /// What is to happen to a suspect.
+    fn verdict(
+        &self,
+        suspect: &Subject,
+        host_of: &impl Fn(ExecutorId) -> Option<String>,
+    ) -> Option<ExclusionCause> {
+        let spell = self.rates_of(suspect).find_map(|rates| rates.convinced(suspect))?;
+        let (failed, ended) = (spell.failed, spell.ended);
+        if !self.is_trusted(suspect) {
+            return None;
+        }
+        match suspect {
+            Subject::Executor(executor) => {
+                let (executor, host) = (*executor, host_of(*executor)?);
+                let at_trusted = self.is_trusted(&Subject::Host(host.clone()));
+                at_trusted.then_some(ExclusionCause::WorseExecutor { executor, host, failed, ended })
+            }
+            // One bad executor does not make a bad host.
+            Subject::Host(host) => spell.on_several.then(|| {
+                let host = host.clone();
+                ExclusionCause::WorseHost { host, failed, ended }
+            }),
+        }
+    }
+
+    fn is_trusted(&self, subject: &Subject) -> bool {
+        self.records.get(subject).is_none_or(|record| record.standing == Standing::Trusted)
+    }
+
+    /// Excludes an executor or a host, each time for twice as long.
+    pub(super) fn exclude(&mut self, &NewExclusion { cause, there, now }: &NewExclusion<'_>) -> Duration {
+        if let ExclusionCause::HostAvoided { host, .. } = cause {
+            self.changes += 1;
+            return self.avoid(host, now);
+        }
+        match cause.affected() {
+            Affected::Executor(executor, host) => {
+                self.exclude_subject(&Subject::Executor(executor), host, now)
+            }
+            Affected::Host(host) => {
+                // What its executors did is what the host did.
+                for executor in there.iter().copied().map(Subject::Executor) {
+                    self.records.remove(&executor);
+                    self.suspects.remove(&executor);
+                    self.rates_of_mut(&executor).for_each(|rates| rates.settle(&executor));
+                }
+                self.changes += 1;
+                self.exclude_subject(&Subject::Host(host.to_owned()), host, now)
+            }
+        }
+    }
+
+    /// No executors are wanted on a host for a while. Returns for how long.
+    fn avoid(&mut self, host: &str, now: Timestamp) -> Duration {
+        let starts = self.starts.entry(host.to_owned()).or_default();
+        starts.times = starts.times.saturating_add(1);
+        starts.in_a_row = 0;
+        let delay = delay(starts.times);
+        starts.until = Some(now + delay);
+        delay
+    }
+
+    fn exclude_subject(&mut self, subject: &Subject, host: &str, now: Timestamp) -> Duration {
+        self.suspects.remove(subject);
+        self.rates_of_mut(subject).for_each(|rates| rates.settle(subject));
+        let fresh = || Record { host: host.to_owned(), times: 0, standing: Standing::Trusted };
+        let record = self.records.entry(subject.clone()).or_insert_with(fresh);
+        record.times = record.times.saturating_add(1);
+        let delay = delay(record.times);
+        record.standing = Standing::Excluded(now + delay);
+        delay
+    }
+
+    /// Ends the exclusion of an executor, and of its host with all executors there.
+    pub(super) fn readmit(&mut self, executor: ExecutorId, host: &str) {
+        self.trust(&Subject::Executor(executor));
+        let at = Subject::Host(host.to_owned());
+        if self.records.get(&at).is_some_and(|record| !record.standing.takes_tasks()) {
+            self.trust_host(host);
+        }
+    }
+
+    /// When something changes by itself.
+    pub(in crate::driver) fn deadline(&self) -> Option<Timestamp> {
+        let records = self.records.values().filter_map(|record| record.standing.until());
+        records.chain(self.starts.values().filter_map(|starts| starts.until)).min()
+    }
+
+    /// Ends what is over by now.
+    pub(super) fn expire(&mut self, now: Timestamp) {
+        let over = |record: &Record| record.standing.until().is_some_and(|until| until <= now);
+        let over: Vec<Subject> = self
+            .records
+            .iter()
+            .filter(|(_, record)| over(record))
+            .map(|(subject, _)| subject.clone())
+            .collect();
+        for subject in over {
+            let Some(record) = self.records.get_mut(&subject) else { continue };
+            if matches!(record.standing, Standing::Tried(..)) {
+                self.trust(&subject);
+            } else {
+                record.standing = Standing::Due;
+                self.readmitted = true;
+                self.changes += u64::from(matches!(subject, Subject::Host(_)));
+            }
+        }
+        for starts in self.starts.values_mut() {
+            if starts.until.is_some_and(|until| until <= now) {
+                starts.until = None;
+                self.changes += 1;
+            }
+        }
+    }
+}
+
+/// How long something is excluded this time.
+fn delay(times: u32) -> Duration {
+    doubled(FIRST, times.saturating_sub(1), LONGEST)
+}

@@ -1,0 +1,255 @@
+//! Which executors or hosts fail more often than the others.
+
+use std::collections::BTreeMap;
+
+use firesteel_protocol::ids::ExecutorId;
+
+use super::evidence::{Evidence, Share};
+
+/// How much one task counts in the weights, which are halved from time to time.
+const TASK: u64 = 16;
+
+/// The weights are halved when this number of tasks has ended on each row on average.
+const TASKS_PER_ROW: u64 = 16;
+
+/// The least number of tasks after which the weights are halved.
+const FEWEST_TASKS: u64 = 128;
+
+/// The largest ratio of failures that is bet on.
+const LARGEST_RATIO: u64 = 32;
+
+/// What is compared: an executor, or all executors on a host.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::driver) enum Subject {
+    Executor(ExecutorId),
+    Host(String),
+}
+
+/// The executors of one profile, or their hosts, and how often tasks failed there lately.
+///
+/// Tasks of long ago count less: all weights are halved again and again. A newcomer begins with the average weight, so
+/// that its first failures are not taken for more than its share.
+#[derive(Clone, Debug, Default)]
+pub(in crate::driver) struct FailureRates {
+    rows: BTreeMap<Subject, Row>,
+    /// The sums of the rows.
+    all: Weights,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Weights {
+    /// Of the tasks that succeeded or failed, where a failure counts once its task has succeeded elsewhere.
+    ended: u64,
+    /// Of those that failed.
+    failed: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Row {
+    weights: Weights,
+    evidence: Evidence,
+    spell: Spell,
+}
+
+/// The latest tasks, as far back as more than a quarter of them failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::driver) struct Spell {
+    /// The number of tasks that failed.
+    pub(in crate::driver) failed: u64,
+    /// The number of tasks in all.
+    pub(in crate::driver) ended: u64,
+    /// The executor where the first of them failed.
+    first: Option<ExecutorId>,
+    /// Whether others failed on another executor.
+    pub(super) on_several: bool,
+}
+
+impl Spell {
+    fn succeeded(&mut self) {
+        self.ended += 1;
+        if self.failed * 4 <= self.ended {
+            *self = Self::default();
+        }
+    }
+
+    fn failed(&mut self, on: ExecutorId) {
+        self.failed += 1;
+        self.ended += 1;
+        self.on_several |= *self.first.get_or_insert(on) != on;
+    }
+}
+
+impl FailureRates {
+    /// A task succeeded there.
+    pub(in crate::driver) fn succeeded(&mut self, subject: &Subject) {
+        let row = self.count(subject);
+        row.evidence.succeeded();
+        row.spell.succeeded();
+    }
+
+    /// A task failed there, on that executor, and succeeded elsewhere.
+    pub(in crate::driver) fn failed(&mut self, subject: &Subject, on: ExecutorId) {
+        self.count(subject).spell.failed(on);
+        let all = self.all;
+        for (other, row) in &mut self.rows {
+            let share = Share { part: row.weights.ended, whole: all.ended };
+            let ratio = ratio(all, row.weights);
+            if other == subject {
+                row.evidence.failed_here(share, ratio);
+                row.weights.failed += TASK;
+            } else {
+                row.evidence.failed_elsewhere(share, ratio);
+            }
+        }
+        self.all.failed += TASK;
+    }
+
+    /// Whether a subject is worse than the others, and chance is ruled out. Tells of its latest tasks.
+    pub(super) fn convinced(&self, subject: &Subject) -> Option<&Spell> {
+        self.rows.get(subject).filter(|row| row.evidence.is_convincing()).map(|row| &row.spell)
+    }
+
+    /// Whether nothing is left of the suspicion against a subject.
+    pub(super) fn is_cleared(&self, subject: &Subject) -> bool {
+        self.rows.get(subject).is_none_or(|row| row.evidence.is_weak())
+    }
+
+    /// What was held against a subject has had its consequence.
+    pub(in crate::driver) fn settle(&mut self, subject: &Subject) {
+        if let Some(row) = self.rows.get_mut(subject) {
+            row.evidence.settle();
+            row.spell = Spell::default();
+        }
+    }
+
+    /// A subject is trusted again, but few failures are enough to end this.
+    pub(super) fn put_on_parole(&mut self, subject: &Subject) {
+        if let Some(row) = self.rows.get_mut(subject) {
+            row.evidence.put_on_parole();
+            row.spell = Spell::default();
+        }
+    }
+
+    /// Forgets a subject that is gone.
+    pub(in crate::driver) fn remove(&mut self, subject: &Subject) {
+        if let Some(row) = self.rows.remove(subject) {
+            self.all.ended -= row.weights.ended;
+            self.all.failed -= row.weights.failed;
+        }
+    }
+
+    /// A task ended there.
+    fn count(&mut self, subject: &Subject) -> &mut Row {
+        let rows = self.rows.len() as u64;
+        if self.all.ended >= TASK * FEWEST_TASKS.max(TASKS_PER_ROW * rows) {
+            self.fade();
+        }
+        if !self.rows.contains_key(subject) {
+            let rows = self.rows.len() as u64;
+            let average = Weights { ended: self.all.ended / rows.max(1), failed: 0 };
+            self.all.ended += average.ended;
+            self.rows.insert(subject.clone(), Row { weights: average, ..Row::default() });
+        }
+        self.all.ended += TASK;
+        let row = self.rows.get_mut(subject).expect("it was added above");
+        row.weights.ended += TASK;
+        row
+    }
+
+    /// Halves all weights.
+    fn fade(&mut self) {
+        let mut all = Weights::default();
+        for row in self.rows.values_mut() {
+            row.weights.ended /= 2;
+            row.weights.failed /= 2;
+            all.ended += row.weights.ended;
+            all.failed += row.weights.failed;
+        }
+        self.all = all;
+    }
+}
+
+/// How many times as frequent failures are on a row, if half of its tasks fail, as on the other ones; at least twice as
+/// frequent. Few tasks on the others count as if they succeeded.
+fn ratio(all: Weights, row: Weights) -> u64 {
+    let ended = all.ended - row.ended + 64 * TASK;
+    let failed = all.failed - row.failed + TASK;
+    (ended / (2 * failed)).clamp(2, LARGEST_RATIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn executor(number: u32) -> Subject {
+        Subject::Executor(ExecutorId(number))
+    }
+
+    /// Sixteen executors take turns; `fails` says whether a task fails on that executor in that round. Returns who is worse
+    /// than the others after which round.
+    fn rounds(rounds: u32, fails: impl Fn(u32, u32) -> bool) -> Vec<(u32, u32)> {
+        let mut rates = FailureRates::default();
+        let mut found = Vec::new();
+        for round in 1..=rounds {
+            for number in 0..16 {
+                let subject = executor(number);
+                match fails(round, number) {
+                    true => rates.failed(&subject, ExecutorId(number)),
+                    false => rates.succeeded(&subject),
+                }
+                if rates.convinced(&subject).is_some() {
+                    found.push((number, round));
+                    rates.settle(&subject);
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn an_executor_where_everything_fails_is_found_within_a_few_tasks() {
+        assert_eq!(rounds(7, |_, number| number == 3), [(3, 6)]);
+        let late = rounds(2009, |round, number| number == 3 && round > 2000);
+        assert_eq!(late, [(3, 2006)], "also if it was good for long");
+    }
+
+    #[test]
+    fn an_executor_where_every_second_task_fails_is_found() {
+        assert_eq!(rounds(20, |round, number| number == 3 && round % 2 == 0), [(3, 12)]);
+    }
+
+    #[test]
+    fn failures_that_all_executors_share_speak_against_none() {
+        for (one_in, offset) in [(2, 1), (3, 1), (5, 2), (20, 7), (100, 7)] {
+            assert_eq!(
+                rounds(2000, |round, number| (round + offset * number) % one_in == 0),
+                [],
+                "1 in {one_in}"
+            );
+        }
+        assert_eq!(rounds(3000, |round, _| round % 1000 > 980), [], "a while in which everything fails");
+    }
+
+    #[test]
+    fn an_executor_where_few_tasks_fail_is_kept_even_if_none_fails_elsewhere() {
+        assert_eq!(rounds(5000, |round, number| number == 3 && round % 16 == 0), []);
+    }
+
+    #[test]
+    fn a_newcomer_that_fails_like_the_others_is_as_good_as_they_are() {
+        let all_fail_then_one_comes = |round, number| (number != 3 || round > 100) && round % 4 == 0;
+        assert_eq!(rounds(400, all_fail_then_one_comes), []);
+    }
+
+    #[test]
+    fn a_removed_row_leaves_nothing_behind() {
+        let mut rates = FailureRates::default();
+        for number in [1, 2] {
+            rates.failed(&executor(number), ExecutorId(number));
+            rates.succeeded(&executor(number));
+        }
+        rates.remove(&executor(1));
+        rates.remove(&executor(2));
+        assert!(rates.rows.is_empty() && rates.all == Weights::default());
+    }
+}

@@ -1,0 +1,70 @@
+//! Heartbeats: the driver tells executors that it is alive, and replaces an executor that is silent.
+
+use std::time::Duration;
+
+use firesteel_protocol::ids::{ExecutorId, PeerId};
+use firesteel_protocol::last_heard::LATE;
+use firesteel_protocol::messages::DriverToExecutor;
+use firesteel_protocol::time::Timestamp;
+
+use crate::driver::{Driver, Effect, ExecutorLoss, Note};
+
+impl Driver {
+    /// An executor is connected: heartbeats begin, if it is the first one.
+    pub(super) fn begin_heartbeats(&mut self, now: Timestamp) {
+        let interval = self.config.heartbeats.interval;
+        self.next_heartbeat.get_or_insert(now + interval);
+    }
+
+    /// Sends every connected executor a heartbeat, if they are due. They do not answer those of executors: a driver whose
+    /// owner takes no reports reads nothing, and is alive.
+    pub(in crate::driver) fn send_heartbeats(&mut self, now: Timestamp) {
+        if self.next_heartbeat.is_none_or(|due| due > now) {
+            return;
+        }
+        let peers: Vec<PeerId> = self.executors.peers().collect();
+        let interval = self.config.heartbeats.interval;
+        self.next_heartbeat = (!peers.is_empty()).then(|| now + interval);
+        for peer in peers {
+            self.send_executor(peer, DriverToExecutor::Heartbeat);
+        }
+    }
+
+    /// If the driver itself was behind, what executors sent may wait unread: the silent ones get their time once more.
+    pub(in crate::driver) fn excuse_executors(&mut self, now: Timestamp) {
+        let late = self.executors.next_due().map_or(Duration::ZERO, |(due, _)| now.since(due));
+        if late > LATE {
+            let executors = self.executors.excuse(now, self.config.heartbeats.timeout);
+            if executors > 0 {
+                self.effects.note(Note::ExecutorsExcused { executors, late });
+            }
+        }
+    }
+
+    /// Looks whether a connected executor is silent. If so, what arrived from it and waits unread is handled before the
+    /// executor is lost: a driver whose owner takes no reports reads nothing.
+    pub(in crate::driver) fn look_for_life(&mut self, now: Timestamp, executor: ExecutorId) {
+        let timeout = self.config.heartbeats.timeout;
+        let row = self.executors.live(executor);
+        let silent_at = row.heard.silent_at(timeout);
+        if silent_at > now {
+            return self.executors.look_at(executor, silent_at);
+        }
+        if let Some(peer) = row.peer() {
+            self.effects.push(Effect::HandleArrived { peer });
+        }
+        self.executors.look_at(executor, now + timeout);
+    }
+
+    /// Everything that had arrived from an executor is handled. If the executor is still silent, it is lost.
+    ///
+    /// Source: Spark's driver, 4.0.1 (`HeartbeatReceiver`, `killAndReplaceExecutor`). There, the tasks count as failed.
+    pub(in crate::driver) fn on_arrived_handled(&mut self, now: Timestamp, peer: PeerId) {
+        let timeout = self.config.heartbeats.timeout;
+        let Some(executor) = self.executors.of_peer(peer) else { return };
+        if self.executors.live(executor).heard.silent_at(timeout) > now {
+            return;
+        }
+        self.lose_executor(executor, ExecutorLoss::HeartbeatTimeout { timeout });
+    }
+}

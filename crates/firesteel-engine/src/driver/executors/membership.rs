@@ -1,0 +1,307 @@
+//! How executors register, are lost, or fail to come.
+
+use firesteel_placement::{Resources, Shortfall};
+use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use firesteel_protocol::messages::{
+    DriverToExecutor, DriverToMaster, ExecutorState, LossReason, RefusedExecutor,
+};
+use firesteel_protocol::process::ExitStatus;
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::time::Timestamp;
+
+use super::executor::{Assigned, Executor};
+use crate::applicant::starvation::Asked;
+use crate::driver::tasks::TaskPhase;
+use crate::driver::tasks::unfit::MAX_ADDRESSES;
+use crate::driver::{Answer, Driver, ExecutorLoss, FailureCause, MasterStatus, Note};
+
+/// The maximum number of executors that may wait for the Master to tell of them.
+const MOST_EARLY: usize = 4096;
+
+/// What an executor says of itself when it registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::driver) struct Newcomer {
+    pub(in crate::driver) app: AppId,
+    pub(in crate::driver) executor: ExecutorId,
+    pub(in crate::driver) assigned: Assigned,
+}
+
+impl Driver {
+    /// An executor registers. It is taken in only if it knows the secret and a Master has told of it. It may be
+    /// faster than the Master's message to the driver, and then waits for it.
+    pub(in crate::driver) fn on_register_executor(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        newcomer: Newcomer,
+        secret: &Secret,
+    ) {
+        let executor = newcomer.executor;
+        if *secret != self.config.secret {
+            self.refuse(peer, executor, RefusedExecutor::WrongSecret);
+        } else if addresses_length(&newcomer.assigned.resources) > MAX_ADDRESSES {
+            self.refuse(peer, executor, RefusedExecutor::TooManyAddresses);
+        } else {
+            self.receive(now, peer, newcomer);
+        }
+    }
+
+    /// Takes an executor in, refuses it, or lets it wait for the Master's word.
+    fn receive(&mut self, now: Timestamp, peer: PeerId, newcomer: Newcomer) {
+        let executor = newcomer.executor;
+        let mine = self.registration.app() == Some(&newcomer.app);
+        if !mine && self.registration.master().is_some() {
+            self.refuse(peer, executor, RefusedExecutor::OtherApplication);
+        } else if mine && self.executors.is_known(executor) {
+            self.admit(now, peer, newcomer);
+        } else if self.early.len() < MOST_EARLY {
+            if mine {
+                // Another attempt of the Master must not give the number to another executor.
+                self.registration.see(executor);
+            }
+            self.early.insert(peer, newcomer);
+        } else {
+            self.refuse(peer, executor, RefusedExecutor::Unannounced);
+        }
+    }
+
+    /// The Master has named the application: executors that waited for its name are looked at again. Those with
+    /// lower numbers than `first` are of an earlier attempt, and gone.
+    pub(in crate::driver) fn receive_early(&mut self, now: Timestamp, first: ExecutorId) {
+        for (peer, newcomer) in std::mem::take(&mut self.early) {
+            if newcomer.executor < first {
+                self.executors.remove(newcomer.executor);
+            }
+            self.receive(now, peer, newcomer);
+        }
+    }
+
+    /// The Master has told of an executor, which may wait already.
+    pub(in crate::driver) fn receive_announced(&mut self, now: Timestamp, executor: ExecutorId) {
+        let waits = |(_, newcomer): &(&PeerId, &Newcomer)| newcomer.executor == executor;
+        let peers: Vec<PeerId> = self.early.iter().filter(waits).map(|(peer, _)| *peer).collect();
+        for peer in peers {
+            if let Some(newcomer) = self.early.remove(&peer) {
+                self.receive(now, peer, newcomer);
+            }
+        }
+    }
+
+    fn admit(&mut self, now: Timestamp, peer: PeerId, newcomer: Newcomer) {
+        let Newcomer { app: _, executor, assigned } = newcomer;
+        let (profile, host, cores) = (assigned.profile, assigned.host.clone(), assigned.cores);
+        let (topology, look) = (&self.config.topology, now + self.config.heartbeats.timeout);
+        if self.executors.register(executor, peer, assigned, topology, now, look) {
+            self.health.started(&host);
+            self.effects.note(Note::ExecutorRegistered { executor, profile, host, cores });
+            self.begin_heartbeats(now);
+            let rules = self.config.heartbeats.rules();
+            self.send_executor(peer, DriverToExecutor::RegisteredExecutor(rules));
+        } else {
+            self.refuse(peer, executor, RefusedExecutor::NumberTaken);
+        }
+    }
+
+    /// An executor's connection ended. Usually the Master reports how the executor ended; without a Master it
+    /// is lost at once.
+    ///
+    /// Source: Spark's driver, 4.0.1 (`spark.standalone.executorRemoveDelayOnDisconnection`).
+    pub(in crate::driver) fn on_executor_disconnected(&mut self, now: Timestamp, executor: ExecutorId) {
+        self.executors.disconnect(executor, now + self.config.loss_delay);
+        if self.registration.master().is_none() {
+            self.lose_executor(executor, ExecutorLoss::Disconnected);
+        }
+    }
+
+    /// An executor's process runs, but it has not registered in time. Another one is asked for. The failed
+    /// start counts against its host.
+    pub(in crate::driver) fn replace_absent(&mut self, executor: ExecutorId) {
+        let host = self.executors.live(executor).host.clone();
+        self.executors.kill(executor);
+        self.health.start_failed(&host);
+        self.effects.note(Note::ExecutorAbsent { executor, host, waited: self.config.executor_timeout });
+        self.send_kills(vec![executor]);
+    }
+
+    /// Removes a lost executor. Its tasks run again. Unless the Master knows of its end, it is asked to end and replace it.
+    pub(in crate::driver) fn lose_executor(&mut self, id: ExecutorId, loss: ExecutorLoss) {
+        // The end of an executor may be told twice: by the Master and by its connection.
+        let Some(executor) = self.executors.remove(id) else { return };
+        let (host, tasks) = (executor.host.clone(), executor.running().len() + executor.interrupted);
+        if executor.is_to_come() && ended_by_itself(&loss) {
+            self.health.start_failed(&host);
+        }
+        self.effects.note(Note::ExecutorLost { executor: id, host, loss: loss.clone(), tasks });
+        if let Some(peer) = executor.peer() {
+            self.send_executor(peer, DriverToExecutor::StopExecutor);
+            self.close(peer);
+        }
+        self.lose_tasks(id, &executor, &loss);
+        self.health.executor_ended(id);
+        self.end_bound_to(id);
+        match loss {
+            // The Master knows, or ends it by itself.
+            ExecutorLoss::Ended(_) | ExecutorLoss::ApplicationReplaced => {}
+            ExecutorLoss::Disconnected | ExecutorLoss::HeartbeatTimeout { .. } | ExecutorLoss::Misbehaved => {
+                self.executors.abandon(id);
+                self.send_kills(vec![id]);
+            }
+        }
+    }
+
+    /// A new attempt at the application has begun: the executors of earlier attempts are gone.
+    pub(in crate::driver) fn lose_executors_before(&mut self, first: ExecutorId) {
+        let gone: Vec<_> = self.executors.iter().map(|(id, _)| id).filter(|id| *id < first).collect();
+        for id in gone {
+            self.lose_executor(id, ExecutorLoss::ApplicationReplaced);
+        }
+        self.executors.forget_abandoned(first);
+    }
+
+    /// The Master registered the application as a new one. It ends the executors of the old one, and numbers
+    /// start again.
+    pub(in crate::driver) fn lose_all_executors(&mut self) {
+        let all: Vec<_> = self.executors.iter().map(|(id, _)| id).collect();
+        for id in all {
+            self.lose_executor(id, ExecutorLoss::ApplicationReplaced);
+        }
+        self.executors.forget_numbers();
+        self.tasks.forget_executors();
+        self.health.forget_executors();
+    }
+
+    pub(in crate::driver) fn request_shortfall(&mut self, why: Asked) {
+        if let Some(app) = self.registration.app().cloned() {
+            self.starvation.asked(why);
+            self.send_master(DriverToMaster::RequestShortfall { app });
+        }
+    }
+
+    pub(in crate::driver) fn on_shortfalls(
+        &mut self,
+        now: Timestamp,
+        shortfalls: Vec<(ProfileId, Shortfall)>,
+    ) {
+        self.answer_open(&Answer::Shortfalls(shortfalls.clone()));
+        match self.starvation.answered() {
+            Asked::Nothing => {}
+            Asked::AtOnce => {
+                for (profile, shortfall) in shortfalls {
+                    if shortfall.reason.lasts() {
+                        self.effects.note(Note::NeverFits { profile, shortfall });
+                    }
+                }
+            }
+            Asked::Starving => {
+                let master = self.registration.master().map(|(_, master)| master.clone());
+                if let (Some(waited), Some(master)) = (self.starvation.waited(now), master) {
+                    if waited < self.config.starvation_timeout {
+                        self.say_why_none_came(shortfalls);
+                        return;
+                    }
+                    if self.give_back_idle(&shortfalls) {
+                        return;
+                    }
+                    let waiting = self.tasks.waiting().profiles();
+                    let unwanted = waiting.filter(|profile| self.targets.wants_none(*profile)).collect();
+                    let master = MasterStatus::Registered { master, shortfalls, unwanted };
+                    self.effects.note(Note::NoExecutor { waited, master });
+                }
+            }
+        }
+    }
+
+    /// Notes early why there is no executor, unless some are assigned, which take a moment to start. A reason that lasts
+    /// was noted before.
+    fn say_why_none_came(&mut self, mut shortfalls: Vec<(ProfileId, Shortfall)>) {
+        shortfalls.retain(|(_, shortfall)| !shortfall.reason.lasts());
+        if self.executors.iter().next().is_none() && !shortfalls.is_empty() {
+            self.effects.note(Note::StillWaiting { shortfalls });
+        }
+    }
+
+    /// Writes a note if no executor has come for too long while tasks wait. The Master is first asked for the
+    /// reason.
+    pub(in crate::driver) fn complain(&mut self, now: Timestamp) {
+        let Some(waited) = self.starvation.due(now) else { return };
+        if self.tasks.tally().waiting == 0 {
+            return;
+        }
+        if self.registration.master().is_some() {
+            self.request_shortfall(Asked::Starving);
+        } else if waited >= self.config.starvation_timeout {
+            self.effects.note(Note::NoExecutor { waited, master: MasterStatus::Lost });
+        }
+    }
+
+    fn refuse(&mut self, peer: PeerId, executor: ExecutorId, reason: RefusedExecutor) {
+        self.effects.note(Note::ExecutorRefused { executor, reason });
+        self.send_executor(peer, DriverToExecutor::RegisterExecutorFailed(reason));
+        self.close(peer);
+    }
+
+    /// Reruns the tasks of a lost executor. Its death counts as their failure only if they may have caused
+    /// it.
+    fn lose_tasks(&mut self, id: ExecutorId, executor: &Executor, loss: &ExecutorLoss) {
+        let cause = match loss {
+            ExecutorLoss::Ended(state) => {
+                died_by_itself(state).then(|| FailureCause::ExecutorDied(state.clone()))
+            }
+            ExecutorLoss::Disconnected
+            | ExecutorLoss::HeartbeatTimeout { .. }
+            | ExecutorLoss::ApplicationReplaced
+            | ExecutorLoss::Misbehaved => None,
+        };
+        for task in executor.running() {
+            match (&self.tasks.live(task).phase, &cause) {
+                (&TaskPhase::Running { attempt, .. }, Some(cause)) => {
+                    self.fail_attempt(attempt, id, &executor.host, cause.clone());
+                }
+                (&TaskPhase::Running { attempt, .. }, None) => self.repeat_attempt(attempt),
+                (TaskPhase::Cancelling { .. }, _) => self.end_cancelled(task),
+                (TaskPhase::Waiting, _) => unreachable!("a task that an executor runs does not wait"),
+            }
+        }
+    }
+}
+
+/// The maximum number of bytes that addresses take on the wire.
+fn addresses_length(resources: &Resources) -> usize {
+    // The length before each text takes at most 5 bytes.
+    let text = |text: &str| text.len() + 5;
+    let all =
+        resources.words().map(|(name, words)| text(name) + 5 + words.map(|word| text(&word)).sum::<usize>());
+    all.sum()
+}
+
+/// Whether the executor's process failed to start, or ended without being asked to.
+fn ended_by_itself(loss: &ExecutorLoss) -> bool {
+    match loss {
+        ExecutorLoss::Ended(ExecutorState::Exited(_) | ExecutorState::Failed(_)) => true,
+        ExecutorLoss::Ended(
+            ExecutorState::Launching
+            | ExecutorState::Running
+            | ExecutorState::Killed(_)
+            | ExecutorState::Lost(_),
+        )
+        | ExecutorLoss::Disconnected
+        | ExecutorLoss::HeartbeatTimeout { .. }
+        | ExecutorLoss::ApplicationReplaced
+        | ExecutorLoss::Misbehaved => false,
+    }
+}
+
+/// Whether the process ended by itself with a failure.
+///
+/// Source: Spark's driver, 4.0.1, where ends for known reasons outside of the application do not count.
+fn died_by_itself(state: &ExecutorState) -> bool {
+    match state {
+        ExecutorState::Exited(status) => *status != ExitStatus::SUCCESS,
+        ExecutorState::Lost(LossReason::OverMemory { .. }) => true,
+        ExecutorState::Launching
+        | ExecutorState::Running
+        | ExecutorState::Killed(_)
+        | ExecutorState::Failed(_)
+        | ExecutorState::Lost(_) => false,
+    }
+}

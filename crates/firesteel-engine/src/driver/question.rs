@@ -1,0 +1,89 @@
+//! Questions of the shell: a view of the tables, and the reason of a shortfall of executors.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use firesteel_placement::Shortfall;
+use firesteel_protocol::ids::ProfileId;
+use firesteel_protocol::messages::DriverToMaster;
+
+use super::{Driver, Effect, View};
+
+/// The maximum number of questions that wait for the Master. With one more, the oldest is answered without
+/// the Master.
+const MOST_OPEN: usize = 16;
+
+/// The number of a question. The shell chooses it and never uses it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QuestionId(pub u64);
+
+impl fmt::Display for QuestionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A question that the shell may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Asks for a view of the driver's tables.
+    Look,
+    /// Asks why there are fewer executors than asked for. The Master knows.
+    Explain,
+}
+
+/// An answer of the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The tables, in answer to `Look`.
+    View(View),
+    /// What is missing, by profile, as the Master says, in answer to `Explain`. Empty if every executor that
+    /// was asked for is assigned.
+    Shortfalls(Vec<(ProfileId, Shortfall)>),
+    /// No Master has the application at the moment, or the Master has not answered.
+    NoMaster,
+}
+
+/// The questions that wait for the Master's answer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Questions {
+    open: BTreeSet<QuestionId>,
+}
+
+impl Questions {
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+}
+
+impl Driver {
+    pub(super) fn on_ask(&mut self, number: QuestionId, question: Question) {
+        match question {
+            Question::Look => self.answer(number, Answer::View(self.view())),
+            Question::Explain => {
+                if self.questions.len() >= MOST_OPEN
+                    && let Some(oldest) = self.questions.open.pop_first()
+                {
+                    self.answer(oldest, Answer::NoMaster);
+                }
+                self.questions.open.insert(number);
+                if let Some(app) = self.registration.app().cloned() {
+                    self.send_master(DriverToMaster::RequestShortfall { app });
+                }
+            }
+        }
+    }
+
+    /// The Master's answer goes to every question that waits for it.
+    pub(super) fn answer_open(&mut self, answer: &Answer) {
+        for number in std::mem::take(&mut self.questions.open) {
+            self.answer(number, answer.clone());
+        }
+    }
+
+    fn answer(&mut self, number: QuestionId, answer: Answer) {
+        self.effects.push(Effect::Answer { number, answer });
+    }
+}
+
+firesteel_protocol::kinds!("answer", Answer: View Shortfalls NoMaster);

@@ -1,0 +1,121 @@
+//! Tells the Master on which hosts executors are wanted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use firesteel_protocol::messages::{DriverToMaster, HostWishes, MOST_PREFERRED, MOST_ROWS};
+use firesteel_protocol::time::Timestamp;
+
+use crate::driver::Driver;
+
+/// How long the first message about preferred hosts waits, so that it speaks of all tasks that come at once: what a manager
+/// is asked for first is not changed when it hears of more.
+const FIRST: Duration = Duration::from_millis(100);
+/// The least time between two messages about preferred hosts.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The wishes that the Master knows, and when to look for changes.
+#[derive(Clone, Debug)]
+pub(in crate::driver) struct Hints {
+    /// `None` if it is not known which of them the Master has.
+    sent: Option<HostWishes>,
+    /// The count of changes when the waiting tasks were last looked at.
+    seen: u64,
+    /// They are not looked at before this time. `None` until there is a Master to tell and something to look at.
+    next: Option<Timestamp>,
+}
+
+impl Default for Hints {
+    /// The Master knows no wishes.
+    fn default() -> Self {
+        Self { sent: Some(HostWishes::default()), seen: 0, next: None }
+    }
+}
+
+impl Hints {
+    /// Another Master has the application, which knows no wishes.
+    pub(in crate::driver) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// A Master has the application again, with the wishes that it heard last. What was sent since may not have come.
+    pub(in crate::driver) fn doubt(&mut self) {
+        *self = Self { sent: None, ..Self::default() };
+    }
+
+    /// When to look again, given the count of changes now.
+    pub(in crate::driver) fn deadline(&self, changes: u64) -> Option<Timestamp> {
+        self.next.filter(|_| self.seen != changes)
+    }
+
+    /// Whether to look now. The first change is looked at after this time.
+    fn is_due(&mut self, now: Timestamp, changes: u64, first: Duration) -> bool {
+        self.seen != changes && *self.next.get_or_insert(now + first) <= now
+    }
+
+    fn looked(&mut self, now: Timestamp, changes: u64) {
+        (self.seen, self.next) = (changes, Some(now + PAUSE));
+    }
+}
+
+impl Driver {
+    /// Tells the Master which hosts waiting tasks prefer and which are excluded. Sent at most once a second,
+    /// and only if much has changed.
+    pub(in crate::driver) fn hint(&mut self, now: Timestamp) {
+        let changes = self.hint_changes();
+        let first = if self.health.changes() > 0 { Duration::ZERO } else { FIRST };
+        if self.registration.master().is_none() || !self.hints.is_due(now, changes, first) {
+            return;
+        }
+        self.hints.looked(now, changes);
+        let wishes = self.wishes();
+        if self.hints.sent.as_ref().is_none_or(|sent| differs(sent, &wishes))
+            && let Some(app) = self.registration.app().cloned()
+        {
+            self.hints.sent = Some(wishes.clone());
+            self.send_master(DriverToMaster::PreferHosts { app, wishes: Box::new(wishes) });
+        }
+    }
+
+    /// When to look at the wishes again, if there is a Master to tell.
+    pub(in crate::driver) fn hints_due(&self) -> Option<Timestamp> {
+        self.registration.master()?;
+        self.hints.deadline(self.hint_changes())
+    }
+
+    /// A count that rises whenever the wishes may have changed.
+    fn hint_changes(&self) -> u64 {
+        self.tasks.waiting().changes() + self.health.changes()
+    }
+
+    fn wishes(&self) -> HostWishes {
+        let mut counts = BTreeMap::<&str, u64>::new();
+        for (host, count) in self.tasks.waiting().hosts() {
+            *counts.entry(host).or_default() += count as u64;
+        }
+        let mut most: Vec<(&str, u64)> = counts.into_iter().collect();
+        most.sort_by_key(|(host, count)| (std::cmp::Reverse(*count), *host));
+        most.truncate(MOST_PREFERRED);
+        let topology = &self.config.topology;
+        let racks: BTreeSet<&str> = most.iter().filter_map(|(host, _)| topology.rack(host)).collect();
+        let rows = topology.iter().filter(|(_, rack)| racks.contains(rack)).take(MOST_ROWS);
+        HostWishes {
+            tasks: self.tasks.waiting().picky(),
+            preferred: most.into_iter().map(|(host, count)| (host.to_owned(), count)).collect(),
+            racks: rows.map(|(host, rack)| (host.to_owned(), rack.to_owned())).collect(),
+            avoided: self.health.hosts().into_iter().map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// Whether other hosts are preferred or avoided, or a host by twice as many tasks, or by half.
+fn differs(sent: &HostWishes, wishes: &HostWishes) -> bool {
+    let rough = |wishes: &HostWishes| -> Vec<(String, u32)> {
+        wishes
+            .preferred
+            .iter()
+            .map(|(host, count)| (host.clone(), count.checked_ilog2().unwrap_or(0)))
+            .collect()
+    };
+    sent.avoided != wishes.avoided || rough(sent) != rough(wishes)
+}

@@ -1,0 +1,191 @@
+//! Dynamic allocation: the number of executors wanted follows the tasks, and idle executors end.
+
+mod allocation;
+mod giving_back;
+pub(super) mod hints;
+pub(super) mod targets;
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::{Amount, ExecutorLimit, TaskAmount};
+use firesteel_protocol::ids::{ExecutorId, ProfileId};
+use firesteel_protocol::time::Timestamp;
+
+use self::allocation::{Idle, Ramp, Situation};
+use super::config::{Allocation, DynamicAllocation};
+use super::tasks::waiting::Needs;
+use super::{Driver, Note, Ratio, Reason, Replacement};
+use crate::applicant::starvation::Asked;
+
+/// The state of dynamic allocation.
+#[derive(Clone, Debug)]
+pub(super) struct Scaling {
+    ramps: BTreeMap<ProfileId, Ramp>,
+    idle: Idle,
+    start: Start,
+    /// When the next executor has been idle for too long, among those that may be ended.
+    idle_due: Option<(Timestamp, ExecutorId)>,
+}
+
+/// Until when the initial target stands: until executors for the first task had the time to come, or an
+/// executor has been idle for too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    NoTaskYet,
+    Until(Timestamp),
+    Over,
+}
+
+impl Scaling {
+    pub(super) fn new() -> Self {
+        Self { ramps: BTreeMap::new(), idle: Idle::default(), start: Start::NoTaskYet, idle_due: None }
+    }
+
+    /// When targets or executors change, if no event comes before.
+    pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        let start = match self.start {
+            Start::Until(at) => Some((at, Reason::InitialTarget)),
+            Start::NoTaskYet | Start::Over => None,
+        };
+        let ramps = self.ramps.iter().filter_map(|(&id, ramp)| Some((ramp.due()?, Reason::Backlog(id))));
+        let idle = self.idle_due.map(|(at, id)| (at, Reason::IdleExecutor(id)));
+        ramps.chain(start).chain(idle).min()
+    }
+
+    /// The executors that count as idle, in order.
+    pub(super) fn idle(&self) -> impl Iterator<Item = ExecutorId> {
+        self.idle.ids()
+    }
+
+    /// Whether the initial target still stands.
+    fn holds(&mut self, now: Timestamp, config: &DynamicAllocation, tasks_came: bool) -> bool {
+        let waited = self.idle.iter().next().is_some_and(|(since, _)| since + config.idle_timeout <= now);
+        self.start = match self.start {
+            Start::NoTaskYet if waited => Start::Over,
+            Start::NoTaskYet if tasks_came => Start::Until(now + config.backlog_timeout),
+            Start::Until(at) if at <= now => Start::Over,
+            other => other,
+        };
+        self.start != Start::Over
+    }
+}
+
+impl Driver {
+    /// Updates the targets and ends idle executors. With a fixed number of executors, targets may stand again. Called at the end
+    /// of each event, after tasks were launched, so that a task comes before an idle timeout of the same moment.
+    pub(super) fn scale(&mut self, now: Timestamp) {
+        let touched = self.executors.take_touched();
+        let config = match self.config.allocation {
+            Allocation::Fixed => return self.restore_targets(),
+            Allocation::Dynamic(config) => config,
+        };
+        for id in touched {
+            match self.executors.get(id).is_some_and(|row| row.is_idle()) {
+                true => self.scaling.idle.insert(id, now),
+                false => self.scaling.idle.remove(id),
+            }
+        }
+        let holds = self.scaling.holds(now, &config, self.tasks.tally().submitted > 0);
+        let mut totals = BTreeMap::new();
+        for (profile, target) in self.targets.iter().collect::<Vec<_>>() {
+            let ExecutorLimit::AtMost(target) = target else { continue };
+            let situation = Situation {
+                target,
+                needed: self.needed(profile, &config),
+                waiting: self.tasks.waiting().unbound(profile) as u64,
+                executors: self.executors.offering(profile),
+                holds,
+            };
+            let next = self.scaling.ramps.entry(profile).or_default().next(now, &config, situation);
+            if next != target {
+                totals.insert(profile, next);
+                // Asks for permanent shortfalls as soon as the first executor is wanted.
+                if target == 0 {
+                    self.request_shortfall(Asked::AtOnce);
+                }
+            }
+        }
+        self.set_targets(&totals);
+        self.end_idle(now, &config);
+    }
+
+    /// Ends executors that will end anyway, as soon as they have no task, so that the Master replaces them.
+    pub(super) fn end_drained(&mut self) {
+        let drained = self.executors.drained();
+        if !drained.is_empty() {
+            self.on_kill_executors(drained, Replacement::Wanted);
+        }
+    }
+
+    /// Ends executors that have been idle for too long, while there are more than wanted.
+    fn end_idle(&mut self, now: Timestamp, config: &DynamicAllocation) {
+        self.scaling.idle_due = None;
+        if self.registration.master().is_none() {
+            return;
+        }
+        let mut spare = BTreeMap::new();
+        let mut over = Vec::new();
+        for (since, id) in self.scaling.idle.iter() {
+            let profile = self.executors.live(id).profile;
+            let left = spare.entry(profile).or_insert_with(|| self.spare(profile));
+            let due = since + config.idle_timeout;
+            // While the initial target stands, an idle timeout ends it.
+            if *left == 0 && self.scaling.start != Start::NoTaskYet {
+                continue;
+            }
+            if due > now {
+                self.scaling.idle_due = Some((due, id));
+                break;
+            }
+            if *left > 0 {
+                *left -= 1;
+                over.push(id);
+            }
+        }
+        if !over.is_empty() {
+            for &id in &over {
+                self.executors.kill(id);
+                self.scaling.idle.remove(id);
+            }
+            self.effects
+                .note(Note::IdleExecutorsKilled { executors: over.clone(), idle: config.idle_timeout });
+            self.send_kills(over);
+        }
+    }
+
+    /// The number of executors of a profile beyond those that are wanted.
+    fn spare(&self, profile: ProfileId) -> u64 {
+        let target = self.targets.iter().find(|(id, _)| *id == profile).map(|(_, target)| target);
+        match target {
+            Some(ExecutorLimit::AtMost(target)) => self.executors.offering(profile).saturating_sub(target),
+            Some(ExecutorLimit::Unlimited) | None => 0,
+        }
+    }
+
+    /// The number of executors that the unfinished tasks of a profile could keep busy.
+    fn needed(&self, profile: ProfileId, config: &DynamicAllocation) -> u64 {
+        // Tasks that fit no executor need none.
+        let share = |(needs, count): (&Needs, u64)| {
+            let slots = u128::from(self.slots(needs));
+            config.ratio.of(count).checked_div(slots).map_or(0, |share| share.max(1))
+        };
+        let share: u128 = self.tasks.unfinished(profile).map(share).sum();
+        u64::try_from(share.div_ceil(u128::from(Ratio::ONE.0))).unwrap_or(u64::MAX)
+    }
+
+    /// The number of such tasks that one executor of their profile can run at once, as far as known.
+    fn slots(&self, needs: &Needs) -> u64 {
+        let profile = needs.profile;
+        let size = needs.cores.0.max(1);
+        let cores = match (self.targets.cores(profile), self.executors.last_cores(profile)) {
+            (Some(fixed), _) => fixed.0 / size,
+            // Another executor may be larger or smaller.
+            (None, Some(last)) => (last.0 / size).max(1),
+            (None, None) => 1,
+        };
+        let amounts = self.targets.resources(profile);
+        let each = |name: &str| amounts.map_or(Amount::NONE, |amounts| TaskAmount::of_amounts(amounts, name));
+        let addresses = needs.resources.iter().filter_map(|(name, amount)| amount.tasks_on(each(name)));
+        addresses.chain([u64::try_from(cores).unwrap_or(0)]).min().unwrap_or(0)
+    }
+}

@@ -1,0 +1,129 @@
+//! Delay scheduling: free cores are kept for a while for tasks that prefer to run nearby.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_placement::locality::Locality;
+use firesteel_protocol::ids::ProfileId;
+use firesteel_protocol::time::Timestamp;
+
+use crate::driver::LocalityWait;
+
+/// The farthest level at which tasks with preferred hosts may run now, beyond the nearest level that they can have.
+///
+/// ```text
+///  HOST --cores kept free for wait.node--> RACK --for wait.rack--> ANY
+///    ^                                      |                       |
+///    `------- a nearer task was launched, and nothing is kept free -'
+/// ```
+/// A level that no waiting task can have is skipped without a wait. When no task with a preference waits, the delay
+/// starts again.
+///
+/// Source: Spark's driver, 4.0.1 (`TaskSetManager`). There, the time counts from the last such launch. Here, it counts
+/// only while cores are kept free, so that a core that was busy for long is kept, too.
+#[derive(Clone, Debug)]
+pub(in crate::driver) struct Delay {
+    waits: LocalityWait,
+    level: Locality,
+    /// Since when cores are kept free.
+    since: Option<Timestamp>,
+    /// Until when cores are kept free.
+    until: Option<Timestamp>,
+}
+
+/// The delays of all profiles. Tasks of different profiles never wait for each other.
+#[derive(Clone, Debug)]
+pub(in crate::driver) struct Delays {
+    waits: LocalityWait,
+    profiles: BTreeMap<ProfileId, Delay>,
+}
+
+impl Delays {
+    pub(in crate::driver) fn new(waits: LocalityWait) -> Self {
+        Self { waits, profiles: BTreeMap::new() }
+    }
+
+    /// The delay of a profile.
+    pub(in crate::driver) fn of(&mut self, profile: ProfileId) -> &mut Delay {
+        self.profiles.entry(profile).or_insert_with(|| Delay::new(self.waits))
+    }
+
+    /// The profiles that have a delay.
+    pub(in crate::driver) fn profiles(&self) -> impl Iterator<Item = ProfileId> {
+        self.profiles.keys().copied()
+    }
+
+    /// When cores that are kept free may be used from farther away.
+    pub(in crate::driver) fn deadline(&self) -> Option<Timestamp> {
+        self.profiles.values().filter_map(|delay| delay.until).min()
+    }
+}
+
+/// The result of a pass over the free cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::driver) enum Pass {
+    /// No task with a preference waits.
+    NoneWaits,
+    /// Tasks with a preference wait, and no cores are kept free for them. Has the nearest level at which a
+    /// task was launched.
+    NothingKept(Option<Locality>),
+    /// Cores are kept free that such a task could use if it went farther away.
+    Kept,
+}
+
+impl Delay {
+    fn new(waits: LocalityWait) -> Self {
+        Self { waits, level: Locality::Host, since: None, until: None }
+    }
+
+    /// The farthest level allowed now. `wanted` tells whether a waiting task could run nearer at a level than
+    /// beyond it.
+    pub(in crate::driver) fn level(&mut self, now: Timestamp, wanted: impl Fn(Locality) -> bool) -> Locality {
+        loop {
+            let level = self.next_wanted(&wanted);
+            self.until = self.since.filter(|_| level < Locality::Any).map(|since| since + self.wait(level));
+            match self.until {
+                Some(until) if until <= now => {
+                    self.level = level.farther();
+                    self.since = Some(until);
+                }
+                Some(_) | None => return level,
+            }
+        }
+    }
+
+    /// A pass is over. Returns whether the wait is over, too, so that another pass is due.
+    pub(in crate::driver) fn after(
+        &mut self,
+        now: Timestamp,
+        pass: Pass,
+        wanted: impl Fn(Locality) -> bool,
+    ) -> bool {
+        match pass {
+            Pass::NoneWaits => (self.level, self.since) = (Locality::Host, None),
+            Pass::NothingKept(nearest) => {
+                self.level = nearest.map_or(self.level, |nearest| nearest.min(self.level));
+                self.since = None;
+            }
+            Pass::Kept => {
+                self.since.get_or_insert(now);
+            }
+        }
+        let level = self.next_wanted(wanted);
+        self.until = self.since.filter(|_| level < Locality::Any).map(|since| since + self.wait(level));
+        self.until.is_some_and(|until| until <= now)
+    }
+
+    fn next_wanted(&self, wanted: impl Fn(Locality) -> bool) -> Locality {
+        let from = Locality::ALL.into_iter().filter(|level| *level >= self.level);
+        from.into_iter().find(|level| *level == Locality::Any || wanted(*level)).unwrap_or(Locality::Any)
+    }
+
+    fn wait(&self, level: Locality) -> Duration {
+        match level {
+            Locality::Host => self.waits.node,
+            Locality::Rack => self.waits.rack,
+            Locality::Any => Duration::ZERO,
+        }
+    }
+}

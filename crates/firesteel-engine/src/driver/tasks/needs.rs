@@ -1,0 +1,37 @@
+//! The needs of a task: profile, cores and custom resources.
+
+use bytes::Bytes;
+use firesteel_placement::{Cores, TaskResources};
+use firesteel_protocol::ids::ProfileId;
+use firesteel_protocol::messages::{TaskDirectory, TaskSpec};
+use firesteel_protocol::process::Command;
+
+use crate::driver::TaskRequest;
+
+/// What a task needs of an executor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskNeeds {
+    /// The resource profile of the executor.
+    pub profile: ProfileId,
+    /// The number of cores that it takes.
+    pub cores: Cores,
+    /// The custom resources that it takes.
+    pub resources: TaskResources,
+}
+
+/// The default is one core of an executor of the default profile.
+impl Default for TaskNeeds {
+    fn default() -> Self {
+        Self { profile: ProfileId::DEFAULT, cores: Cores(1), resources: TaskResources::new() }
+    }
+}
+
+impl TaskNeeds {
+    /// The request for a task that runs this command in this directory, without further wishes.
+    #[must_use]
+    pub fn request(self, command: Command, directory: TaskDirectory, stdin: Bytes) -> TaskRequest {
+        let Self { profile, cores, resources } = self;
+        let spec = TaskSpec { command, directory, stdin, cores };
+        TaskRequest { profile, resources, ..spec.into() }
+    }
+}

@@ -1,0 +1,70 @@
+//! Heartbeats to the driver, and how long the executor waits for one.
+
+use std::time::Duration;
+
+use firesteel_protocol::last_heard::{LATE, LastHeard};
+use firesteel_protocol::messages::HeartbeatRules;
+use firesteel_protocol::time::Timestamp;
+
+use super::Reason;
+
+/// The shortest interval, so that an odd driver cannot keep its executors busy.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// The heartbeats of a registered executor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heartbeats {
+    interval: Duration,
+    patience: Duration,
+    /// When the next heartbeat is sent.
+    next: Timestamp,
+    /// When the latest message of the driver arrived.
+    heard: LastHeard,
+}
+
+impl Heartbeats {
+    /// The driver has accepted the executor.
+    pub(super) fn begin(now: Timestamp, rules: HeartbeatRules) -> Self {
+        let HeartbeatRules { interval_millis, patience_millis } = rules;
+        let interval = Duration::from_millis(interval_millis).max(SHORTEST);
+        let patience = Duration::from_millis(patience_millis).max(interval);
+        Self { interval, patience, next: now + interval, heard: LastHeard::at(now) }
+    }
+
+    /// A message of the driver arrived.
+    pub(super) fn hear(&mut self, now: Timestamp) {
+        self.heard = LastHeard::at(now);
+    }
+
+    /// Whether a heartbeat is due. Then the next one is planned.
+    pub(super) fn is_due(&mut self, now: Timestamp) -> bool {
+        let is_due = self.next <= now;
+        if is_due {
+            self.next = now + self.interval;
+        }
+        is_due
+    }
+
+    /// How long the driver has been silent, if that is too long. If the executor itself was behind, the driver gets its time
+    /// once more.
+    pub(super) fn silence(&mut self, now: Timestamp) -> Option<Duration> {
+        let until = self.silent_at();
+        if until > now {
+            return None;
+        }
+        if now.since(until) > LATE && self.heard.excuse(now) {
+            return None;
+        }
+        Some(self.patience)
+    }
+
+    /// When the next heartbeat is due.
+    pub(super) fn next(&self) -> (Timestamp, Reason) {
+        (self.next, Reason::Heartbeat)
+    }
+
+    /// When the driver has been silent for too long, if nothing arrives from it before.
+    pub(super) fn silent_at(&self) -> Timestamp {
+        self.heard.silent_at(self.patience)
+    }
+}

@@ -1,0 +1,336 @@
+//! The executor runs its driver's tasks.
+//!
+//! It connects to its driver, registers, and starts the tasks that it is sent. It ends when the driver says
+//! so, when the driver's connection ends, when nothing arrives from the driver for long, or when it is asked to. In each case
+//! its tasks end first.
+
+mod check;
+mod config;
+mod effect;
+mod event;
+mod heartbeats;
+mod note;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::{Cores, Resources};
+use firesteel_protocol::ids::AttemptId;
+use firesteel_protocol::machine::{Effects, Machine, Violation};
+use firesteel_protocol::messages::{DriverToExecutor, ExecutorToDriver, TaskEnd, TaskSpec, TaskState};
+use firesteel_protocol::process::{NotStarted, Signal, StartFailure, StartStep};
+use firesteel_protocol::time::Timestamp;
+
+use self::heartbeats::Heartbeats;
+use self::task::{Step, Task};
+
+pub use config::Config;
+pub use effect::{Effect, Exit};
+pub use event::Event;
+pub use note::Note;
+
+/// An executor with its tasks.
+#[derive(Clone, Debug)]
+pub struct Executor {
+    config: Config,
+    link: Link,
+    /// Its heartbeats, once the driver has accepted it and until its connection ends.
+    heartbeats: Option<Heartbeats>,
+    /// The attempts that have not ended.
+    tasks: BTreeMap<AttemptId, Task>,
+    phase: Phase,
+    effects: Effects<Effect>,
+}
+
+/// The state of the connection to the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Link {
+    Unopened,
+    Open,
+    Ended,
+}
+
+/// The phases of an executor.
+///
+/// ```text
+///  SERVING --stop, shutdown, driver lost--> ENDING --no task is left--> EXITED
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Phase {
+    Serving,
+    Ending {
+        exit: Exit,
+        /// The number of signals that asked for the end. The second one means at once.
+        shutdowns: u32,
+    },
+    Exited,
+}
+
+/// Why an executor has to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The grace of a task is over.
+    KillGrace(AttemptId),
+    /// A heartbeat to the driver is due.
+    Heartbeat,
+    /// Nothing has arrived from the driver for too long.
+    DriverSilent,
+}
+
+impl Executor {
+    /// An executor that has not started.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            link: Link::Unopened,
+            heartbeats: None,
+            tasks: BTreeMap::new(),
+            phase: Phase::Serving,
+            effects: Effects::default(),
+        }
+    }
+
+    /// The attempts that have not ended, in order.
+    pub fn attempts(&self) -> impl Iterator<Item = AttemptId> {
+        self.tasks.keys().copied()
+    }
+}
+
+impl Machine for Executor {
+    type Event = Event;
+    type Effect = Effect;
+    type Reason = Reason;
+
+    fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        if self.phase == Phase::Exited {
+            return Vec::new();
+        }
+        match event {
+            Event::Start => self.effects.push(Effect::Connect),
+            Event::Connected { peer: _ } => self.on_connected(),
+            Event::ConnectFailed { trouble, error } => {
+                self.end(now, Exit::DriverUnreachable { trouble, error });
+            }
+            Event::Received { message } => self.on_message(now, message),
+            Event::Disconnected => {
+                self.link = Link::Ended;
+                let was_accepted = self.heartbeats.take().is_some();
+                self.end(now, if was_accepted { Exit::DriverLost } else { Exit::DriverGone });
+            }
+            Event::TaskStarted { attempt, pid: _ } => self.on_task_started(now, attempt),
+            Event::TaskNotStarted { attempt, why } => self.on_task_not_started(attempt, why),
+            Event::TaskOutput { attempt, stream, bytes } => {
+                if self.tasks.get(&attempt).is_some_and(Task::is_wanted) {
+                    self.send(ExecutorToDriver::TaskOutput { attempt, stream, bytes });
+                }
+            }
+            Event::TaskExited { attempt, status } => self.on_task_ended(attempt, TaskEnd::Exited(status)),
+            Event::Shutdown => self.on_shutdown(now),
+            Event::Deadline => self.on_deadline(now),
+        }
+        self.settle();
+        self.effects.take()
+    }
+
+    fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        let graces = self
+            .tasks
+            .iter()
+            .filter_map(|(&attempt, task)| Some((task.kill_at()?, Reason::KillGrace(attempt))));
+        let heartbeat = self.heartbeats.as_ref().map(Heartbeats::next);
+        let is_serving = self.phase == Phase::Serving;
+        let silent_at = self.heartbeats.as_ref().filter(|_| is_serving).map(Heartbeats::silent_at);
+        graces.chain(heartbeat).chain(silent_at.map(|at| (at, Reason::DriverSilent))).min()
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        check::check(self)
+    }
+}
+
+impl Executor {
+    fn on_connected(&mut self) {
+        self.link = Link::Open;
+        let config = &self.config;
+        let message = ExecutorToDriver::RegisterExecutor {
+            app: config.app.clone(),
+            executor: config.executor,
+            profile: config.profile,
+            worker: config.worker.clone(),
+            host: config.host.clone(),
+            cores: config.cores,
+            resources: config.resources.clone(),
+            secret: config.secret.clone(),
+        };
+        self.send(message);
+    }
+
+    fn on_message(&mut self, now: Timestamp, message: DriverToExecutor) {
+        if let Some(heartbeats) = &mut self.heartbeats {
+            heartbeats.hear(now);
+        }
+        match message {
+            DriverToExecutor::RegisteredExecutor(rules) => {
+                self.heartbeats = Some(Heartbeats::begin(now, rules));
+                self.effects.note(Note::Registered);
+            }
+            DriverToExecutor::Heartbeat => {}
+            DriverToExecutor::RegisterExecutorFailed(reason) => self.end(now, Exit::Refused(reason)),
+            DriverToExecutor::LaunchTask { attempt, spec, resources, credit } => {
+                self.on_launch_task(attempt, spec, resources, credit);
+            }
+            DriverToExecutor::KillTask { attempt } => self.end_task(now, attempt, Signal::Terminate),
+            DriverToExecutor::OutputCredit { attempt, bytes } => {
+                if self.tasks.get(&attempt).is_some_and(Task::is_wanted) {
+                    self.effects.push(Effect::AllowOutput { attempt, bytes });
+                }
+            }
+            DriverToExecutor::StopExecutor => self.end(now, Exit::Stopped),
+        }
+    }
+
+    fn on_launch_task(&mut self, attempt: AttemptId, spec: TaskSpec, resources: Resources, credit: u64) {
+        if self.tasks.contains_key(&attempt) {
+            self.effects.note(Note::RepeatedLaunch { attempt });
+            return;
+        }
+        if self.phase != Phase::Serving {
+            self.report(attempt, TaskState::Ended(TaskEnd::Killed));
+            return;
+        }
+        let (cores, free) = (spec.cores_taken(), self.cores_free());
+        if cores > free {
+            self.effects.note(Note::TooFewCores { attempt, cores, free });
+            let error = format!("the task takes {cores} cores, and the executor has {free} free");
+            let failure = StartFailure { step: StartStep::Program, error };
+            self.report(attempt, TaskState::Ended(TaskEnd::NotStarted(failure)));
+            return;
+        }
+        self.tasks.insert(attempt, Task::new(cores));
+        self.effects.push(Effect::StartTask { attempt, spec, resources, allowed: credit });
+    }
+
+    fn on_task_started(&mut self, now: Timestamp, attempt: AttemptId) {
+        // The shell reports the events of each attempt in order; an attempt that has ended is not in the
+        // table.
+        let Some(task) = self.tasks.get_mut(&attempt) else { return };
+        let kill_at = now + self.config.kill_grace;
+        let step = task.started(kill_at);
+        self.report(attempt, TaskState::Running);
+        self.perform(attempt, step);
+    }
+
+    /// An attempt has no process. If the machine is at fault, the task is given back, unless it was asked to end.
+    fn on_task_not_started(&mut self, attempt: AttemptId, NotStarted { failure, fault }: NotStarted) {
+        if fault.is_of_the_machine() && self.tasks.get(&attempt).is_some_and(Task::is_wanted) {
+            self.tasks.remove(&attempt);
+            return self.send(ExecutorToDriver::TaskGivenBack { attempt, failure });
+        }
+        self.on_task_ended(attempt, TaskEnd::NotStarted(failure));
+    }
+
+    /// An attempt has ended. If it was asked to end, it counts as killed, whatever its result.
+    fn on_task_ended(&mut self, attempt: AttemptId, end: TaskEnd) {
+        // An attempt ends once; later reports of the shell change nothing.
+        let Some(task) = self.tasks.remove(&attempt) else { return };
+        let end = if task.is_wanted() { end } else { TaskEnd::Killed };
+        self.report(attempt, TaskState::Ended(end));
+    }
+
+    fn on_shutdown(&mut self, now: Timestamp) {
+        self.end(now, Exit::Stopped);
+        if let Phase::Ending { shutdowns, .. } = &mut self.phase {
+            *shutdowns = shutdowns.saturating_add(1);
+            if *shutdowns > 1 {
+                self.end_tasks(now, Signal::Kill);
+            }
+        }
+    }
+
+    fn on_deadline(&mut self, now: Timestamp) {
+        self.keep_in_touch(now);
+        let due = |task: &Task| task.kill_at().is_some_and(|at| at <= now);
+        let over: Vec<_> =
+            self.tasks.iter().filter(|(_, task)| due(task)).map(|(&attempt, _)| attempt).collect();
+        for attempt in over {
+            self.effects.note(Note::GraceOver { attempt });
+            self.end_task(now, attempt, Signal::Kill);
+        }
+    }
+
+    /// Sends a heartbeat when one is due, and ends when the driver has been silent for too long.
+    ///
+    /// Source: Spark's executor, 4.0.1 (`spark.executor.heartbeat.maxFailures`), which exits with code 56.
+    fn keep_in_touch(&mut self, now: Timestamp) {
+        let Some(heartbeats) = &mut self.heartbeats else { return };
+        let (is_due, silence) = (heartbeats.is_due(now), heartbeats.silence(now));
+        if is_due {
+            self.send(ExecutorToDriver::Heartbeat);
+        }
+        if let Some(patience) = silence {
+            self.end(now, Exit::DriverSilent { patience });
+        }
+    }
+
+    /// Starts to end. Only the first reason counts.
+    fn end(&mut self, now: Timestamp, exit: Exit) {
+        if self.phase == Phase::Serving {
+            self.phase = Phase::Ending { exit, shutdowns: 0 };
+            self.end_tasks(now, Signal::Terminate);
+        }
+    }
+
+    fn end_tasks(&mut self, now: Timestamp, signal: Signal) {
+        let all: Vec<_> = self.tasks.keys().copied().collect();
+        for attempt in all {
+            self.end_task(now, attempt, signal);
+        }
+    }
+
+    fn end_task(&mut self, now: Timestamp, attempt: AttemptId, signal: Signal) {
+        let kill_at = now + self.config.kill_grace;
+        if let Some(task) = self.tasks.get_mut(&attempt) {
+            let step = task.end(signal, kill_at);
+            self.perform(attempt, step);
+        }
+    }
+
+    fn perform(&mut self, attempt: AttemptId, step: Step) {
+        match step {
+            Step::Nothing => {}
+            Step::Signal(signal) => self.effects.push(Effect::SignalTask { attempt, signal }),
+            Step::DrainAndSignal(signal) => {
+                self.effects.push(Effect::DrainOutput { attempt });
+                self.effects.push(Effect::SignalTask { attempt, signal });
+            }
+        }
+    }
+
+    fn report(&mut self, attempt: AttemptId, state: TaskState) {
+        self.send(ExecutorToDriver::StatusUpdate { attempt, state });
+    }
+
+    fn send(&mut self, message: ExecutorToDriver) {
+        if self.link == Link::Open {
+            self.effects.push(Effect::Send(message));
+        }
+    }
+
+    fn cores_free(&self) -> Cores {
+        self.config.cores - self.tasks.values().map(Task::cores).sum()
+    }
+
+    fn settle(&mut self) {
+        if !self.tasks.is_empty() {
+            return;
+        }
+        if let Phase::Ending { exit, .. } = &self.phase {
+            let exit = exit.clone();
+            self.phase = Phase::Exited;
+            self.effects.push(Effect::Exit(exit));
+        }
+    }
+}

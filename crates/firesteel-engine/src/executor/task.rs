@@ -1,0 +1,111 @@
+//! One attempt at a task, from its start to its end.
+
+use firesteel_placement::Cores;
+use firesteel_protocol::process::Signal;
+use firesteel_protocol::time::Timestamp;
+
+/// An attempt that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Task {
+    cores: Cores,
+    state: State,
+}
+
+/// The states of an attempt. Only a process can be signalled, so an attempt that is told to end while it starts ends
+/// once it has started.
+///
+/// ```text
+///  STARTING --told to end--> DOOMED ------.
+///      |                        |          \ told to end hard
+///      | started                | started   \
+///      v                        v            v
+///   RUNNING --told to end--> TERMINATING --grace over--> KILLING
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Starting,
+    Doomed(Signal),
+    Running,
+    Terminating { kill_at: Timestamp },
+    Killing,
+}
+
+/// What to do for an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Nothing,
+    Signal(Signal),
+    /// Its output is no longer wanted. It must still be read: a process that waits for a reader could not
+    /// end.
+    DrainAndSignal(Signal),
+}
+
+impl Task {
+    /// An attempt whose process is being started.
+    pub(super) fn new(cores: Cores) -> Self {
+        Self { cores, state: State::Starting }
+    }
+
+    /// The number of its cores.
+    pub(super) fn cores(&self) -> Cores {
+        self.cores
+    }
+
+    /// Whether it has not been asked to end.
+    pub(super) fn is_wanted(&self) -> bool {
+        matches!(self.state, State::Starting | State::Running)
+    }
+
+    /// When its grace is over, if it was asked to end.
+    pub(super) fn kill_at(&self) -> Option<Timestamp> {
+        match self.state {
+            State::Terminating { kill_at } => Some(kill_at),
+            State::Starting | State::Doomed(_) | State::Running | State::Killing => None,
+        }
+    }
+
+    /// The attempt's process runs.
+    pub(super) fn started(&mut self, kill_at: Timestamp) -> Step {
+        match self.state {
+            State::Starting => {
+                self.state = State::Running;
+                Step::Nothing
+            }
+            State::Doomed(signal) => {
+                self.state = after(signal, kill_at);
+                Step::DrainAndSignal(signal)
+            }
+            State::Running | State::Terminating { .. } | State::Killing => Step::Nothing,
+        }
+    }
+
+    /// The attempt is told to end. After SIGTERM it has until `kill_at`.
+    pub(super) fn end(&mut self, signal: Signal, kill_at: Timestamp) -> Step {
+        match (self.state, signal) {
+            (State::Starting, _) => {
+                self.state = State::Doomed(signal);
+                Step::Nothing
+            }
+            (State::Doomed(earlier), _) => {
+                self.state = State::Doomed(earlier.max(signal));
+                Step::Nothing
+            }
+            (State::Running, _) => {
+                self.state = after(signal, kill_at);
+                Step::DrainAndSignal(signal)
+            }
+            (State::Terminating { .. }, Signal::Kill) => {
+                self.state = State::Killing;
+                Step::Signal(signal)
+            }
+            (State::Terminating { .. }, Signal::Terminate) | (State::Killing, _) => Step::Nothing,
+        }
+    }
+}
+
+fn after(signal: Signal, kill_at: Timestamp) -> State {
+    match signal {
+        Signal::Terminate => State::Terminating { kill_at },
+        Signal::Kill => State::Killing,
+    }
+}

@@ -1,0 +1,39 @@
+//! The configuration of a map run.
+
+use firesteel_placement::Cores;
+use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
+
+/// The configuration of a map run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Whether the run owns its application.
+    pub scope: Scope,
+    /// The resource profile of the executors that run its tasks.
+    pub profile: ProfileId,
+    /// The number of items, if it is known from the start.
+    pub items: Option<u64>,
+}
+
+/// Whether a run owns its application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The run owns the application, which ends with it.
+    Application,
+    /// The run owns only its tasks; the application outlives it. The owner of the application passes on the driver's reports
+    /// about these tasks, and requests to end them.
+    Tasks {
+        /// The number of the first item's task.
+        first: TaskId,
+        /// The executors that are ready, with their hosts and cores.
+        executors: Vec<(ExecutorId, String, Cores)>,
+    },
+}
+
+impl Scope {
+    pub(super) fn first(&self) -> TaskId {
+        match self {
+            Self::Application => TaskId::FIRST,
+            Self::Tasks { first, .. } => *first,
+        }
+    }
+}

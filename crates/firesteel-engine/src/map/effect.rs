@@ -1,0 +1,79 @@
+//! The effects of a map run.
+
+use bytes::Bytes;
+use firesteel_protocol::ids::{AttemptId, TaskId};
+use firesteel_protocol::messages::{Outcome, Stream};
+
+use super::Remark;
+use crate::driver::{TaskRequest, Until};
+
+/// An effect of a map run, performed by its shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Read one item and, if there is a run record, write the item to it first. `InputItem`, `InputEnded` or `InputFailed`
+    /// follows. The next `ReadItem` comes only after that.
+    ReadItem,
+    /// Give a task to the driver.
+    Submit {
+        /// The task's number.
+        task: TaskId,
+        /// The task.
+        request: TaskRequest,
+    },
+    /// Tell the driver to end the application, since all tasks are over. `ApplicationEnded` follows, and then
+    /// `DriverEnded`.
+    FinishApplication {
+        /// What became of the items, for the Master.
+        outcome: Outcome,
+    },
+    /// Tell the driver to end the application and all its tasks. `ApplicationEnded` follows, and then `DriverEnded`.
+    CancelApplication {
+        /// What became of the items, for the Master.
+        outcome: Outcome,
+        /// Whether the driver stays until the executors have ended.
+        until: Until,
+    },
+    /// Tell the driver to end these tasks. `TaskEnded` follows for each.
+    CancelTasks {
+        /// The tasks.
+        tasks: Vec<TaskId>,
+    },
+    /// Keep a piece of an attempt's output for printing.
+    Output {
+        /// The attempt that wrote it.
+        attempt: AttemptId,
+        /// The stream that it was written to.
+        stream: Stream,
+        /// The bytes.
+        bytes: Bytes,
+    },
+    /// Discard an attempt's output.
+    DiscardOutput {
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// Print the output of a task when it is its turn. `Printed` follows.
+    Print {
+        /// The task.
+        task: TaskId,
+        /// The attempt whose output counts; `None`: nothing is printed.
+        attempt: Option<AttemptId>,
+    },
+    /// No more output follows. `OutputClosed` or `OutputLost` follows when all is printed.
+    CloseOutput,
+    /// Mark an item in the run record as done: it succeeded, and its output was printed.
+    MarkDone {
+        /// The item's number in the input.
+        number: u64,
+    },
+    /// Write every item that is not marked as done to the file of items that are left, including items that were never
+    /// read. Read no more items. `RestLeft` or `RecordLost` follows.
+    LeaveRest,
+    /// Show the user a remark.
+    Remark(Remark),
+    /// The run is over. This is the last effect.
+    Finish,
+}
+
+firesteel_protocol::kinds!("map effect", Effect: ReadItem Submit FinishApplication CancelApplication CancelTasks Output DiscardOutput Print
+    CloseOutput MarkDone LeaveRest Remark Finish);

@@ -1,0 +1,56 @@
+//! What a map run has its driver tell the Master of the items.
+
+use firesteel_placement::words::{counted, none_or};
+use firesteel_protocol::messages::Outcome;
+use firesteel_protocol::process::end_request::EndRequest;
+
+use super::{Ending, MapRun};
+
+impl MapRun {
+    /// What became of the items, at the moment when the run ends its application.
+    pub(super) fn outcome(&self) -> Outcome {
+        let totals = self.tally.totals;
+        match &self.ending {
+            Ending::Completed if totals.failed == 0 => Outcome::Succeeded,
+            Ending::Completed => {
+                Outcome::failed(format!("{} of {} failed", totals.failed, counted(totals.taken, "item")))
+            }
+            Ending::BadInput { error } => self.broken("the input ended early", error),
+            Ending::OutputLost { error } => self.broken("output was lost", error),
+            Ending::RecordLost { error } => self.broken("the record of items was lost", error),
+            Ending::DriverLost | Ending::Over(_) => Outcome::failed(self.undone()),
+            Ending::ReaderGone => Outcome::cancelled(format!("nobody read the output, {}", self.undone())),
+            Ending::Asked(request) | Ending::Abandoned(request) => {
+                let how = match request {
+                    EndRequest::Interrupt => "interrupted",
+                    EndRequest::Terminate => "terminated",
+                    EndRequest::HangUp => "terminal closed",
+                    EndRequest::StdinClosed => "standard input closed",
+                };
+                Outcome::cancelled(format!("{how}, {}", self.undone()))
+            }
+        }
+    }
+
+    /// The run failed for a reason of its own, whatever became of the items that it took.
+    fn broken(&self, what: &str, error: &str) -> Outcome {
+        let totals = self.tally.totals;
+        match totals.taken - totals.succeeded {
+            0 => Outcome::failed(format!("{what}: {error}")),
+            _ => Outcome::failed(format!("{what}, {}: {error}", self.undone())),
+        }
+    }
+
+    /// How many items are not done: `316 of 400 items not done`.
+    fn undone(&self) -> String {
+        let totals = self.tally.totals;
+        let left = totals.taken - totals.succeeded + totals.unread.unwrap_or(0);
+        match totals.unread.map(|unread| totals.taken + unread) {
+            Some(all) if left == 0 => format!("all of {} done", counted(all, "item")),
+            Some(all) if totals.succeeded == 0 => format!("none of {} done", counted(all, "item")),
+            Some(all) => format!("{left} of {} not done", counted(all, "item")),
+            None if left == 0 => format!("{} done, input not at its end", none_or(totals.taken, "item")),
+            None => format!("at least {} not done", counted(left, "item")),
+        }
+    }
+}

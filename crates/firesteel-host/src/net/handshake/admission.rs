@@ -1,0 +1,213 @@
+//! Who is admitted to a local cluster: those who know its secret. Both sides of a connection prove in their handshake that they
+//! do, and neither shows it.
+//!
+//! ```text
+//!  the side that dials                            the side that listens
+//!    preamble                               -->
+//!                                           <--   preamble, hello: its nonce
+//!    hello: its nonce and its proof         -->   admits it, or hangs up
+//!    trusts it, or hangs up                 <--   its proof
+//! ```
+//!
+//! A nonce and a proof are in the challenge of a hello; the last proof is a frame of its own. A proof is an HMAC-SHA256, keyed by
+//! the secret, of the side that makes it, the port at which the other one listens, and both nonces. So a proof is of use on one
+//! connection only, and nobody who listens at a port that a daemon has left can pass the questions of those who dial it on to
+//! another daemon.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use firesteel_protocol::secret::Secret;
+
+/// The number of bytes of a nonce.
+pub(crate) const NONCE: usize = 16;
+
+/// Random bytes that one side draws for one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Nonce(pub [u8; NONCE]);
+
+/// What one side knows of a connection of its local cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct Pass {
+    /// The secret of the cluster.
+    pub(crate) secret: Secret,
+    /// The port that was dialled.
+    pub(crate) port: u16,
+    /// The nonce of this side.
+    pub(crate) nonce: Nonce,
+}
+
+/// Why a peer is turned away. Worded as a sentence about the peer, without its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAdmitted {
+    /// The peer is part of a local cluster, and this side is not.
+    #[error("it belongs to a local cluster, which admits only its own processes and commands of its user")]
+    Outsider,
+    /// This side is part of a local cluster, and the peer shows no sign that it is.
+    #[error("it does not belong to this local cluster, which admits only what its own command started")]
+    Stranger,
+    /// The peer does not know the secret.
+    #[error(
+        "it does not know the secret of this local cluster, which admits only what its own command started"
+    )]
+    WrongProof,
+}
+
+/// Who makes a proof.
+#[derive(Clone, Copy)]
+enum Side {
+    Dialling,
+    Listening,
+}
+
+/// Decides on a peer that was dialled and whose hello has this challenge, for a side that is part of no local cluster.
+///
+/// # Errors
+/// The peer admits only its own.
+pub(crate) fn outside(challenge: &[u8]) -> Result<(), NotAdmitted> {
+    if challenge.is_empty() { Ok(()) } else { Err(NotAdmitted::Outsider) }
+}
+
+impl Pass {
+    /// The challenge in the hello of the side that listens.
+    #[must_use]
+    pub(crate) fn question(&self) -> Bytes {
+        Bytes::copy_from_slice(&self.nonce.0)
+    }
+
+    /// The challenge in the hello of the side that dials, for a peer whose hello has this challenge.
+    ///
+    /// # Errors
+    /// The peer is part of no local cluster.
+    pub(crate) fn answer(&self, challenge: &[u8]) -> Result<Bytes, NotAdmitted> {
+        let theirs = nonce(challenge).ok_or(NotAdmitted::Stranger)?;
+        let mut answer = BytesMut::from(&self.nonce.0[..]);
+        answer.put_slice(&self.proof(Side::Dialling, theirs, self.nonce).finalize().into_bytes());
+        Ok(answer.freeze())
+    }
+
+    /// Decides on a peer that has dialled and whose hello has this challenge. What is returned proves to the peer that this side
+    /// belongs to the cluster, too.
+    ///
+    /// # Errors
+    /// The peer does not prove that it knows the secret.
+    pub(crate) fn admit(&self, challenge: &[u8]) -> Result<Bytes, NotAdmitted> {
+        let (theirs, proof) = challenge.split_at_checked(NONCE).ok_or(NotAdmitted::Stranger)?;
+        let theirs = nonce(theirs).ok_or(NotAdmitted::Stranger)?;
+        let expected = self.proof(Side::Dialling, self.nonce, theirs);
+        expected.verify_slice(proof).map_err(|_| NotAdmitted::WrongProof)?;
+        let own = self.proof(Side::Listening, self.nonce, theirs).finalize().into_bytes();
+        Ok(Bytes::copy_from_slice(&own))
+    }
+
+    /// Decides on a peer that was dialled, whose hello has this challenge, and that sent this proof.
+    ///
+    /// # Errors
+    /// The peer does not prove that it knows the secret.
+    pub(crate) fn trust(&self, challenge: &[u8], proof: &[u8]) -> Result<(), NotAdmitted> {
+        let theirs = nonce(challenge).ok_or(NotAdmitted::Stranger)?;
+        let expected = self.proof(Side::Listening, theirs, self.nonce);
+        expected.verify_slice(proof).map_err(|_| NotAdmitted::WrongProof)
+    }
+
+    /// The proof of a side. It is compared in a time that does not depend on where two proofs differ.
+    fn proof(&self, side: Side, listening: Nonce, dialling: Nonce) -> Hmac<Sha256> {
+        let mut proof = Hmac::<Sha256>::new_from_slice(self.secret.reveal().as_bytes())
+            .expect("a key may have any length");
+        proof.update(match side {
+            Side::Dialling => b"firesteel dialling",
+            Side::Listening => b"firesteel listening",
+        });
+        proof.update(&self.port.to_be_bytes());
+        proof.update(&listening.0);
+        proof.update(&dialling.0);
+        proof
+    }
+}
+
+fn nonce(bytes: &[u8]) -> Option<Nonce> {
+    bytes.try_into().ok().map(Nonce)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pass(secret: &str, port: u16, nonce: u8) -> Pass {
+        Pass { secret: Secret::new(secret), port, nonce: Nonce([nonce; NONCE]) }
+    }
+
+    /// What comes of a handshake of one who dials with one who listens.
+    fn handshake(dialling: &Pass, listening: &Pass) -> Result<(), NotAdmitted> {
+        let answer = dialling.answer(&listening.question())?;
+        let proof = listening.admit(&answer)?;
+        dialling.trust(&listening.question(), &proof)
+    }
+
+    #[test]
+    fn two_who_know_the_secret_admit_each_other_and_nobody_else_gets_in() {
+        assert_eq!(handshake(&pass("hush", 7, 1), &pass("hush", 7, 2)), Ok(()));
+        for (secret, port) in [("hash", 7), ("", 7), ("hus", 7), ("hush", 8)] {
+            let refused = Err(NotAdmitted::WrongProof);
+            assert_eq!(handshake(&pass(secret, port, 1), &pass("hush", 7, 2)), refused, "{secret} {port}");
+        }
+    }
+
+    #[test]
+    fn one_without_a_secret_and_one_of_a_local_cluster_turn_each_other_away() {
+        let member = pass("hush", 7, 1);
+        assert_eq!(outside(b""), Ok(()));
+        assert_eq!(outside(&member.question()), Err(NotAdmitted::Outsider));
+        assert_eq!(member.answer(b""), Err(NotAdmitted::Stranger));
+        assert_eq!(member.admit(b""), Err(NotAdmitted::Stranger));
+    }
+
+    #[test]
+    fn a_challenge_of_another_length_is_refused() {
+        let (dialling, listening) = (pass("hush", 7, 1), pass("hush", 7, 2));
+        let answer = dialling.answer(&listening.question()).expect("it is a nonce");
+        assert_eq!(answer.len(), NONCE + 32);
+        for length in 0..answer.len() {
+            assert!(listening.admit(&answer[..length]).is_err(), "{length}");
+        }
+        assert_eq!(listening.admit(&[&answer[..], b"x"].concat()), Err(NotAdmitted::WrongProof));
+        let proof = listening.admit(&answer).expect("it knows the secret");
+        for length in 0..proof.len() {
+            let refused = dialling.trust(&listening.question(), &proof[..length]);
+            assert_eq!(refused, Err(NotAdmitted::WrongProof), "{length}");
+        }
+        for length in [1, NONCE - 1, NONCE + 1, 4096] {
+            assert_eq!(dialling.answer(&vec![1; length]), Err(NotAdmitted::Stranger), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_proof_is_of_use_on_one_connection_and_for_one_side_only() {
+        let (dialling, listening) = (pass("hush", 7, 1), pass("hush", 7, 2));
+        let answer = dialling.answer(&listening.question()).expect("it is a nonce");
+        let later = pass("hush", 7, 3);
+        assert_eq!(later.admit(&answer), Err(NotAdmitted::WrongProof), "it was heard before");
+        let proof = &answer[NONCE..];
+        assert_eq!(
+            dialling.trust(&listening.question(), proof),
+            Err(NotAdmitted::WrongProof),
+            "it is one's own"
+        );
+        // One who listens at a port that was left, and passes what it hears on to another daemon of the cluster.
+        let elsewhere = pass("hush", 8, 2);
+        let answer = dialling.answer(&elsewhere.question()).expect("it is a nonce");
+        assert_eq!(elsewhere.admit(&answer), Err(NotAdmitted::WrongProof));
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let (dialling, listening) = (pass("hush", 7, 1), pass("hush", 7, 2));
+        let answer = dialling.answer(&listening.question()).expect("it is a nonce");
+        for bit in 0..answer.len() * 8 {
+            let mut flipped = answer.to_vec();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(listening.admit(&flipped), Err(NotAdmitted::WrongProof), "{bit}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Why an application has no more executors: all reasons that hold, of which the one with the lowest rank is told.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use firesteel_placement::shortfall::{self, CoreHolder, Reason, held_back};
+use firesteel_placement::{Cores, Demand, Offer, Shortfall};
+use firesteel_protocol::ids::ProfileId;
+use firesteel_protocol::messages::Hindrance;
+use firesteel_protocol::scheduling::label::Label;
+
+use crate::Master;
+use crate::clients::plain_name::plain_name;
+use crate::tables::applications::application::{Application, Profile};
+use crate::tables::workers::row::{Availability, WorkerRow};
+
+/// The maximum number of labels of Workers that a reason names.
+const MOST_LABELS: usize = 4;
+
+/// What the shortfalls of an application's profiles are found from. Its driver and clients are told the same ones.
+pub(crate) struct Reasons<'a> {
+    master: &'a Master,
+    app: &'a Application,
+    /// The Workers that do not leave, each with what keeps it from running more executors of the application.
+    workers: Vec<(&'a WorkerRow, Option<Obstacle<'a>>)>,
+    /// Why nothing is launched for any profile.
+    paused: Option<Reason>,
+    /// The profile that is served first, and why it waits though there may be room.
+    held_back: Option<(ProfileId, Reason)>,
+}
+
+/// Why a Worker is given no executors of an application, even if it has room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Obstacle<'a> {
+    /// It runs only executors of others.
+    Label(&'a Label),
+    /// The application avoids its host.
+    Avoided,
+    /// Something is wrong with it.
+    Impaired(String),
+    /// It is excluded for a while.
+    Excluded,
+}
+
+impl<'a> Reasons<'a> {
+    pub(crate) fn of(master: &'a Master, app: &'a Application) -> Self {
+        let staying = master.workers.slots().filter(|(_, row)| row.stays());
+        let workers: Vec<_> = staying
+            .map(|(slot, row)| {
+                let excluded = app.exclusions.excludes(slot) || row.availability() == Availability::Excluded;
+                (row, Obstacle::of(app, row, excluded))
+            })
+            .collect();
+        let until = app.failures.hold_until.filter(|until| *until > master.now);
+        let paused = until.map(|until| Reason::Paused {
+            failures: u64::from(app.failures.in_a_row),
+            millis: u64::try_from(until.since(master.now).as_millis()).unwrap_or(u64::MAX),
+        });
+        let first = app.asks().next().map(|(id, _)| id);
+        let held_back = first.zip(master.hindrance(app).map(|hindrance| reason_of(&hindrance)));
+        Self { master, app, workers, paused, held_back }
+    }
+
+    /// What a profile misses, and the reason that is told. None if it misses nothing, or if a Worker has room that it is about
+    /// to be given.
+    pub(crate) fn shortfall(&self, id: ProfileId, profile: &Profile) -> Option<Shortfall> {
+        let demand = self.app.demand(profile);
+        if !demand.allows_one_more() {
+            return shortfall::shortfall(&demand, &[], &[]);
+        }
+        held_back(&demand, Reason::told(self.all(id, &demand))?)
+    }
+
+    /// Every reason why a demand that its own limits allow is not met.
+    fn all(&self, id: ProfileId, demand: &Demand) -> Vec<Reason> {
+        let held_back = self.held_back.as_ref().filter(|(first, _)| *first == id).map(|(_, reason)| reason);
+        let mut all: Vec<Reason> = [self.paused.as_ref(), held_back].into_iter().flatten().cloned().collect();
+        let has_room = self.master.offers(self.app).any(|offer| offer.fits(demand));
+        if !has_room {
+            all.extend(self.by_room(demand));
+        }
+        // While another Worker has room it is not these that keep the application waiting, unless it needs several.
+        if !has_room || held_back.is_some() {
+            all.extend(self.by_obstacles(demand));
+        }
+        all
+    }
+
+    /// Why Workers lack room, or that there are none.
+    fn by_room(&self, demand: &Demand) -> Option<Reason> {
+        if self.workers.is_empty() {
+            return Some(Reason::NoWorkers);
+        }
+        let admitted = |obstacle: &Option<Obstacle<'_>>| !matches!(obstacle, Some(Obstacle::Label(_)));
+        // Where all run only executors of others, these are all that can be told of.
+        let none = !self.workers.iter().any(|(_, obstacle)| admitted(obstacle));
+        let rows = || self.workers.iter().filter(|(_, it)| none || admitted(it)).map(|(row, _)| *row);
+        let free: Vec<Offer<'_>> =
+            rows().map(WorkerRow::readmitted_offer).filter(|offer| !offer.fits(demand)).collect();
+        let whole: Vec<Offer<'_>> = rows().map(WorkerRow::whole_offer).collect();
+        let lacks = (!free.is_empty()).then(|| shortfall::shortfall(demand, &free, &whole)).flatten()?;
+        // A Worker that is too small anyway lacks no cores that somebody holds.
+        let lacks_cores = rows()
+            .any(|row| row.whole_offer().fits(demand) && row.readmitted_offer().cores < demand.size.step());
+        Some(self.with_holder(lacks, lacks_cores))
+    }
+
+    /// What keeps Workers that have room from being used.
+    fn by_obstacles(&self, demand: &Demand) -> Vec<Reason> {
+        let mut labels: BTreeMap<&Label, u64> = BTreeMap::new();
+        let (mut avoided, mut excluded, mut impaired) = (0, 0, Vec::new());
+        for (row, obstacle) in &self.workers {
+            let Some(obstacle) = obstacle.as_ref().filter(|_| row.readmitted_offer().fits(demand)) else {
+                continue;
+            };
+            match obstacle {
+                Obstacle::Label(label) => *labels.entry(label).or_default() += 1,
+                Obstacle::Avoided => avoided += 1,
+                Obstacle::Impaired(why) => impaired.push(why),
+                Obstacle::Excluded => excluded += 1,
+            }
+        }
+        let workers = labels.values().sum();
+        let named: Vec<String> = labels.keys().take(MOST_LABELS).map(ToString::to_string).collect();
+        let all = [
+            impaired
+                .first()
+                .map(|why| Reason::Impaired { workers: impaired.len() as u64, why: (*why).clone() }),
+            (excluded > 0).then_some(Reason::Excluded { workers: excluded }),
+            (avoided > 0).then_some(Reason::Avoided { workers: avoided }),
+            (workers > 0).then(|| Reason::Labelled { workers, label: named.join(", ") }),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    /// The reason of a shortfall, with who holds the cores if Workers lack some.
+    fn with_holder(&self, short: Shortfall, lacks_cores: bool) -> Reason {
+        let Reason::Busy { workers } = short.reason else { return short.reason };
+        let holders = || self.master.other_holders(self.app).filter(|_| lacks_cores);
+        let largest = holders().max_by_key(|other| (other.cores_granted, Reverse(other.queue_rank())));
+        let holder = largest.map(|other| CoreHolder {
+            app: other.id.to_string(),
+            name: plain_name(&other.description.name),
+            cores: self.cores_on_living_workers(other),
+            of: self.master.workers.totals().cores,
+        });
+        // One that holds less than the application itself is hardly in its way.
+        match holder.filter(|holder| holder.cores > self.app.cores_granted) {
+            Some(holder) => Reason::Held { workers, holder, others: holders().count() as u64 - 1 },
+            None => Reason::Busy { workers },
+        }
+    }
+
+    /// The cores that an application holds on the Workers that the totals of the cluster count.
+    fn cores_on_living_workers(&self, app: &Application) -> Cores {
+        let counted =
+            app.executors.values().filter(|held| self.master.workers.row(held.slot).share().counts());
+        counted.map(|held| held.grant.cores()).sum()
+    }
+}
+
+impl<'a> Obstacle<'a> {
+    /// What keeps a Worker from running more executors of an application: of several, what would last longest.
+    fn of(app: &Application, row: &'a WorkerRow, excluded: bool) -> Option<Self> {
+        if let Some(label) = row.description.label.as_ref().filter(|_| !app.is_admitted_by(row)) {
+            return Some(Self::Label(label));
+        }
+        if app.wishes.avoids(&row.description.host) {
+            return Some(Self::Avoided);
+        }
+        if let Some(impairment) = row.impairment() {
+            return Some(Self::Impaired(impairment.to_string()));
+        }
+        if !row.link.is_here() {
+            return Some(Self::Impaired("has not returned since the Master was restarted".to_owned()));
+        }
+        if row.foreigners.is_some() {
+            let why = "runs executors of another Master, which are left alone for now";
+            return Some(Self::Impaired(why.to_owned()));
+        }
+        excluded.then_some(Self::Excluded)
+    }
+}
+
+/// The reason of a shortfall that comes from the order in which applications are served.
+fn reason_of(hindrance: &Hindrance) -> Reason {
+    match *hindrance {
+        Hindrance::NeverFits { executors, room } => Reason::GangTooLarge { executors, room },
+        Hindrance::Gang { executors, room, kept: _ } => Reason::GangWaits { executors, room },
+        Hindrance::Reserved { .. } => Reason::KeptForAnother,
+    }
+}

@@ -1,0 +1,110 @@
+//! The changes of applications.
+
+use firesteel_placement::ExecutorLimit;
+use firesteel_protocol::ids::{AppId, WorkerId};
+use firesteel_protocol::messages::{
+    ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorTarget,
+};
+use firesteel_protocol::time::Timestamp;
+
+use crate::Master;
+use crate::durable::record::Record;
+use crate::tables::applications::application::{Application, Entry};
+use crate::tables::applications::ended::Ended;
+use crate::tables::applications::wishes::Wishes;
+use crate::tables::link::Link;
+use crate::tables::long_sorted::LongSorted;
+
+impl Master {
+    /// An application registered whose id and number are new.
+    pub(crate) fn add_application(
+        &mut self,
+        now: Timestamp,
+        (number, id): (u64, AppId),
+        description: ApplicationDescription,
+        link: Link,
+        entry: &Entry,
+    ) {
+        if self.records.are_wanted() {
+            let (id, max_cores, description) = (id.clone(), entry.max_cores, Box::new(description.clone()));
+            self.records.add(now, Record::ApplicationRegistered { app: number, id, max_cores, description });
+        }
+        self.applications.insert(Application::new((number, id), description, link, now, entry));
+    }
+
+    /// A driver sets the numbers of executors that it wants.
+    pub(crate) fn set_targets(&mut self, now: Timestamp, number: u64, targets: Vec<ExecutorTarget>) {
+        let application = self.applications.at_mut(number).expect("the application is live");
+        // A pass may have had it forget them since, and a recovery has no passes.
+        application.forget_profiles();
+        for ExecutorTarget { id, profile, total } in &targets {
+            application.set_target(*id, profile, ExecutorLimit::AtMost(*total));
+        }
+        self.records.add(now, Record::TargetsSet { app: number, targets });
+    }
+
+    /// A driver names the hosts that it prefers and avoids.
+    pub(crate) fn set_wishes(&mut self, now: Timestamp, number: u64, wishes: Wishes) {
+        let application = self.applications.at_mut(number).expect("the application is live");
+        if self.records.are_wanted() && wishes != application.wishes {
+            let wishes = Box::new(wishes.to_message());
+            self.records.add(now, Record::HostsPreferred { app: number, wishes });
+        }
+        application.wishes = wishes;
+    }
+
+    /// An application without executors has ended. Returns its driver's link, and the Workers that ever ran its executors.
+    pub(crate) fn bury_application(
+        &mut self,
+        now: Timestamp,
+        app: &AppId,
+        end: &ApplicationEnd,
+    ) -> (Link, LongSorted<WorkerId>) {
+        let application = self.applications.remove(app);
+        if self.records.are_wanted() {
+            let (app, end) = (application.sequence, end.clone());
+            self.records.add(now, Record::ApplicationEnded { app, end });
+        }
+        let row = ended(self.row_of(&application), now, end);
+        let Application { sequence, link, workers, ended, .. } = application;
+        let mut executors = Vec::from(ended);
+        executors.sort_by_key(|executor| executor.id);
+        self.retire(now, Ended { sequence, end: end.clone(), row, executors });
+        (link, workers)
+    }
+
+    /// An application that has ended is the latest one.
+    pub(crate) fn retire(&mut self, now: Timestamp, ended: Ended) {
+        self.learn_run_time(&ended.row, &ended.executors);
+        let dropped = self.applications.retire(ended, self.config.retained_applications);
+        self.archive_applications(now, dropped);
+    }
+
+    /// Lists the applications and cluster drivers that have ended no longer. The history keeps them.
+    pub(crate) fn clear_completed(&mut self, now: Timestamp) {
+        self.records.add(now, Record::CompletedCleared);
+        let applications = self.applications.forget_ended();
+        self.archive_applications(now, applications);
+        let drivers = self.drivers.forget_ended();
+        self.archive_drivers(now, drivers);
+    }
+}
+
+/// The row of an application that ended this way.
+fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> ApplicationView {
+    let row = ApplicationView { ended: Some(now), ..row };
+    let state = match end {
+        ApplicationEnd::Finished { outcome } => {
+            return ApplicationView { state: ApplicationState::Finished, outcome: outcome.clone(), ..row };
+        }
+        ApplicationEnd::Killed { .. } => ApplicationState::Killed,
+        // Its driver may have done all its work while there was no Master to tell.
+        ApplicationEnd::NotBack => ApplicationState::Unknown,
+        ApplicationEnd::DriverLost
+        | ApplicationEnd::ExecutorsFailed { .. }
+        | ApplicationEnd::GivenUp { .. }
+        | ApplicationEnd::Refused { .. }
+        | ApplicationEnd::GangRefused(_) => ApplicationState::Failed,
+    };
+    ApplicationView { state, end: Some(end.to_string()), ..row }
+}

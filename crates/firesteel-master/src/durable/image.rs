@@ -1,0 +1,225 @@
+//! The image of a Master: records that lead to its tables.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use firesteel_protocol::messages::{ApplicationState, WorkerDescription};
+use firesteel_protocol::time::Timestamp;
+
+use crate::Master;
+use crate::durable::record::{
+    ApplicationImage, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage, Record,
+};
+use crate::tables::applications::application::{Application, Profile};
+use crate::tables::applications::standing::ApplicationStanding;
+use crate::tables::capacity::Amounts;
+use crate::tables::drivers::cluster_driver::ClusterDriver;
+use crate::tables::drivers::table::PastDriver;
+use crate::tables::executors::record::ExecutorRecord;
+use crate::tables::workers::standing::WorkerStanding;
+
+/// The records of an image, and what they have named so far.
+struct Image {
+    records: Vec<Record>,
+    /// The time that the last record of it set.
+    time: Option<Timestamp>,
+    /// The numbers of the Workers whose descriptions are in it.
+    workers: BTreeMap<*const WorkerDescription, u64>,
+    next_worker: u64,
+}
+
+impl Image {
+    fn at(&mut self, time: Timestamp) {
+        if self.time != Some(time) {
+            self.time = Some(time);
+            self.records.push(Record::Time(time));
+        }
+    }
+
+    /// The number of an executor's Worker. A lost Worker is described with a number that no Worker has.
+    fn number(&mut self, worker: &Arc<WorkerDescription>) -> u64 {
+        let key = Arc::as_ptr(worker);
+        if let Some(number) = self.workers.get(&key) {
+            return *number;
+        }
+        let number = self.next_worker;
+        self.next_worker += 1;
+        self.workers.insert(key, number);
+        let description = Box::new(WorkerDescription::clone(worker));
+        self.records.push(Record::FormerWorker { worker: number, description });
+        number
+    }
+
+    fn executor(&mut self, record: &ExecutorRecord) -> ExecutorImage {
+        let worker = self.number(&record.worker);
+        let ExecutorRecord { id, worker: _, profile, share, state, launched, started, ended, used } = record;
+        let Amounts { cores, memory, resources } = share;
+        ExecutorImage {
+            id: *id,
+            worker,
+            profile: *profile,
+            cores: *cores,
+            memory: *memory,
+            resources: resources.clone(),
+            state: state.clone(),
+            launched: *launched,
+            started: *started,
+            ended: *ended,
+            used: *used,
+        }
+    }
+}
+
+impl Master {
+    /// Records that lead to these tables. A journal begins with them.
+    #[must_use]
+    pub fn image(&self) -> Vec<Record> {
+        let counters = Counters {
+            first_application: self.config.first_application,
+            applications: self.applications.registered(),
+            workers: self.workers.registered(),
+        };
+        let mut image = Image {
+            records: vec![Record::Founded(counters)],
+            time: None,
+            workers: BTreeMap::new(),
+            next_worker: counters.workers,
+        };
+        if self.holds_foreign() {
+            image.records.push(Record::ForeignHeld(true));
+        }
+        self.write_workers(&mut image);
+        let archived = self.archive.iter().map(|row| Record::Archived(Box::new(row.clone())));
+        image.records.extend(archived);
+        for (_, ended) in self.applications.ended().iter() {
+            let executors = ended.executors.iter().map(|record| image.executor(record)).collect();
+            let (app, end, row) = (ended.sequence, ended.end.clone(), ended.row.clone());
+            image.records.push(Record::EndedRestored(Box::new(EndedImage { app, end, row, executors })));
+        }
+        for application in self.applications.queue() {
+            self.write_application(&mut image, application);
+        }
+        self.write_drivers(&mut image);
+        image.at(self.now);
+        image.records
+    }
+
+    fn write_drivers(&self, image: &mut Image) {
+        if self.drivers.submitted() == 0 {
+            return;
+        }
+        for (driver, PastDriver { view, used }) in self.drivers.ended_in_order() {
+            let (view, used) = (view.clone(), *used);
+            image.records.push(Record::EndedDriverRestored(Box::new(EndedDriver { driver, view, used })));
+        }
+        for driver in self.drivers.iter() {
+            image.at(driver.submitted);
+            image.records.push(driver.submission());
+            if let Some(run) = &driver.run {
+                image.at(run.launched);
+                image.records.push(driver.launch(self.workers.row(run.slot).number));
+            }
+            if driver.kill_asked {
+                image.records.push(Record::DriverKillAsked { driver: driver.number });
+            }
+        }
+        let (drivers, last_worker) = (self.drivers.submitted(), self.drivers.last_worker.clone());
+        image.records.push(Record::DriversCounted { drivers, last_worker });
+    }
+
+    fn write_workers(&self, image: &mut Image) {
+        for (view, forgotten_at) in self.workers.dead(self.now) {
+            image.records.push(Record::DeadWorker { view: Box::new(view.clone()), forgotten_at });
+        }
+        for row in self.workers.iter() {
+            let worker = row.number;
+            image.workers.insert(Arc::as_ptr(&row.description), worker);
+            let resources = row.capacity().total().resources.clone();
+            let mut description = WorkerDescription::clone(&row.description);
+            description.resources = resources;
+            let description = Box::new(description);
+            image.records.push(Record::WorkerRegistered { worker, description });
+            let standing = row.standing();
+            if *standing != WorkerStanding::default() {
+                let standing = Box::new(standing.clone());
+                image.records.push(Record::WorkerChanged { worker, standing });
+            }
+        }
+    }
+
+    fn write_application(&self, image: &mut Image, application: &Application) {
+        let app = application.sequence;
+        image.at(application.submitted);
+        image.records.push(Record::ApplicationRegistered {
+            app,
+            id: application.id.clone(),
+            max_cores: application.max_cores,
+            description: Box::new(application.description.clone()),
+        });
+        let ended = application.ended.iter().map(|record| image.executor(record)).collect();
+        let (mut workers, mut lost_workers) = (Vec::new(), Vec::new());
+        for id in application.workers.iter() {
+            match self.workers.get(id) {
+                Some(row) => workers.push(row.number),
+                None => lost_workers.push(id.clone()),
+            }
+        }
+        workers.sort_unstable();
+        let profile = |Profile { size, memory, resources, limit, held: _, most_wanted: _ }: &Profile| {
+            ProfileImage { size: *size, memory: *memory, resources: resources.clone(), limit: *limit }
+        };
+        image.records.push(Record::ApplicationRestored(Box::new(ApplicationImage {
+            begun: application.state == ApplicationState::Running,
+            next_executor: application.next_executor,
+            cores_spent: application.cores_spent,
+            profiles: application.profiles.iter().map(|(id, row)| (*id, profile(row))).collect(),
+            workers,
+            lost_workers,
+            ended,
+            forgotten: application.forgotten,
+        })));
+        if !application.wishes.is_empty() {
+            let wishes = Box::new(application.wishes.to_message());
+            image.records.push(Record::HostsPreferred { app, wishes });
+        }
+        for (executor, row) in application.executors.iter() {
+            image.at(row.launched);
+            let Amounts { cores, memory, resources } = row.grant.amounts();
+            image.records.push(Record::ExecutorLaunched {
+                app,
+                executor,
+                worker: self.workers.row(row.slot).number,
+                profile: row.profile,
+                cores,
+                memory,
+                resources: row.grant.has_resources().then_some(resources),
+            });
+        }
+        // In the order of their starts, in which they are proven.
+        let started = |id| application.executors.get(id)?.probation.started().map(|started| (started, id));
+        let mut starts: Vec<_> = application.executors.iter().filter_map(|(id, _)| started(id)).collect();
+        starts.sort_unstable();
+        for (started, executor) in starts {
+            image.at(started);
+            image.records.push(Record::ExecutorStarted { app, executor });
+        }
+        let standing = application.standing(&self.workers);
+        if standing != ApplicationStanding::default() {
+            let standing = Box::new(standing);
+            image.records.push(Record::ApplicationChanged { app, standing });
+        }
+    }
+}
+
+impl ClusterDriver {
+    /// The record of its submission.
+    pub(crate) fn submission(&self) -> Record {
+        let (driver, id, description) = (self.number, self.id.clone(), Box::new(self.description.clone()));
+        Record::DriverSubmitted { driver, id, description }
+    }
+
+    /// The record of its launch on the Worker with this number.
+    pub(crate) fn launch(&self, worker: u64) -> Record {
+        Record::DriverLaunched { driver: self.number, worker, resources: self.has().clone() }
+    }
+}

@@ -1,0 +1,118 @@
+//! The records of the event at hand.
+
+use firesteel_placement::index::Slot;
+use firesteel_protocol::time::Timestamp;
+
+use crate::durable::record::Record;
+use crate::tables::applications::application::Application;
+use crate::tables::applications::standing::ApplicationStanding;
+use crate::tables::workers::standing::WorkerStanding;
+use crate::tables::workers::table::WorkerTable;
+use crate::{Durability, Effect, Master};
+
+/// The records of the event at hand. A Master that is not durable collects none.
+#[derive(Debug)]
+pub(crate) struct Records {
+    durability: Durability,
+    batch: Vec<Record>,
+}
+
+impl Records {
+    pub(crate) fn new(durability: Durability) -> Self {
+        Self { durability, batch: Vec::new() }
+    }
+
+    /// Whether records are collected.
+    pub(crate) fn are_wanted(&self) -> bool {
+        self.durability == Durability::Durable
+    }
+
+    /// Adds a record of a decision made at this time.
+    pub(crate) fn add(&mut self, now: Timestamp, record: Record) {
+        if !self.are_wanted() {
+            return;
+        }
+        if self.batch.is_empty() {
+            self.batch.push(Record::Time(now));
+        }
+        self.batch.push(record);
+    }
+
+    /// The effect that makes the records of the event durable, if there are any.
+    pub(crate) fn take(&mut self) -> Option<Effect> {
+        let records = std::mem::take(&mut self.batch);
+        (!records.is_empty()).then_some(Effect::Persist(records))
+    }
+}
+
+impl Master {
+    /// Records how applications and Workers stand whose standing may have changed in the event at hand. The standing itself
+    /// is compared, so that a change is recorded whoever made it.
+    pub(crate) fn record_standings(&mut self, now: Timestamp) {
+        for app in self.applications.take_changed() {
+            let Some(application) = self.applications.recorded_mut(app) else { continue };
+            if let Some(standing) = application.changed_standing(&self.workers) {
+                let standing = Box::new(standing);
+                self.records.add(now, Record::ApplicationChanged { app, standing });
+            }
+        }
+        for slot in self.workers.take_changed() {
+            let Some((worker, standing)) = self.workers.changed_standing(slot) else { continue };
+            let standing = Box::new(standing);
+            self.records.add(now, Record::WorkerChanged { worker, standing });
+        }
+    }
+}
+
+impl Application {
+    /// What its failures led to.
+    pub(crate) fn standing(&self, workers: &WorkerTable) -> ApplicationStanding {
+        let number = |slot| workers.row(slot).number;
+        let mut blame: Vec<_> = self.exclusions.blame().map(|(slot, blame)| (number(slot), *blame)).collect();
+        blame.sort_by_key(|(worker, _)| *worker);
+        let mut standing = ApplicationStanding {
+            in_a_row: self.failures.in_a_row,
+            hold_until: self.failures.hold_until,
+            proven_until: None,
+            blame,
+        };
+        if standing != ApplicationStanding::default() {
+            let proven = self.executors.values().filter(|executor| executor.probation.is_proven());
+            standing.proven_until = proven.filter_map(|executor| executor.probation.started()).max();
+        }
+        standing
+    }
+
+    /// The same if it differs from what was recorded. It then counts as recorded.
+    fn changed_standing(&mut self, workers: &WorkerTable) -> Option<ApplicationStanding> {
+        let is_clean =
+            self.failures.in_a_row == 0 && self.failures.hold_until.is_none() && self.exclusions.knows_none();
+        if is_clean && self.recorded.is_none() {
+            return None;
+        }
+        let standing = self.standing(workers);
+        let recorded = self.recorded.replace(Box::new(standing.clone()));
+        if is_clean {
+            self.recorded = None;
+        }
+        (recorded.as_deref() != Some(&standing)).then_some(standing)
+    }
+}
+
+impl WorkerTable {
+    /// A Worker's number and how it stands, if it is alive and that differs from what was recorded. It then counts as
+    /// recorded.
+    fn changed_standing(&mut self, slot: Slot) -> Option<(u64, WorkerStanding)> {
+        if !self.is_alive(slot) {
+            return None;
+        }
+        let row = self.row_mut(slot);
+        let standing = row.standing().clone();
+        let is_clean = standing == WorkerStanding::default();
+        if is_clean && row.recorded.is_none() || row.recorded.as_deref() == Some(&standing) {
+            return None;
+        }
+        row.recorded = (!is_clean).then(|| Box::new(standing.clone()));
+        Some((row.number, standing))
+    }
+}

@@ -1,0 +1,167 @@
+//! How a Master is recovered from its records, and what it does until all have returned.
+//!
+//! ```text
+//!   records --> tables, with everybody away
+//!                 |  Workers return with what runs there, drivers with what they know: each is served at once
+//!                 v
+//!   all are back, or the time is over: who is still away is lost
+//! ```
+
+use firesteel_protocol::ids::{AppId, WorkerId};
+use firesteel_protocol::machine::kind::Kind;
+use firesteel_protocol::messages::{ApplicationEnd, LossReason, Resumption, WorkerDescription};
+use firesteel_protocol::time::Timestamp;
+
+use super::contradiction::Contradiction;
+use super::replay::Replay;
+use crate::config::Foreign;
+use crate::durable::record::Record;
+use crate::tables::applications::application::Application;
+use crate::tables::workers::row::WorkerRow;
+use crate::{Config, Master, Note, Pass};
+
+/// Records that contradict each other: they are not those of one Master, or some are missing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("record {number} ({kind}) contradicts those before it: {contradiction}")]
+pub struct RecoveryError {
+    /// The record's number, counted from 1.
+    pub number: u64,
+    /// The record's kind.
+    pub kind: &'static str,
+    /// What is wrong.
+    pub contradiction: Contradiction,
+}
+
+impl Master {
+    /// Recovers a Master from the records of its journal, or makes a new one if there are none. Its applications and Workers
+    /// are away until they return; at the end of `recovery_timeout` the others are lost. While the state is new, executors that
+    /// it does not know are left alone for as long.
+    ///
+    /// # Errors
+    /// The records contradict each other.
+    pub fn recover(
+        config: Config,
+        now: Timestamp,
+        records: impl IntoIterator<Item = Record>,
+    ) -> Result<Self, RecoveryError> {
+        let durability = config.durability;
+        let mut replay = Replay::new(config);
+        for (number, record) in (1..).zip(records) {
+            if number == 1 {
+                // The state is not new.
+                replay.holds_foreign = false;
+            }
+            let kind = record.kind();
+            let result = replay.replay(record);
+            result.map_err(|contradiction| RecoveryError { number, kind, contradiction })?;
+        }
+        let Replay { mut master, latest, holds_foreign, .. } = replay;
+        debug_assert_eq!(master.effects.check("master"), Ok(()), "a change tells nobody");
+        master.set_durability(durability);
+        master.applications.forget_profiles();
+        let apps: Vec<AppId> =
+            master.applications.queue().map(|application| application.id.clone()).collect();
+        apps.iter().for_each(|app| master.see_wanted(app));
+        master.now = now.max(latest);
+        master.stopped = latest;
+        if master.is_anyone_away() {
+            master.away_until = Some(master.now + master.config.recovery_timeout);
+        }
+        if holds_foreign && master.config.foreign == Foreign::Held {
+            master.hold_foreign_until(Some(master.now + master.config.recovery_timeout));
+        }
+        master.pass = Pass::Due;
+        Ok(master)
+    }
+
+    /// Its settings.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The time of the latest event, or of the latest record.
+    #[must_use]
+    pub fn time(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The applications whose drivers wait to be called, each as its driver brings it back.
+    #[must_use]
+    pub fn to_call(&self) -> Vec<Resumption> {
+        let waits = |app: &&Application| !app.link.is_here() && !app.description.callback.is_empty();
+        let resumption = |app: &Application| Resumption {
+            app: app.id.clone(),
+            executors: Vec::new(),
+            description: Box::new(app.description.clone()),
+        };
+        self.applications.queue().filter(waits).map(resumption).collect()
+    }
+
+    /// The Workers that wait to be called.
+    #[must_use]
+    pub fn workers_to_call(&self) -> Vec<WorkerDescription> {
+        let waits = |row: &&WorkerRow| !row.link.is_here() && !row.description.callback.is_empty();
+        self.workers.iter().filter(waits).map(|row| WorkerDescription::clone(&row.description)).collect()
+    }
+
+    /// The number of Workers, of applications and of executors that are away.
+    #[must_use]
+    pub fn away(&self) -> Away {
+        let away = |row: &&WorkerRow| !row.link.is_here();
+        let executors = self.workers.iter().filter(away).map(|row| row.executors.len()).sum();
+        Away { workers: self.workers.away(), applications: self.applications.away(), executors }
+    }
+
+    fn is_anyone_away(&self) -> bool {
+        self.workers.away() > 0 || self.applications.away() > 0
+    }
+
+    /// When those who are away are lost.
+    pub(crate) fn next_loss(&self) -> Option<Timestamp> {
+        self.away_until
+    }
+
+    /// Ends the recovery if all are back.
+    pub(crate) fn see_returned(&mut self) {
+        if self.away_until.is_some() && !self.is_anyone_away() {
+            self.away_until = None;
+            self.effects.note(Note::Recovered);
+        }
+    }
+
+    /// The time of those who are away may be over. Nobody is judged by what has not been handled: everything that arrived before
+    /// `heard_until` has been.
+    ///
+    /// Source: Spark Master, 4.0.1, which serves nobody before this time or before all are back.
+    pub(crate) fn lose_absent(&mut self, now: Timestamp, heard_until: Timestamp) {
+        let Some(until) = self.away_until.filter(|until| *until <= now) else { return };
+        if until > heard_until {
+            self.away_until = Some(now + until.since(heard_until));
+            return;
+        }
+        self.away_until = None;
+        let absent = |row: &&WorkerRow| !row.link.is_here();
+        let workers: Vec<WorkerId> =
+            self.workers.iter().filter(absent).map(|row| row.description.id.clone()).collect();
+        for worker in workers {
+            self.remove_worker(now, &worker, LossReason::NotBack);
+        }
+        let absent = |app: &&Application| !app.link.is_here();
+        let apps: Vec<AppId> = self.applications.queue().filter(absent).map(|app| app.id.clone()).collect();
+        for app in apps {
+            self.remove_application(now, &app, ApplicationEnd::NotBack);
+        }
+    }
+}
+
+/// Numbers of those who are away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Away {
+    /// The number of Workers.
+    pub workers: usize,
+    /// The number of applications.
+    pub applications: usize,
+    /// The number of executors on these Workers.
+    pub executors: usize,
+}

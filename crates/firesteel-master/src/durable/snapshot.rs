@@ -1,0 +1,351 @@
+//! A Master's tables as data, written by hand or read from a file.
+
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{
+    ApplicationDescription, DriverDescription, ExcludedWorker, Impairment, ResourceProfile, WorkerDescription,
+};
+use firesteel_protocol::process::Command;
+use firesteel_protocol::scheduling::queues::QueueError;
+use firesteel_protocol::time::Timestamp;
+
+use super::changes::executors;
+use crate::tables::applications::application::Entry;
+use crate::tables::applications::exclusions::Blame;
+use crate::tables::capacity::Amounts;
+use crate::tables::drivers::cluster_driver::Run;
+use crate::tables::link::Link;
+use crate::{Config, Durability, Master, Pass};
+
+/// The tables of a Master.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The living Workers to restore.
+    pub workers: Vec<WorkerSnapshot>,
+    /// The cluster drivers that run on these Workers.
+    pub drivers: Vec<DriverSnapshot>,
+    /// The live applications, in the order of registration.
+    pub applications: Vec<ApplicationSnapshot>,
+    /// The first of the live applications for which room is reserved.
+    pub reserved: Option<AppId>,
+}
+
+/// A living Worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerSnapshot {
+    /// The Worker's id, address and size. Unlike a Worker that registers, it may have negative amounts.
+    pub description: WorkerDescription,
+    /// The number of its connection.
+    pub peer: PeerId,
+    /// What decides whether it is given executors.
+    pub condition: WorkerCondition,
+}
+
+impl WorkerSnapshot {
+    /// A Worker that nothing keeps from being given executors.
+    #[must_use]
+    pub fn serving(description: WorkerDescription, peer: PeerId) -> Self {
+        Self { description, peer, condition: WorkerCondition::default() }
+    }
+}
+
+/// What decides whether a living Worker is given executors. By default it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerCondition {
+    /// Whether it is here to stay.
+    pub presence: Presence,
+    /// The end of its exclusion for all applications, if it is excluded.
+    pub excluded_until: Option<Timestamp>,
+    /// What is wrong with it, if anything.
+    pub impairment: Option<Impairment>,
+}
+
+/// Whether a living Worker is here to stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Presence {
+    /// It is here to stay.
+    #[default]
+    Here,
+    /// It is being decommissioned.
+    Leaving,
+    /// It has not returned since the Master was restarted.
+    Away,
+}
+
+/// A cluster driver that runs, as what it takes of its Worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverSnapshot {
+    /// The Worker's id.
+    pub worker: WorkerId,
+    /// The number of its cores.
+    pub cores: Cores,
+    /// The amount of its memory.
+    pub memory: MiB,
+    /// The addresses that it has, by the names that its Worker has for them.
+    pub resources: Resources,
+}
+
+/// A live application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApplicationSnapshot {
+    /// The application's id.
+    pub id: AppId,
+    /// The application as its driver described it.
+    pub description: ApplicationDescription,
+    /// When it registered.
+    pub submitted: Timestamp,
+    /// The number of its driver's connection.
+    pub peer: PeerId,
+    /// Its profiles besides the default one, which is part of the description.
+    pub profiles: Vec<ProfileSnapshot>,
+    /// Its executors. They are restored as launching.
+    pub executors: Vec<ExecutorSnapshot>,
+    /// The least number of its next executor.
+    pub next_executor: ExecutorId,
+    /// When executors of other applications were ended for it, the earliest first.
+    pub preempted: Vec<Timestamp>,
+    /// What else limits its executors.
+    pub condition: ApplicationCondition,
+}
+
+/// What limits the executors of a live application besides its own requests. The default: nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApplicationCondition {
+    /// Whether its driver has not returned since the Master was restarted.
+    pub is_away: bool,
+    /// Cores that count against its maximum although their executors ended.
+    pub cores_spent: Cores,
+    /// The number of executors that failed in a row.
+    pub failures: u32,
+    /// No executor is launched before this time, because of those failures.
+    pub relaunch_at: Option<Timestamp>,
+    /// The Workers that are excluded for it alone. Those that are not there do not matter.
+    pub excluded: Vec<ExcludedWorker>,
+}
+
+/// A resource profile with its target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileSnapshot {
+    /// The profile's number.
+    pub id: ProfileId,
+    /// What an executor of the profile needs.
+    pub profile: ResourceProfile,
+    /// The number of executors wanted.
+    pub limit: ExecutorLimit,
+}
+
+/// An executor of a live application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecutorSnapshot {
+    /// The executor's number.
+    pub id: ExecutorId,
+    /// The number of its resource profile.
+    pub profile: ProfileId,
+    /// The Worker's id.
+    pub worker: WorkerId,
+    /// The number of cores.
+    pub cores: Cores,
+    /// The amount of memory.
+    pub memory: MiB,
+    /// What it holds of each resource.
+    pub resources: HeldResources,
+    /// When it was launched.
+    pub launched: Timestamp,
+}
+
+/// The custom resources of an executor of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeldResources {
+    /// These amounts: it gets the addresses that a new executor would get.
+    Amounts(ResourceAmounts),
+    /// Exactly these addresses, by the names that its Worker has for them.
+    These(Resources),
+}
+
+impl HeldResources {
+    /// Takes them from what is free. `None`, and nothing is taken, if it is not there.
+    pub fn take(&self, free: &mut Resources) -> Option<Resources> {
+        match self {
+            Self::Amounts(amounts) => free.take(amounts),
+            Self::These(these) => free.take_these(these).then(|| these.clone()),
+        }
+    }
+}
+
+/// Why a snapshot is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotError {
+    /// Two Workers have the same id, address or connection.
+    #[error("worker {worker} has the id, address or connection of another one")]
+    WorkerTwice {
+        /// The Worker's id.
+        worker: WorkerId,
+    },
+    /// Two applications have the same id or connection.
+    #[error("application {app} has the id or connection of another one")]
+    ApplicationTwice {
+        /// The application's id.
+        app: AppId,
+    },
+    /// An application names a queue that the Master does not have.
+    #[error("application {app}: {error}")]
+    Queue {
+        /// The application's id.
+        app: AppId,
+        /// Why the queue is refused.
+        error: QueueError,
+    },
+    /// The Worker of a cluster driver does not exist, or the driver's addresses do not exist there or are taken.
+    #[error("a cluster driver is on worker {worker}, which is not there or has no such addresses free")]
+    Driver {
+        /// The Worker's id.
+        worker: WorkerId,
+    },
+    /// An executor's number is taken, or its Worker, profile or addresses do not exist.
+    #[error(
+        "executor {executor} has a number that is taken, or a worker, profile or address that is not there"
+    )]
+    Executor {
+        /// The executor's id.
+        executor: ExecutorKey,
+    },
+}
+
+impl Master {
+    /// A Master with these tables. Its first event ends with a scheduling pass, as after a recovery.
+    ///
+    /// # Errors
+    /// The snapshot contradicts itself.
+    pub fn restore(config: Config, now: Timestamp, snapshot: Snapshot) -> Result<Self, SnapshotError> {
+        let durability = config.durability;
+        let mut master = Self::new(Config { durability: Durability::Volatile, ..config });
+        for worker in snapshot.workers {
+            master.restore_worker(now, worker)?;
+        }
+        for driver in snapshot.drivers {
+            master.restore_driver(now, driver)?;
+        }
+        for application in snapshot.applications {
+            master.restore_application(application)?;
+        }
+        if let Some(app) = snapshot.reserved {
+            master.restore_reservation(app);
+        }
+        master.set_durability(durability);
+        master.pass = Pass::Due;
+        Ok(master)
+    }
+
+    fn restore_worker(&mut self, now: Timestamp, snapshot: WorkerSnapshot) -> Result<(), SnapshotError> {
+        let WorkerSnapshot { description, peer, condition } = snapshot;
+        let WorkerCondition { presence, excluded_until, impairment } = condition;
+        let id = description.id.clone();
+        let link = if presence == Presence::Away { Link::Away } else { peer.into() };
+        let taken = self.workers.get(&id).is_some()
+            || self.workers.at_address(&description.address()).is_some()
+            || self.workers.of_peer(peer).is_some();
+        if taken {
+            return Err(SnapshotError::WorkerTwice { worker: id });
+        }
+        let slot = self.add_worker(now, self.workers.registered(), description, link);
+        if presence == Presence::Leaving {
+            self.workers.decommission(slot);
+        } else if let Some(until) = excluded_until {
+            self.workers.exclude(slot, until);
+        }
+        match impairment {
+            None => {}
+            Some(Impairment::Deaf) => drop(self.workers.set_deaf(slot, true)),
+            Some(Impairment::CannotStart(error)) => drop(self.workers.set_cannot_start(slot, Some(error))),
+        }
+        Ok(())
+    }
+
+    /// Restores a cluster driver. What it runs is not known.
+    fn restore_driver(&mut self, now: Timestamp, driver: DriverSnapshot) -> Result<(), SnapshotError> {
+        let DriverSnapshot { worker, cores, memory, resources } = driver;
+        let wrong = || SnapshotError::Driver { worker: worker.clone() };
+        let slot = self.workers.slot(&worker).ok_or_else(wrong)?;
+        let grant =
+            self.workers.grant_exactly(slot, Amounts { cores, memory, resources }).ok_or_else(wrong)?;
+        let number = self.drivers.submitted();
+        let description = DriverDescription {
+            user: String::new(),
+            command: Command::of(""),
+            cores,
+            memory,
+            supervise: false,
+            resources: ResourceAmounts::new(),
+        };
+        self.add_driver(now, (number, DriverId::new(format!("driver-{number}"))), description);
+        self.run_driver(now, number, Run { slot, grant, launched: now, unanswered: None });
+        Ok(())
+    }
+
+    fn restore_application(&mut self, snapshot: ApplicationSnapshot) -> Result<(), SnapshotError> {
+        let ApplicationSnapshot {
+            id,
+            description,
+            submitted,
+            peer,
+            profiles,
+            executors,
+            next_executor,
+            preempted,
+            condition,
+        } = snapshot;
+        let ApplicationCondition { is_away, cores_spent, failures, relaunch_at, excluded } = condition;
+        if self.applications.get(&id).is_some() || self.applications.of_peer(peer).is_some() {
+            return Err(SnapshotError::ApplicationTwice { app: id });
+        }
+        let queue = self.config.queues.find(description.queue.as_deref());
+        let queue = queue.map_err(|error| SnapshotError::Queue { app: id.clone(), error })?;
+        let max_cores = description.max_cores.unwrap_or(self.config.default_cores);
+        let entry = Entry { queue, max_cores, order: self.config.order };
+        let link = if is_away { Link::Away } else { peer.into() };
+        let number = self.applications.registered();
+        self.add_application(submitted, (number, id.clone()), description, link, &entry);
+        let row = self.applications.live_mut(&id);
+        row.next_executor = next_executor.0;
+        row.cores_spent = cores_spent;
+        row.failures.in_a_row = failures;
+        for ProfileSnapshot { id, profile, limit } in profiles {
+            row.set_target(id, &profile, limit);
+        }
+        for executor in executors {
+            self.restore_executor(number, executor)?;
+        }
+        let blame = |excluded: ExcludedWorker| {
+            let slot = self.workers.slot(&excluded.worker)?;
+            Some((slot, Blame::excluded(&excluded, next_executor)))
+        };
+        let blame: Vec<_> = excluded.into_iter().filter_map(blame).collect();
+        self.applications.hold(&id, relaunch_at);
+        self.applications.change_exclusions(&id, |exclusions| exclusions.restore(blame));
+        preempted.into_iter().for_each(|at| self.preempted.add(&id, at));
+        self.see_wanted(&id);
+        Ok(())
+    }
+
+    fn restore_executor(&mut self, app: u64, executor: ExecutorSnapshot) -> Result<(), SnapshotError> {
+        let ExecutorSnapshot { id, profile, worker, cores, memory, resources, launched } = executor;
+        let Self { applications, workers, records, .. } = self;
+        let application = applications.at_mut(app).expect("the application was just restored");
+        let key = ExecutorKey { app: application.id.clone(), executor: id };
+        let wrong = || SnapshotError::Executor { executor: key.clone() };
+        if application.executors.get(id).is_some() || !application.profiles.contains_key(&profile) {
+            return Err(wrong());
+        }
+        let slot = workers.slot(&worker).ok_or_else(wrong)?;
+        let grant = match resources {
+            HeldResources::Amounts(amounts) => workers.grant_at_once(slot, cores, memory, &amounts),
+            HeldResources::These(resources) => {
+                workers.grant_exactly(slot, Amounts { cores, memory, resources })
+            }
+        };
+        let grant = grant.ok_or_else(wrong)?;
+        let worker = (slot, workers.row_mut(slot));
+        executors::add(records, launched, application, id, worker, (profile, grant));
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! The events that a Master is told.
+
+use firesteel_protocol::ids::PeerId;
+use firesteel_protocol::machine::kind::{Kind, Label};
+use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};
+use firesteel_protocol::time::Timestamp;
+
+/// An event for a Master. There is none for a new connection: a peer counts from its first message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A message arrived on a connection.
+    Received {
+        /// The connection's number.
+        peer: PeerId,
+        /// When the message had arrived whole. It may have waited since, while the Master handled others.
+        arrived: Timestamp,
+        /// The message itself.
+        message: Inbound,
+    },
+    /// A connection ended, for whatever reason.
+    Disconnected {
+        /// The connection's number.
+        peer: PeerId,
+    },
+    /// The time of the next deadline has come.
+    Deadline {
+        /// Everything that arrived before this time has been handled. It is in the past while messages wait for their turn.
+        heard_until: Timestamp,
+    },
+}
+
+/// A message to the Master. The roles in the hello decide which kind a connection may send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inbound {
+    /// A message from a Worker.
+    Worker(WorkerToMaster),
+    /// A message from a driver.
+    Driver(DriverToMaster),
+    /// A message from a status client.
+    Client(ClientToMaster),
+}
+
+impl Inbound {
+    fn label(&self) -> Label {
+        match self {
+            Self::Worker(message) => message.label().from("Worker"),
+            Self::Driver(message) => message.label().from("Driver"),
+            Self::Client(message) => message.label().from("Client"),
+        }
+    }
+}
+
+firesteel_protocol::kinds!("master event", Event: Received Disconnected Deadline; Received => message);
+
+#[cfg(test)]
+mod tests {
+    use firesteel_protocol::ids::{AppId, WorkerId};
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_called_by_its_message() {
+        let check = |event: Event, label: &str| assert_eq!(event.label().to_string(), label);
+        let (peer, arrived) = (PeerId(7), Timestamp::default());
+        check(Event::Deadline { heard_until: arrived }, "Deadline");
+        check(Event::Disconnected { peer }, "Disconnected");
+        let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w"), last_order: None };
+        check(Event::Received { peer, arrived, message: Inbound::Worker(heartbeat) }, "Worker/Heartbeat");
+        let end = DriverToMaster::UnregisterApplication { app: AppId::new("app-1"), outcome: None };
+        check(
+            Event::Received { peer, arrived, message: Inbound::Driver(end) },
+            "Driver/UnregisterApplication",
+        );
+    }
+
+    #[test]
+    fn an_event_is_short() {
+        let size = size_of::<Event>();
+        assert!(size <= 104, "{size} bytes, for each of many that wait");
+    }
+}

@@ -1,0 +1,208 @@
+//! How failures of executors are counted, and when they end an application.
+
+use std::time::Duration;
+
+use firesteel_placement::index::Slot;
+use firesteel_protocol::executor_trouble::ExecutorTrouble;
+use firesteel_protocol::ids::{AppId, ExecutorKey};
+use firesteel_protocol::messages::{ApplicationEnd, EarlyEnd, ExecutorState};
+use firesteel_protocol::process::ExitStatus;
+use firesteel_protocol::time::{Timestamp, doubled, millis};
+
+use crate::tables::applications::exclusions::{BlamedEnd, Exclusions};
+use crate::tables::executors::executor::Probation;
+use crate::{Exclusion, Master, Note, Retries};
+
+/// The wait after the second failure in a row. It doubles with every further failure.
+const FIRST_DELAY: Duration = Duration::from_millis(100);
+/// The number of failures in a row that end an application none of whose executors ever ran, if they say that the next one
+/// would fail, too: the driver's host is unknown, or nothing listens there.
+const CERTAIN_FAILURES: u32 = 3;
+/// The longest wait after a failure.
+const LONGEST_DELAY: Duration = Duration::from_secs(5);
+
+impl Master {
+    /// Counts an end that the Worker reported by itself. A failure is an exit code other than 0, a signal, or
+    /// a process that could not be started. Too many failures in a row end an application that cannot be sound.
+    ///
+    /// Source: Spark Master, 4.0.1. Firesteel differs: an executor is proven when it has run for a while, not
+    /// when it has started; Workers where executors end before they are proven are excluded for a while (see
+    /// `exclusions`), and what was launched there at once fails once; from the second failure in a row on, the Master
+    /// waits before it launches another; and an executor that its own Worker ended has not failed. An end that is final
+    /// leads to no other executor and does not count. Executors of Firesteel's own that say that their driver cannot be reached
+    /// end the application sooner.
+    pub(super) fn count_end(
+        &mut self,
+        now: Timestamp,
+        executor: &ExecutorKey,
+        (worker, probation): (Slot, Probation),
+        (end, trouble): (ExecutorState, Option<ExecutorTrouble>),
+    ) {
+        let app = &executor.app;
+        let is_final = self.applications.live(app).description.relaunch.is_final(&end);
+        let Some(blamed) = blamed(&end, probation, is_final) else { return };
+        let counts = self.blame(now, executor, worker, blamed);
+        if !counts || is_final || blamed == BlamedEnd::Early(EarlyEnd::Finished) {
+            return;
+        }
+        let application = self.applications.live_mut(app);
+        application.failures.in_a_row += 1;
+        let failures = application.failures.in_a_row;
+        self.applications.mark(app);
+        let application = self.applications.live(app);
+        let retries = match trouble {
+            Some(trouble) if trouble.is_certain() => self.config.retries.at_most(CERTAIN_FAILURES),
+            Some(_) | None => self.config.retries,
+        };
+        if application.failures.proven == 0
+            && retries.are_used_up(failures)
+            && !self.may_be_sound(app, retries)
+        {
+            return self.remove_application(
+                now,
+                app,
+                ApplicationEnd::ExecutorsFailed { failures, last: end },
+            );
+        }
+        if let Some(delay) = relaunch_delay(failures) {
+            self.applications.hold(app, Some(now + delay));
+            self.effects.note(Note::RelaunchDelayed { app: app.clone(), failures, millis: millis(delay) });
+        }
+    }
+
+    /// Blames a Worker for the end of an executor, and excludes it for the application if another Worker is left.
+    /// Returns whether the end counts. It does not if it is part of an end that was counted.
+    fn blame(&mut self, now: Timestamp, executor: &ExecutorKey, worker: Slot, end: BlamedEnd) -> bool {
+        let exclusion = self.config.effective_exclusion();
+        if exclusion == Exclusion::Off {
+            return true;
+        }
+        let (app, number) = (&executor.app, executor.executor);
+        let next = self.applications.live(app).next_executor;
+        let count = |exclusions: &mut Exclusions| exclusions.count(worker, number, next, end);
+        let Some(early_ends) = self.applications.change_exclusions(app, count) else { return false };
+        let BlamedEnd::Early(early) = end else { return true };
+        if early == EarlyEnd::Failed {
+            self.distrust(now, app, worker);
+        }
+        if early == EarlyEnd::Failed && !self.has_another_worker(app, worker) {
+            self.applications.change_exclusions(app, Exclusions::forgive_failures);
+            return true;
+        }
+        if let Some(delay) = exclusion.delay(early_ends) {
+            self.applications.change_exclusions(app, |exclusions| exclusions.exclude(worker, now + delay));
+            self.effects.note(Note::WorkerExcluded {
+                worker: self.workers.row(worker).description.id.clone(),
+                app: app.clone(),
+                end: early,
+                millis: millis(delay),
+            });
+        }
+        true
+    }
+
+    /// Whether an application may be given a Worker besides this one that is large enough for one of its executors, now
+    /// or when it has room.
+    fn has_another_worker(&self, app: &AppId, worker: Slot) -> bool {
+        let application = self.applications.live(app);
+        let others = self
+            .workers
+            .slots()
+            .filter(|(slot, row)| *slot != worker && row.stays() && !application.shuns(*slot, row));
+        let mut others = others.map(|(_, row)| row.whole_offer());
+        others.any(|offer| application.fits(&offer))
+    }
+
+    /// Whether an application whose executors fail may yet be sound, because its Workers may be bad: one of its
+    /// executors is on trial on a Worker that is not blamed, or may be launched on one. If executors failed on a single
+    /// Worker, it is enough that another one is large enough. If they failed on several, another one must have room now.
+    /// Failures on as many Workers as the application may have failures are its own.
+    fn may_be_sound(&self, app: &AppId, retries: Retries) -> bool {
+        let application = self.applications.live(app);
+        let blames = |slot| application.exclusions.blames(slot);
+        if self.config.effective_exclusion() == Exclusion::Off {
+            return false;
+        }
+        if application.executors.values().any(|executor| !blames(executor.slot)) {
+            return true;
+        }
+        let blamed = application.exclusions.blamed();
+        if retries.are_used_up(u32::try_from(blamed).unwrap_or(u32::MAX)) {
+            return false;
+        }
+        let others = self
+            .workers
+            .slots()
+            .filter(|(slot, row)| row.stays() && !blames(*slot) && application.may_use(row));
+        let mut others = others.map(|(_, row)| if blamed > 1 { row.offer() } else { row.whole_offer() });
+        others.any(|offer| application.fits(&offer))
+    }
+
+    /// Executors that ran long enough are proven. Their application need not wait any longer, and their Workers are no
+    /// longer blamed.
+    pub(crate) fn end_probations(&mut self, now: Timestamp, app: &AppId) {
+        let proven = self.applications.live_mut(app).end_probations(now, self.config.proven_after);
+        if proven.is_empty() {
+            return;
+        }
+        self.applications.hold(app, None);
+        self.weigh_proof(app, &proven);
+        self.applications.change_exclusions(app, |exclusions| {
+            proven.into_iter().for_each(|(worker, executor)| exclusions.prove(worker, executor));
+        });
+    }
+}
+
+/// What an end may be the fault of. `None`: of nothing, or of the application's program.
+fn blamed(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<BlamedEnd> {
+    let end = match end {
+        // The end of a program that is not to be replaced is its result.
+        ExecutorState::Exited(_) if is_final => return None,
+        ExecutorState::Exited(ExitStatus::Code(0)) => EarlyEnd::Finished,
+        ExecutorState::Exited(_) | ExecutorState::Failed(_) => EarlyEnd::Failed,
+        ExecutorState::Killed(_)
+        | ExecutorState::Launching
+        | ExecutorState::Running
+        | ExecutorState::Lost(_) => return None,
+    };
+    match (probation, end) {
+        (Probation::Launching | Probation::Running { .. }, end) => Some(BlamedEnd::Early(end)),
+        (Probation::Proven { .. }, EarlyEnd::Failed) => Some(BlamedEnd::LateFailure),
+        (Probation::Proven { .. }, EarlyEnd::Finished) => None,
+    }
+}
+
+impl Retries {
+    /// The same, but no more than that many failures in a row. Without a limit there is none.
+    fn at_most(self, failures: u32) -> Self {
+        match self {
+            Self::AtMost(most) => Self::AtMost(most.min(failures)),
+            Self::Unlimited => Self::Unlimited,
+        }
+    }
+
+    fn are_used_up(self, failures: u32) -> bool {
+        match self {
+            Self::AtMost(most) => failures >= most,
+            Self::Unlimited => false,
+        }
+    }
+}
+
+/// The wait after that many failures in a row. There is none after the first, which may be chance.
+fn relaunch_delay(failures: u32) -> Option<Duration> {
+    Some(doubled(FIRST_DELAY, failures.checked_sub(2)?, LONGEST_DELAY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_doubles_from_the_second_failure_up_to_its_bound() {
+        let millis: Vec<_> = (0..10).map(|n| relaunch_delay(n).map(|delay| delay.as_millis())).collect();
+        let expected = [0, 0, 100, 200, 400, 800, 1600, 3200, 5000, 5000];
+        assert_eq!(millis, expected.map(|n| (n > 0).then_some(n)));
+        assert_eq!(relaunch_delay(u32::MAX), Some(LONGEST_DELAY));
+    }
+}

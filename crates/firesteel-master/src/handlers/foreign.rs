@@ -1,0 +1,152 @@
+//! Executors and cluster drivers of a Master with another state.
+//!
+//! A Master whose state is new may have been started in the wrong directory, or its directory was removed. Workers then return
+//! with executors of applications that it does not know. It does not end them at once: it says what it sees, and leaves them
+//! alone for `recovery_timeout`. Their Worker is given nothing meanwhile, since nobody knows what they take of it. A driver
+//! that has such executors is not answered, so it waits for its Master as before. Then they are ended, and their drivers
+//! register anew.
+
+use std::collections::BTreeSet;
+
+use firesteel_placement::index::Slot;
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, PeerId};
+use firesteel_protocol::messages::{MasterToWorker, Resumption};
+use firesteel_protocol::time::Timestamp;
+
+use crate::tables::workers::foreigners::{Foreigner, Foreigners};
+use crate::{Master, Note, Pass, Record};
+
+/// How long foreign executors are left alone.
+#[derive(Debug, Default)]
+pub(crate) struct Hold {
+    /// `None`: no longer.
+    until: Option<Timestamp>,
+    /// The applications whose drivers have returned, and wait.
+    waiting: BTreeSet<AppId>,
+}
+
+impl Master {
+    /// Whether foreign executors are left alone.
+    pub(crate) fn holds_foreign(&self) -> bool {
+        self.hold.until.is_some()
+    }
+
+    /// When they are ended.
+    pub(crate) fn next_foreign_end(&self) -> Option<Timestamp> {
+        self.hold.until
+    }
+
+    /// Leaves foreign executors alone until this time.
+    pub(crate) fn hold_foreign_until(&mut self, until: Option<Timestamp>) {
+        self.hold.until = until;
+    }
+
+    /// Whether an executor belongs to an application that this Master never had, and is left alone for now.
+    pub(super) fn is_held(&self, executor: &ExecutorKey) -> bool {
+        self.holds_foreign()
+            && self.applications.get(&executor.app).is_none()
+            && self.applications.ended().get(&executor.app).is_none()
+    }
+
+    /// The same for a cluster driver.
+    pub(super) fn is_driver_held(&self, driver: &DriverId) -> bool {
+        self.holds_foreign() && self.drivers.number(driver).is_none() && self.drivers.ended(driver).is_none()
+    }
+
+    /// A Worker has one that is left alone.
+    pub(crate) fn hold(&mut self, slot: Slot, foreigner: Foreigner) {
+        let row = self.workers.row_mut(slot);
+        let is_first = row.foreigners.is_none();
+        let foreigners = row.foreigners.get_or_insert_default();
+        match foreigner {
+            Foreigner::Executor(executor) => foreigners.executors.insert(executor),
+            Foreigner::Driver(driver) => foreigners.drivers.insert(driver),
+        };
+        if is_first {
+            self.workers.set_foreigners(slot);
+        }
+    }
+
+    /// One on a Worker has ended. The last one leaves the Worker to others.
+    pub(super) fn see_foreigner_end(&mut self, slot: Slot, foreigner: &Foreigner) {
+        let Some(foreigners) = self.workers.row_mut(slot).foreigners.as_mut() else { return };
+        match foreigner {
+            Foreigner::Executor(executor) => foreigners.executors.remove(executor),
+            Foreigner::Driver(driver) => foreigners.drivers.remove(driver),
+        };
+        if foreigners.executors.is_empty() && foreigners.drivers.is_empty() {
+            self.forget_foreigners(slot);
+        }
+    }
+
+    /// A Worker is given executors again.
+    pub(super) fn forget_foreigners(&mut self, slot: Slot) {
+        if self.workers.row_mut(slot).foreigners.take().is_some() {
+            self.workers.set_foreigners(slot);
+            self.pass = Pass::Due;
+        }
+    }
+
+    /// Says what runs on a Worker that has registered, if that is left alone.
+    pub(super) fn note_foreigners(&mut self, now: Timestamp, slot: Slot) {
+        let row = self.workers.row(slot);
+        let (Some(foreigners), Some(until)) = (&row.foreigners, self.hold.until) else { return };
+        self.effects.note(Note::ForeignHeld {
+            worker: row.description.id.clone(),
+            executors: foreigners.executors.len(),
+            drivers: foreigners.drivers.len(),
+            place: self.config.state_place.clone(),
+            remaining: until.since(now),
+        });
+    }
+
+    /// Whether a driver that has returned is not answered yet: its application is not known, and its executors are left alone.
+    /// It asks again every second.
+    pub(super) fn keeps_waiting(&mut self, now: Timestamp, peer: PeerId, resumption: &Resumption) -> bool {
+        let Resumption { app, executors, .. } = resumption;
+        let Some(until) = self.hold.until else { return false };
+        let is_known = self.applications.get(app).is_some() || self.applications.ended().get(app).is_some();
+        if is_known || executors.is_empty() || self.applications.of_peer(peer).is_some() {
+            return false;
+        }
+        if self.hold.waiting.insert(app.clone()) {
+            let remaining = until.since(now);
+            self.effects.note(Note::ForeignDriverWaits {
+                app: app.clone(),
+                executors: executors.len(),
+                place: self.config.state_place.clone(),
+                remaining,
+            });
+        }
+        true
+    }
+
+    /// The time of foreign executors may be over: they are ended. Whoever returned before `heard_until` has been heard.
+    pub(crate) fn end_foreign(&mut self, now: Timestamp, heard_until: Timestamp) {
+        let Some(until) = self.hold.until.filter(|until| *until <= now) else { return };
+        if until > heard_until {
+            self.hold.until = Some(now + until.since(heard_until));
+            return;
+        }
+        self.hold = Hold::default();
+        self.records.add(now, Record::ForeignHeld(false));
+        let slots: Vec<Slot> = self.workers.slots().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            let row = self.workers.row_mut(slot);
+            let (worker, link) = (row.description.id.clone(), row.link);
+            let Some(foreigners) = row.foreigners.take() else { continue };
+            self.workers.set_foreigners(slot);
+            let Foreigners { executors, drivers } = *foreigners;
+            for executor in executors {
+                self.effects
+                    .note(Note::UnknownExecutor { executor: executor.clone(), worker: worker.clone() });
+                self.tell_worker(link, MasterToWorker::KillExecutor { executor });
+            }
+            for driver in drivers {
+                self.effects.note(Note::UnknownDriver { driver: driver.clone(), worker: worker.clone() });
+                self.tell_worker(link, MasterToWorker::KillDriver { driver });
+            }
+            self.pass = Pass::Due;
+        }
+    }
+}

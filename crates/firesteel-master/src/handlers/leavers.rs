@@ -1,0 +1,119 @@
+//! Executors of ended applications whose processes still run.
+//!
+//! When an application ends, the Master forgets its executors at once and has their Workers end them, as
+//! Spark's does. Their processes take a while to end. A driver that stays connected is told of each end, and
+//! in the end that all are gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::machine::{Violation, ensure};
+use firesteel_protocol::messages::{ExecutorState, LossReason, MasterToDriver};
+
+use crate::Master;
+use crate::tables::link::Link;
+
+/// The ended applications with executors whose processes may run, and whose drivers are still connected.
+#[derive(Debug, Default)]
+pub(crate) struct Leavers {
+    rows: BTreeMap<AppId, Leaver>,
+}
+
+#[derive(Debug)]
+struct Leaver {
+    /// The number of its driver's connection.
+    peer: PeerId,
+    /// The executors whose ends were not reported. Never empty.
+    executors: BTreeMap<ExecutorId, WorkerId>,
+}
+
+impl Leavers {
+    /// A driver's connection ended: it need not be told of its executors.
+    pub(super) fn forget_driver(&mut self, peer: PeerId) {
+        self.rows.retain(|_, row| row.peer != peer);
+    }
+
+    /// Removes an executor on that Worker. Returns its driver's connection, and whether it was the last one.
+    fn remove(&mut self, worker: &WorkerId, executor: &ExecutorKey) -> Option<(PeerId, Left)> {
+        let row = self.rows.get_mut(&executor.app)?;
+        row.executors.get(&executor.executor).filter(|on| *on == worker)?;
+        row.executors.remove(&executor.executor);
+        let peer = row.peer;
+        if !row.executors.is_empty() {
+            return Some((peer, Left::Some));
+        }
+        self.rows.remove(&executor.app);
+        Some((peer, Left::None))
+    }
+
+    /// The ids of the executors on that Worker.
+    fn on(&self, worker: &WorkerId) -> Vec<ExecutorKey> {
+        let of_app = |(app, row): (&AppId, &Leaver)| {
+            let there = row.executors.iter().filter(|(_, on)| *on == worker);
+            let key = |(executor, _): (&ExecutorId, _)| ExecutorKey { app: app.clone(), executor: *executor };
+            there.map(key).collect::<Vec<_>>()
+        };
+        self.rows.iter().flat_map(of_app).collect()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Violation> {
+        for (app, row) in &self.rows {
+            ensure!(
+                "master",
+                !row.executors.is_empty(),
+                "no executor of {app} is left, and its driver waits"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The executors of an application that are left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    Some,
+    None,
+}
+
+impl Master {
+    /// Remembers the executors of an application that has ended. Their Workers were told to end them.
+    pub(super) fn see_off(&mut self, app: AppId, driver: Link, executors: BTreeMap<ExecutorId, WorkerId>) {
+        let Link::Here(peer) = driver else { return };
+        if executors.is_empty() {
+            self.tell_driver(peer, MasterToDriver::ExecutorsGone { app });
+        } else {
+            self.leavers.rows.insert(app, Leaver { peer, executors });
+        }
+    }
+
+    /// That Worker reports the end of an executor that the Master has forgotten.
+    pub(super) fn see_gone(&mut self, worker: &WorkerId, executor: &ExecutorKey, end: &ExecutorState) {
+        // Its driver may be gone, or was told already.
+        let Some((peer, left)) = self.leavers.remove(worker, executor) else { return };
+        let (state, lost_host) = (end.clone(), None);
+        self.tell_driver(
+            peer,
+            MasterToDriver::ExecutorUpdated { executor: executor.executor, state, lost_host },
+        );
+        match left {
+            Left::Some => {}
+            Left::None => {
+                self.tell_driver(peer, MasterToDriver::ExecutorsGone { app: executor.app.clone() });
+            }
+        }
+    }
+
+    /// A Worker is lost, or does not name these executors: nothing more will be reported of them.
+    pub(super) fn see_gone_from(
+        &mut self,
+        worker: &WorkerId,
+        named: &BTreeSet<&ExecutorKey>,
+        reason: &LossReason,
+    ) {
+        for executor in self.leavers.on(worker) {
+            if !named.contains(&executor) {
+                self.see_gone(worker, &executor, &ExecutorState::Lost(reason.clone()));
+            }
+        }
+    }
+}

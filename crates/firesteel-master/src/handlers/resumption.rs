@@ -1,0 +1,154 @@
+//! How a driver returns to a Master that was restarted, or comes on another connection.
+
+use std::time::Duration;
+
+use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use firesteel_protocol::messages::{
+    ApplicationEnd, ExecutorState, MasterToDriver, Resumption, WorkerDescription,
+};
+use firesteel_protocol::secret::Secret;
+use firesteel_protocol::time::Timestamp;
+
+use crate::tables::applications::application::Application;
+use crate::tables::capacity::Amounts;
+use crate::tables::executors::executor::Executor;
+use crate::tables::executors::record::ExecutorRecord;
+use crate::tables::link::Link;
+use crate::{Effect, Master, Note, Pass};
+
+/// What was written down this shortly before the Master stopped may not have been told.
+const UNHEARD: Duration = Duration::from_secs(10);
+
+impl Master {
+    /// A driver that was registered says so. If it shows the application's token, it gets the application back, and hears
+    /// what has become of its executors since. If the application ended because its driver was lost, or is unknown, it is
+    /// registered as a new one.
+    ///
+    /// Source: Spark Master, 4.0.1, where drivers wait until the Master calls them.
+    pub(crate) fn on_resume_application(&mut self, now: Timestamp, peer: PeerId, resumption: Resumption) {
+        if self.keeps_waiting(now, peer, &resumption) {
+            return;
+        }
+        let Resumption { app, executors, description } = resumption;
+        if self.applications.of_peer(peer).is_some() {
+            return self.on_register_application(now, peer, *description);
+        }
+        let token = &description.token;
+        let is_its_driver = |known: &Secret| !token.reveal().is_empty() && *known == *token;
+        match self.applications.get(&app) {
+            Some(application) if is_its_driver(&application.description.token) => {
+                match application.description.callback.is_empty() {
+                    true => self.resume(peer, &app, &executors, description.first_executor),
+                    false => {
+                        let executors = self.may_be_unheard(application);
+                        self.resume(peer, &app, &executors, ExecutorId(u32::MAX));
+                    }
+                }
+            }
+            Some(_) => self.on_register_application(now, peer, *description),
+            None => match self.end_of(&app) {
+                Some(end) => self.tell_driver(peer, MasterToDriver::ApplicationRemoved(end.clone())),
+                None => self.on_register_application(now, peer, *description),
+            },
+        }
+    }
+
+    /// The executors of whose ends a driver that was called may not have heard: they ended while the Master was away, or
+    /// shortly before.
+    fn may_be_unheard(&self, application: &Application) -> Vec<ExecutorId> {
+        let since = self.stopped - UNHEARD;
+        let ended =
+            application.ended.iter().filter(|record| record.ended.is_some_and(|ended| ended >= since));
+        ended.map(|record| record.id).collect()
+    }
+
+    /// How an application ended, unless its driver was lost and may begin again.
+    fn end_of(&self, app: &AppId) -> Option<&ApplicationEnd> {
+        match &self.applications.ended().get(app)?.end {
+            ApplicationEnd::DriverLost | ApplicationEnd::NotBack => None,
+            end @ (ApplicationEnd::Finished { .. }
+            | ApplicationEnd::ExecutorsFailed { .. }
+            | ApplicationEnd::Killed { .. }
+            | ApplicationEnd::GivenUp { .. }
+            | ApplicationEnd::Refused { .. }
+            | ApplicationEnd::GangRefused(_)) => Some(end),
+        }
+    }
+
+    /// Gives a driver its application back, and tells it what it may have missed.
+    fn resume(&mut self, peer: PeerId, app: &AppId, known: &[ExecutorId], unseen: ExecutorId) {
+        if let Link::Here(old) = self.applications.move_to(app, peer) {
+            self.effects.push(Effect::Close { peer: old });
+        }
+        self.effects.note(Note::ApplicationReconnected { app: app.clone() });
+        self.welcome(peer, app.clone());
+        for message in self.news_of(app, known, unseen) {
+            self.tell_driver(peer, message);
+        }
+        self.pass = Pass::Due;
+    }
+
+    /// What has become of an application's executors: the ends of those that its driver takes for living, those from `unseen`
+    /// on that ended before it heard of them, and all that live. A driver takes an executor for one that it knows if it has
+    /// heard of a higher number: the lower ones come first.
+    fn news_of(&self, app: &AppId, known: &[ExecutorId], unseen: ExecutorId) -> Vec<MasterToDriver> {
+        let application = self.applications.live(app);
+        let mut news = Vec::new();
+        for executor in known.iter().filter(|executor| application.executors.get(**executor).is_none()) {
+            let record = application.ended.iter().rev().find(|record| record.id == *executor);
+            // The history is bounded.
+            let state = record.map_or(ExecutorState::Killed(None), |record| record.state.clone());
+            news.push(MasterToDriver::ExecutorUpdated { executor: *executor, state, lost_host: None });
+        }
+        let ended = application.ended.iter().filter(|record| record.id >= unseen);
+        let ended = ended.map(|record| (record.id, ended_unheard(record)));
+        let live =
+            application.executors.iter().map(|(executor, row)| (executor, self.news_of_live(executor, row)));
+        let mut by_number: Vec<_> = ended.chain(live).collect();
+        by_number.sort_by_key(|(executor, _)| *executor);
+        news.extend(by_number.into_iter().flat_map(|(_, messages)| messages));
+        news
+    }
+
+    /// What a driver hears of an executor that lives.
+    fn news_of_live(&self, executor: ExecutorId, row: &Executor) -> Vec<MasterToDriver> {
+        let worker = self.workers.row(row.slot);
+        let mut news = vec![added(executor, row.profile, &worker.description, &row.grant.amounts())];
+        let state = row.probation.state();
+        if state == ExecutorState::Running {
+            news.push(MasterToDriver::ExecutorUpdated { executor, state, lost_host: None });
+        }
+        if !worker.stays() {
+            let host = Some(worker.description.host.clone());
+            news.push(MasterToDriver::ExecutorLeaving { executor, host });
+        }
+        news
+    }
+}
+
+/// What a driver hears of an executor that ended before it heard of it.
+fn ended_unheard(record: &ExecutorRecord) -> Vec<MasterToDriver> {
+    let ExecutorRecord { id: executor, worker, profile, share, state, .. } = record;
+    let (executor, state) = (*executor, state.clone());
+    vec![
+        added(executor, *profile, worker, share),
+        MasterToDriver::ExecutorUpdated { executor, state, lost_host: None },
+    ]
+}
+
+fn added(
+    executor: ExecutorId,
+    profile: ProfileId,
+    worker: &WorkerDescription,
+    share: &Amounts,
+) -> MasterToDriver {
+    MasterToDriver::ExecutorAdded {
+        executor,
+        profile,
+        worker: worker.id.clone(),
+        host: worker.host.clone(),
+        cores: share.cores,
+        memory: share.memory,
+        port: worker.port,
+    }
+}

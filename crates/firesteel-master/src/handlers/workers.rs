@@ -1,0 +1,390 @@
+//! How Workers register, report and are lost.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use firesteel_placement::index::Slot;
+use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::ids::{self, ExecutorKey, PeerId, WorkerId};
+use firesteel_protocol::last_heard::LATE;
+use firesteel_protocol::messages::{
+    DepartureCause, DriverReport, ExecutorReport, ExecutorState, Impairment, LossReason, MOST_CORES,
+    MasterToDriver, MasterToWorker, RefusedRegistration, WorkerDescription, WorkerState,
+};
+use firesteel_protocol::time::{Timestamp, millis};
+
+use crate::limits::MOST_MEMORY;
+use crate::tables::executors::executor::Probation;
+use crate::tables::link::Link;
+use crate::tables::workers::foreigners::Foreigner;
+use crate::tables::workers::orders::Overdue;
+use crate::tables::workers::row::Availability;
+use crate::tables::workers::silence::Silence;
+use crate::{Effect, Ignored, Master, Note, Pass};
+
+impl Master {
+    /// A Worker registers.
+    ///
+    /// Source: Spark Master, 4.0.1. Firesteel differs: the message lists the Worker's executors, so the
+    /// Master notices a launch that was lost with an old connection; and a Worker that comes back and shows its
+    /// token is moved to its new connection.
+    pub(crate) fn on_register_worker(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        worker: WorkerDescription,
+        executors: Vec<ExecutorReport>,
+        drivers: Vec<DriverReport>,
+    ) {
+        if let Some(own) = self.worker_of(peer).filter(|own| *own != worker.id) {
+            let named = format!("{} on the connection of {own}", worker.id);
+            return self.ignore(peer, Ignored::NotItsOwn { named });
+        }
+        if let Err(reason) = self.admits(peer, &worker, &executors, &drivers) {
+            self.effects.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
+            return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
+        }
+        // A Worker has addresses, and no parts of them.
+        let mut worker = worker;
+        worker.resources = worker.resources.made_whole();
+        let id = worker.id.clone();
+        let old = self.workers.get(&id).map(|row| row.link);
+        match old {
+            None => {
+                self.replace_absent(now, &worker);
+                self.effects.note(Note::WorkerRegistered {
+                    worker: id.clone(),
+                    cores: worker.cores,
+                    memory: worker.memory,
+                });
+                let number = self.workers.registered();
+                self.add_worker(now, number, worker, peer.into());
+                self.pass = Pass::Due;
+            }
+            Some(Link::Here(old)) if old == peer => {}
+            Some(old) => {
+                self.effects.note(Note::WorkerReconnected { worker: id.clone() });
+                let hears_again = self.workers.move_to(&id, peer);
+                if hears_again || !old.is_here() {
+                    self.pass = Pass::Due;
+                }
+                if hears_again {
+                    self.note_recovery(&id);
+                }
+                self.effects.extend(old.peer().map(|peer| Effect::Close { peer }));
+            }
+        }
+        let slot = self.workers.slot(&id).expect("it was just registered");
+        self.hear_worker(slot, now);
+        let heartbeat_millis = millis(self.config.worker_timeout / 4);
+        // One that was away says once more what the Master does not write down.
+        let (master_url, duplicate) = (self.config.url.clone(), old.is_some_and(Link::is_here));
+        let web_address = self.config.web_address.clone();
+        self.tell_worker(
+            peer,
+            MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address },
+        );
+        self.tell_to_leave(now, slot);
+        // On the same connection a launch may still be on its way, so an executor that is not listed may yet
+        // come.
+        let is_elsewhere = old.is_some_and(|old| old != Link::Here(peer));
+        if is_elsewhere {
+            let row = self.workers.row_mut(slot);
+            row.is_to_list = row.description.label.is_some();
+            if !row.is_to_list {
+                self.lose_unnamed(now, &id, &executors);
+            }
+        }
+        self.forget_foreigners(slot);
+        for report in executors {
+            self.reconcile(now, peer, &id, report);
+        }
+        self.reconcile_drivers(now, (peer, slot), drivers, is_elsewhere);
+        self.note_foreigners(now, slot);
+    }
+
+    /// A Worker that listed no executors when it registered says what runs on it.
+    ///
+    /// Source: Spark Master, 4.0.1: what it does not know is ended.
+    pub(crate) fn on_worker_latest_state(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        worker: &WorkerId,
+        executors: Vec<ExecutorReport>,
+    ) {
+        let Some(slot) = self.own_slot(peer, worker) else { return };
+        if let Err(reason) = self.config.limits.check_executors(&executors) {
+            return self.effects.note(Note::WorkerRefused { worker: worker.clone(), reason });
+        }
+        if std::mem::take(&mut self.workers.row_mut(slot).is_to_list) {
+            self.lose_unnamed(now, worker, &executors);
+        }
+        for report in executors {
+            self.reconcile(now, peer, worker, report);
+        }
+        self.note_foreigners(now, slot);
+    }
+
+    /// A Worker has the address of one that is away, which therefore has ended.
+    ///
+    /// Source: Spark Master, 4.0.1 ("Worker replaced by a new worker with same address").
+    fn replace_absent(&mut self, now: Timestamp, worker: &WorkerDescription) {
+        if let Some(other) = self.workers.at_address(&worker.address()).cloned() {
+            self.remove_worker(now, &other, LossReason::NotBack);
+        }
+    }
+
+    fn worker_of(&self, peer: PeerId) -> Option<WorkerId> {
+        self.workers.of_peer(peer).map(|row| row.description.id.clone())
+    }
+
+    fn admits(
+        &self,
+        peer: PeerId,
+        worker: &WorkerDescription,
+        executors: &[ExecutorReport],
+        drivers: &[DriverReport],
+    ) -> Result<(), RefusedRegistration> {
+        let WorkerDescription { cores, memory, .. } = *worker;
+        if !ids::is_sound(worker.id.as_str()) {
+            return Err(RefusedRegistration::UnsoundId);
+        }
+        let living = self.workers.get(&worker.id);
+        if living.is_some_and(|row| row.link != Link::Here(peer) && row.description.token != worker.token) {
+            return Err(RefusedRegistration::IdTaken);
+        }
+        if !(Cores(1)..=MOST_CORES).contains(&cores) || !(MiB(1)..=MOST_MEMORY).contains(&memory) {
+            return Err(RefusedRegistration::UnsoundSize { cores, memory });
+        }
+        let limits = &self.config.limits;
+        limits.check_worker(worker, executors)?;
+        limits.check_drivers(drivers)?;
+        if living.is_none() {
+            limits.check_workers(self.workers.alive_count())?;
+        }
+        let address = firesteel_protocol::address::Address::new(worker.host.clone(), worker.port);
+        match self.workers.at_address(&address) {
+            Some(other) if *other != worker.id && self.workers.living(other).link.is_here() => {
+                Err(RefusedRegistration::SameAddress { address: address.to_string(), other: other.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Executors that a Worker does not list on a new connection were never launched, or their processes have ended.
+    fn lose_unnamed(&mut self, now: Timestamp, worker: &WorkerId, named: &[ExecutorReport]) {
+        let row = self.workers.living(worker);
+        let named: BTreeSet<&ExecutorKey> = named.iter().map(|report| &report.executor).collect();
+        let unnamed: Vec<_> = row.executors.iter().filter(|key| !named.contains(key)).cloned().collect();
+        for executor in unnamed {
+            self.end_executor(now, &executor, ExecutorState::Lost(LossReason::LaunchLost));
+        }
+        self.see_gone_from(worker, &named, &LossReason::LaunchLost);
+    }
+
+    /// Takes in one executor that a Worker lists when it registers.
+    fn reconcile(&mut self, now: Timestamp, peer: PeerId, worker: &WorkerId, report: ExecutorReport) {
+        if self.workers.living(worker).executors.contains(&report.executor) {
+            self.update_executor(now, peer, report);
+        } else if report.state.is_finished() {
+            self.learn_end(now, worker, &report.executor, (&report.state, report.used));
+            self.see_gone(worker, &report.executor, &report.state);
+        } else if self.is_held(&report.executor) {
+            let slot = self.workers.slot(worker).expect("the Worker is alive");
+            self.hold(slot, Foreigner::Executor(report.executor));
+        } else {
+            let (executor, worker) = (report.executor.clone(), worker.clone());
+            let ended = self.applications.ended_executor(&executor);
+            let note = match ended.and_then(|(_, record)| Some((record.state.clone(), record.ended?))) {
+                Some((state, ended)) => Note::EndedExecutorReturned { executor, worker, state, ended },
+                None => Note::UnknownExecutor { executor, worker },
+            };
+            self.effects.note(note);
+            self.tell_worker(peer, MasterToWorker::KillExecutor { executor: report.executor });
+        }
+    }
+
+    /// A Worker sent a heartbeat, which arrived at this time, and names the last order that has come to it. Unlike in Spark,
+    /// an unknown Worker is always told to register.
+    pub(crate) fn on_heartbeat(
+        &mut self,
+        now: Timestamp,
+        (peer, arrived): (PeerId, Timestamp),
+        worker: &WorkerId,
+        last_order: Option<&ExecutorKey>,
+    ) {
+        let Some(slot) = self.own_slot(peer, worker) else {
+            if self.workers.of_peer(peer).is_none() {
+                self.tell_worker(peer, MasterToWorker::ReconnectWorker);
+            }
+            return;
+        };
+        self.hear_worker(slot, arrived);
+        let overdue = self.workers.row_mut(slot).orders.hear(arrived, last_order);
+        if last_order.is_some() {
+            self.hears_again(slot);
+        }
+        self.pursue(now, (slot, worker), overdue);
+        self.repeat_driver_orders((slot, worker), arrived);
+    }
+
+    /// A Worker was heard. One that was late is served like the others again.
+    fn hear_worker(&mut self, slot: Slot, at: Timestamp) {
+        if self.workers.hear(slot, at, self.config.worker_timeout) {
+            let worker = self.workers.row(slot).description.id.clone();
+            self.effects.note(Note::WorkerHeard { worker });
+        }
+    }
+
+    /// A Worker reports on an executor, and so answers the order to launch it. That an executor has started, or was ended,
+    /// shows that orders come, also if this one was given up.
+    pub(super) fn hear_of(&mut self, slot: Slot, report: &ExecutorReport) {
+        let answers = self.workers.row_mut(slot).orders.answer(&report.executor);
+        if answers || matches!(report.state, ExecutorState::Running | ExecutorState::Killed(_)) {
+            self.hears_again(slot);
+        }
+    }
+
+    /// A Worker has answered. If it was deaf, it is given executors again.
+    fn hears_again(&mut self, slot: Slot) {
+        if self.workers.set_deaf(slot, false) {
+            let worker = self.workers.row(slot).description.id.clone();
+            self.note_recovery(&worker);
+            self.pass = Pass::Due;
+        }
+    }
+
+    /// The slot of the Worker that a message names. It must be the one of this connection; otherwise the message is ignored.
+    pub(super) fn own_slot(&mut self, peer: PeerId, named: &WorkerId) -> Option<Slot> {
+        match self.workers.slot_of_peer(peer) {
+            None => self.ignore(peer, Ignored::NotRegistered),
+            Some(slot) if self.workers.row(slot).description.id == *named => return Some(slot),
+            Some(_) => self.ignore(peer, Ignored::NotItsOwn { named: named.to_string() }),
+        }
+        None
+    }
+
+    /// Repeats orders that a Worker did not answer. What it was asked too often to launch is ended there and given elsewhere;
+    /// then the Worker is given nothing until it answers.
+    fn pursue(&mut self, now: Timestamp, (slot, worker): (Slot, &WorkerId), overdue: Overdue) {
+        let link = self.workers.row(slot).link;
+        for executor in overdue.repeated {
+            if self.probation_of(&executor) == Some(Probation::Launching) {
+                let order =
+                    self.applications.live(&executor.app).order(executor.executor, self.workers.row(slot));
+                self.tell_worker(link, MasterToWorker::LaunchExecutor(order));
+                self.effects.note(Note::OrderRepeated { executor, worker: worker.clone() });
+            }
+        }
+        for executor in overdue.given_up {
+            if self.probation_of(&executor) == Some(Probation::Launching) {
+                if self.workers.set_deaf(slot, true) {
+                    let (worker, impairment) = (worker.clone(), Impairment::Deaf);
+                    self.effects.note(Note::WorkerImpaired { worker, impairment });
+                }
+                self.tell_worker(link, MasterToWorker::KillExecutor { executor: executor.clone() });
+                self.end_executor(now, &executor, ExecutorState::Lost(LossReason::Unanswered));
+            }
+        }
+    }
+
+    /// A Worker says whether it can start executors. While it cannot, it is given nothing, and what fails there counts for
+    /// nobody.
+    pub(crate) fn on_starts_checked(&mut self, peer: PeerId, worker: &WorkerId, error: Option<String>) {
+        let Some(slot) = self.own_slot(peer, worker) else { return };
+        if !self.workers.set_cannot_start(slot, error.clone()) {
+            return;
+        }
+        match error {
+            Some(error) => {
+                let (worker, impairment) = (worker.clone(), Impairment::CannotStart(error));
+                self.effects.note(Note::WorkerImpaired { worker, impairment });
+            }
+            None => self.note_recovery(worker),
+        }
+        self.pass = Pass::Due;
+    }
+
+    /// Something is no longer wrong with a Worker. Notes what else is, or that it is given executors again; of a Worker that
+    /// is excluded or about to end, neither is to be said.
+    fn note_recovery(&mut self, worker: &WorkerId) {
+        let row = self.workers.living(worker);
+        let worker = worker.clone();
+        match row.impairment() {
+            Some(impairment) => self.effects.note(Note::WorkerImpaired { worker, impairment }),
+            None if row.serves() => self.effects.note(Note::WorkerRecovered { worker }),
+            None => {}
+        }
+    }
+
+    pub(crate) fn on_worker_disconnected(&mut self, now: Timestamp, peer: PeerId) {
+        if let Some(id) = self.worker_of(peer) {
+            self.remove_worker(now, &id, LossReason::Disconnected);
+        }
+    }
+
+    /// Removes every Worker whose heartbeat is overdue, and closes its connection. A Worker that was only
+    /// slow will register again. Nobody is judged by what has not been handled: a Worker is silent if no heartbeat arrived in
+    /// time, and everything that arrived until then has been handled. If the Master itself stood still, heartbeats may wait
+    /// where it cannot see them: Workers then get their time once more.
+    pub(crate) fn remove_silent_workers(&mut self, now: Timestamp, heard_until: Timestamp) {
+        let timeout = self.config.worker_timeout;
+        let late = self.workers.next_look().map_or(Duration::ZERO, |due| now.since(due));
+        if late > LATE {
+            let workers = self.workers.excuse_silent(now, timeout);
+            if workers > 0 {
+                self.effects.note(Note::WorkersExcused { workers, late });
+            }
+        }
+        while let Some(silence) = self.workers.next_silent(now, heard_until, timeout) {
+            let id = match silence {
+                Silence::Late { worker, last_heard } => {
+                    self.effects.note(Note::WorkerLate { worker, silent: now.since(last_heard) });
+                    continue;
+                }
+                Silence::Over(id) => id,
+            };
+            let link = self.workers.living(&id).link;
+            self.remove_worker(now, &id, LossReason::HeartbeatTimeout { seconds: timeout.as_secs() });
+            self.effects.extend(link.peer().map(|peer| Effect::Close { peer }));
+        }
+    }
+
+    /// Removes a lost Worker with all its executors and cluster drivers.
+    ///
+    /// Source: Spark Master, 4.0.1. Executors that are lost this way do not count as failed.
+    pub(crate) fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
+        let row = self.workers.living(id);
+        let is_leaving = row.availability() == Availability::Decommissioning;
+        let is_empty = row.executors.len() == 0 && row.drivers.len() == 0;
+        let has_left = reason == LossReason::Disconnected && is_leaving && is_empty;
+        let cause = if has_left { row.departure_cause() } else { DepartureCause::Lost(reason) };
+        self.take_out_worker(now, id, cause);
+    }
+
+    /// Removes a Worker that is lost, or has left in order.
+    pub(crate) fn take_out_worker(&mut self, now: Timestamp, id: &WorkerId, cause: DepartureCause) {
+        let reason = cause.loss();
+        let row = self.workers.living(id);
+        let (host, executors) = (row.description.host.clone(), row.executors.clone());
+        let worker = id.clone();
+        self.effects.note(match cause.state() {
+            WorkerState::Left => Note::WorkerLeft { worker },
+            _ => Note::WorkerRemoved { worker, reason: reason.clone(), executors: executors.len() },
+        });
+        for executor in &executors {
+            self.end_executor(now, executor, ExecutorState::Lost(reason.clone()));
+        }
+        self.see_gone_from(id, &BTreeSet::new(), &reason);
+        let slot = self.workers.slot(id).expect("the Worker is alive");
+        self.lose_drivers_on(now, slot, &reason);
+        self.bury_worker(now, slot, cause);
+        let drivers: Vec<Link> = self.applications.queue().map(|app| app.link).collect();
+        for driver in drivers {
+            let (worker, host, reason) = (id.clone(), host.clone(), reason.clone());
+            self.tell_driver(driver, MasterToDriver::WorkerRemoved { worker, host, reason });
+        }
+        self.pass = Pass::Due;
+    }
+}

@@ -1,0 +1,85 @@
+//! How far a Master is behind.
+
+use std::time::Duration;
+
+use firesteel_protocol::time::Timestamp;
+
+use super::Note;
+
+/// A Master whose messages wait for longer than this is behind, and says so.
+const BEHIND: Duration = Duration::from_secs(1);
+
+/// The pause between two notes that it is behind.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// How far a Master is behind with the messages of Workers and drivers: the longest time for which one of them had waited.
+/// It shrinks as time passes, so a message that had waited for 3 s counts for 3 s.
+#[derive(Debug, Default)]
+pub(crate) struct Lag {
+    /// The message that counts: how long it had waited, and when it was handled.
+    waited: Duration,
+    handled: Timestamp,
+    /// If the Master is behind: when it said so, and the longest wait since it was not.
+    said: Option<(Timestamp, Duration)>,
+}
+
+impl Lag {
+    /// How far the Master is behind.
+    pub(crate) fn at(&self, now: Timestamp) -> Duration {
+        self.waited.saturating_sub(now.since(self.handled))
+    }
+
+    /// A message that arrived at that time is handled now. Returns what the log should say of it.
+    pub(crate) fn hear(&mut self, now: Timestamp, arrived: Timestamp) -> Option<Note> {
+        let waited = now.since(arrived);
+        if waited >= self.at(now) {
+            (self.waited, self.handled) = (waited, now);
+        }
+        let lag = self.at(now);
+        let before = self.said.take();
+        if lag <= BEHIND {
+            return before.map(|(_, longest)| Note::CaughtUp { longest });
+        }
+        let longest = before.map_or(lag, |(_, longest)| longest.max(lag));
+        match before {
+            Some((said, _)) if now.since(said) < PAUSE => {
+                self.said = Some((said, longest));
+                None
+            }
+            Some(_) | None => {
+                self.said = Some((now, longest));
+                Some(Note::Behind { lag })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(n: u64) -> Timestamp {
+        Timestamp::from_millis(n * 1000)
+    }
+
+    fn behind(seconds: u64) -> Option<Note> {
+        Some(Note::Behind { lag: Duration::from_secs(seconds) })
+    }
+
+    #[test]
+    fn a_master_says_once_a_minute_that_it_is_behind_and_once_that_it_is_not() {
+        let mut lag = Lag::default();
+        assert_eq!(lag.hear(seconds(100), seconds(99)), None, "a second is no lag");
+        assert_eq!(lag.hear(seconds(110), seconds(107)), behind(3));
+        assert_eq!(lag.hear(seconds(111), seconds(111)), None, "what waited at its side may wait still");
+        assert_eq!(lag.at(seconds(111)), Duration::from_secs(2));
+        assert_eq!(lag.hear(seconds(140), seconds(130)), None, "it was said half a minute ago");
+        assert_eq!(lag.hear(seconds(170), seconds(165)), behind(5));
+        assert_eq!(
+            lag.hear(seconds(174), seconds(174)),
+            Some(Note::CaughtUp { longest: Duration::from_secs(10) })
+        );
+        assert_eq!(lag.hear(seconds(175), seconds(175)), None);
+        assert_eq!(lag.at(seconds(175)), Duration::ZERO);
+    }
+}

@@ -1,0 +1,83 @@
+//! What the Master believes of those who register.
+
+use firesteel_placement::{Cores, MiB};
+use firesteel_protocol::messages::{
+    Bounded, DriverReport, ExecutorReport, MOST_CORES, RefusedRegistration, WorkerDescription,
+};
+
+/// The most memory of a Worker, so that sums over a cluster cannot overflow.
+pub(crate) const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
+
+/// The most that the Master believes of those who register. Workers and applications that claim more are
+/// refused: a Worker that lies about its cores would be given executors by the ten thousand. The default is the most that the Master can count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// `firesteel.master.maxWorkers`: the number of living Workers.
+    pub workers: u64,
+    /// `firesteel.master.maxApplications`: the number of live applications.
+    pub applications: u64,
+    /// `firesteel.master.maxWorkerCores`: the cores of one Worker.
+    pub cores: Cores,
+    /// `firesteel.master.maxWorkerMemory`: the memory of one Worker.
+    pub memory: MiB,
+    /// `firesteel.master.maxWorkerAddresses`: the addresses of custom resources of one Worker, of all names together.
+    pub addresses: u64,
+    /// `firesteel.master.maxWorkerExecutors`: the executors that a Worker lists when it registers.
+    pub executors: u64,
+    /// `firesteel.master.maxTextLength`: the bytes of one text: a name, a host, a directory, an address.
+    pub text: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            workers: u64::from(u32::MAX),
+            applications: u64::MAX,
+            cores: MOST_CORES,
+            memory: MOST_MEMORY,
+            addresses: u64::MAX,
+            executors: u64::MAX,
+            text: 4096,
+        }
+    }
+}
+
+impl Limits {
+    /// Checks what a Worker says of itself.
+    pub(crate) fn check_worker(
+        &self,
+        worker: &WorkerDescription,
+        executors: &[ExecutorReport],
+    ) -> Result<(), RefusedRegistration> {
+        let WorkerDescription { cores, memory, resources, .. } = worker;
+        let addresses: usize = resources.iter().map(|(_, addresses)| addresses.count()).sum();
+        check(Bounded::Cores, unsigned(cores.0), unsigned(self.cores.0))?;
+        check(Bounded::Memory, unsigned(memory.0), unsigned(self.memory.0))?;
+        check(Bounded::Addresses, addresses as u64, self.addresses)?;
+        self.check_executors(executors)?;
+        check(Bounded::Text, worker.longest_text() as u64, self.text)
+    }
+
+    /// Checks the executors that a Worker lists.
+    pub(crate) fn check_executors(&self, executors: &[ExecutorReport]) -> Result<(), RefusedRegistration> {
+        check(Bounded::Executors, executors.len() as u64, self.executors)
+    }
+
+    /// Checks the cluster drivers that a Worker lists. Each takes a core at least, and ends may be unconfirmed.
+    pub(crate) fn check_drivers(&self, drivers: &[DriverReport]) -> Result<(), RefusedRegistration> {
+        check(Bounded::Executors, drivers.len() as u64, self.executors)
+    }
+
+    /// Checks that there is room for one more Worker beside these.
+    pub(crate) fn check_workers(&self, workers: usize) -> Result<(), RefusedRegistration> {
+        check(Bounded::Workers, workers as u64 + 1, self.workers)
+    }
+}
+
+fn check(what: Bounded, found: u64, most: u64) -> Result<(), RefusedRegistration> {
+    if found > most { Err(RefusedRegistration::Exceeds { what, found, most }) } else { Ok(()) }
+}
+
+fn unsigned(amount: i64) -> u64 {
+    u64::try_from(amount).unwrap_or(0)
+}

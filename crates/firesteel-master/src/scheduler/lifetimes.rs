@@ -1,0 +1,97 @@
+//! How long applications ran that have ended, by user and name, and what that says of those that run.
+//!
+//! An application that says how long it runs is believed. For any other one, the Master expects the median of the last runs of the
+//! same user under the same name. Only the policy [`Lifetimes`](firesteel_placement::Policy::Lifetimes) uses what is expected:
+//! a wrong expectation costs some packing, and nothing else. So a Master that was recovered may know less: it has learned from
+//! the ended applications in its journal, and forgotten those that the journal no longer has.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_placement::Policy;
+use firesteel_placement::index::Slot;
+use firesteel_placement::policy::Rule;
+use firesteel_protocol::messages::ApplicationView;
+use firesteel_protocol::scheduling::run_time::corrected;
+use firesteel_protocol::time::Timestamp;
+
+use crate::Master;
+use crate::tables::applications::application::Application;
+use crate::tables::executors::record::ExecutorRecord;
+
+/// How much longer executors are expected to run.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    /// The executors on each Worker that has any, the longest of them.
+    pub(crate) on: BTreeMap<Slot, Duration>,
+    /// The executors of the application that is served, if that is known.
+    pub(crate) own: Option<Duration>,
+}
+
+impl Application {
+    /// When its first live executor was launched.
+    pub(crate) fn began(&self) -> Option<Timestamp> {
+        self.executors.iter().map(|(_, executor)| executor.launched).min()
+    }
+
+    /// When it will have ended, if it says how long it runs: from the launch of its first live executor, or from now.
+    pub(super) fn told_end(&self, now: Timestamp) -> Option<Timestamp> {
+        let told = self.run_time?;
+        let began = self.began().unwrap_or(now);
+        Some(began + corrected(told, now.since(began)))
+    }
+}
+
+impl Master {
+    /// An application has ended that had these executors: remembers how long it ran, if it did.
+    pub(crate) fn learn_run_time<'a>(
+        &mut self,
+        row: &ApplicationView,
+        executors: impl IntoIterator<Item = &'a ExecutorRecord>,
+    ) {
+        let began = executors.into_iter().map(|executor| executor.launched).min();
+        if let Some((began, ended)) = began.zip(row.ended) {
+            self.run_times.learn(&row.user, &row.name, ended.since(began));
+        }
+    }
+
+    /// How long an application will run in all, as it says or as the last ones of its user and name did.
+    fn expected_run_time(&self, application: &Application) -> Option<Duration> {
+        let learned =
+            || self.run_times.expected(&application.description.user, &application.description.name);
+        application.run_time.or_else(learned)
+    }
+
+    /// What the policy of an application has to know of how long executors run on: nothing, for all policies but one.
+    pub(super) fn rest_for_policy(&self, now: Timestamp, application: &Application) -> Rest {
+        match self.config.rule_for(application.description.policy) {
+            Rule::Policy(Policy::Lifetimes) => self.expected_rest(now, application),
+            Rule::Policy(
+                Policy::Spark
+                | Policy::BestFit
+                | Policy::LeastFragmentation
+                | Policy::LearnedFragmentation
+                | Policy::SpreadHeld,
+            )
+            | Rule::Expression(_) => Rest::default(),
+        }
+    }
+
+    /// How much longer executors are expected to run. Each is expected to run at least as long again as it has run.
+    fn expected_rest(&self, now: Timestamp, application: &Application) -> Rest {
+        let mut rests: BTreeMap<Slot, Duration> = BTreeMap::new();
+        for other in self.applications.queue().filter(|other| !other.executors.is_empty()) {
+            let end = other.began().zip(self.expected_run_time(other)).map(|(began, whole)| began + whole);
+            for (_, executor) in other.executors.iter() {
+                let rest = end.map_or(Duration::ZERO, |end| end.since(now)).max(now.since(executor.launched));
+                let longest = rests.entry(executor.slot).or_default();
+                *longest = rest.max(*longest);
+            }
+        }
+        let own = self.expected_run_time(application).map(|whole| {
+            let ran = application.began().map_or(Duration::ZERO, |began| now.since(began));
+            whole.saturating_sub(ran).max(ran)
+        });
+        Rest { on: rests, own }
+    }
+}

@@ -1,0 +1,101 @@
+//! The scheduling pass.
+
+use firesteel_placement::index::Share;
+use firesteel_placement::{Demand, Offer};
+use firesteel_protocol::ids::{AppId, ProfileId};
+use firesteel_protocol::time::Timestamp;
+
+use crate::scheduler::choice::choose;
+use crate::tables::applications::application::Application;
+use crate::tables::workers::row::WorkerRow;
+use crate::{Master, Pass};
+
+impl Master {
+    /// Runs the scheduling pass if it is due.
+    ///
+    /// Cluster drivers come before all executors. Applications are served first in, first out, each with its profiles in the order of their numbers. An
+    /// application that cannot use what is free does not block the next one. The pass skips demands for which
+    /// nothing can have changed since the last one (see `backlog`). With queues, priorities or gangs the
+    /// order is another, and every application is considered (see `queue_scheduling`).
+    ///
+    /// Source: Spark Master, 4.0.1 (`startExecutorsOnWorkers`).
+    pub(crate) fn settle(&mut self, now: Timestamp) {
+        if std::mem::replace(&mut self.pass, Pass::NotDue) == Pass::NotDue {
+            return;
+        }
+        self.place_drivers(now);
+        if self.schedules_by_queue() {
+            let executors_ended = self.serve_queues(now);
+            if executors_ended {
+                // What the others left of their room may do for a cluster driver.
+                self.place_drivers(now);
+            }
+        } else {
+            self.serve_first_come(now);
+        }
+        self.applications.file();
+        self.workers.settle();
+    }
+
+    fn serve_first_come(&mut self, now: Timestamp) {
+        let mut ready = self.applications.ready_demands(&self.workers);
+        let mut last = None;
+        while let Some((app, key)) = self.applications.next_demand(&mut ready, &self.workers, last) {
+            let (_, profile) = key;
+            self.place(now, &app, profile);
+            last = Some(key);
+        }
+    }
+
+    /// Makes the next pass consider every application, ignoring the backlog. The decisions are the same. For
+    /// tests.
+    pub fn doubt(&mut self) {
+        self.applications.touch_all();
+    }
+
+    /// Launches the executors of one profile for which there is room.
+    fn place(&mut self, now: Timestamp, app: &AppId, profile: ProfileId) {
+        let application = self.applications.live(app);
+        let demand = application.demand(application.profile(profile));
+        let rest = self.rest_for_policy(now, application);
+        let shares = choose(&self.config, (&mut self.workers, &mut self.memory), application, &demand, &rest);
+        self.launch(now, app, profile, &demand, shares);
+    }
+
+    /// Launches the executors that were placed.
+    pub(crate) fn launch(
+        &mut self,
+        now: Timestamp,
+        app: &AppId,
+        profile: ProfileId,
+        demand: &Demand,
+        shares: Vec<Share>,
+    ) {
+        self.workers.claim(demand, &shares);
+        // Of each executor the log, its Worker and its driver are told.
+        let executors: u64 = shares.iter().map(|share| share.executors).sum();
+        self.effects.reserve(usize::try_from(executors).unwrap_or(0).saturating_mul(3));
+        for Share { slot, executors, cores, .. } in shares {
+            for _ in 0..executors {
+                self.launch_executor(now, app, profile, demand, slot, cores);
+            }
+        }
+    }
+
+    /// The amounts that Workers have free for an application: without Workers that it shuns, and without what
+    /// is withheld in this pass.
+    pub(crate) fn offers<'a>(&'a self, application: &'a Application) -> impl Iterator<Item = Offer<'a>> {
+        let rows = self.workers.slots();
+        let welcome = rows.filter(|(slot, row)| !application.shuns(*slot, row));
+        welcome.map(|(slot, row)| self.workers.open_offer(slot, row))
+    }
+
+    /// The amounts in all of the Workers that run executors of an application.
+    pub(crate) fn whole_offers<'a>(
+        &'a self,
+        application: &'a Application,
+    ) -> impl Iterator<Item = Offer<'a>> {
+        let admitting = self.workers.iter().filter(|row| application.is_admitted_by(row));
+        admitting.map(WorkerRow::whole_offer)
+    }
+}

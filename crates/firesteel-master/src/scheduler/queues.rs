@@ -1,0 +1,473 @@
+//! The scheduling pass where there are queues, priorities or gangs.
+//!
+//! Without them a pass is Spark's, and considers only what has changed (see `settle`). With them it considers
+//! every application that waits:
+//!
+//! - **Queues.** The next queue is the one with the smallest dominant share of the cluster, divided by its
+//!   weight, among those with waiting applications. While several queues wait, each grant is one executor, or
+//!   one gang. (An application whose executors have no fixed size gets all that fits.) So no queue gets more
+//!   than one grant ahead of another that could use the room. A queue that waits alone may have everything.
+//! - **Priorities.** Within a queue, higher priorities come first, and then earlier registrations. An
+//!   application that cannot use what is free does not block the next one.
+//! - **Gangs.** An application with a gang that has not started is given that many executors at once, or
+//!   none. With several resource profiles it starts with the first one that asks for executors, with at most
+//!   as many as it asks for. The first gang that does not fit now, but would fit empty Workers, gets a
+//!   *reservation*: what is free on those Workers, and what becomes free there, is withheld from all later
+//!   applications until the gang starts. Until then only applications before it in its own queue are served
+//!   earlier. A gang that can never fit gets no reservation.
+//!   If enough of what runs says how long it runs, the reservation has a time: the first at which the gang fits if everything ends
+//!   as it says. Then only what does not become free by that time is withheld, and applications that say that they end before may
+//!   use that, too. What runs longer than it said counts with twice its estimate, and so on: the time moves, the rule stays.
+//!   Behind a reservation with a time, further gangs may have theirs (`firesteel.master.reservations`), in the order in which they
+//!   are served; each leaves those before it what they need.
+//! - **Backfill.** Applications after a reservation may use what is not reserved; without backfill, nothing.
+//! - **Order.** With `firesteel.master.order=shortest`, applications of a priority come in another order (see `turn`).
+//!
+//! The cost of a pass is one placement for each waiting application. A pass that makes a reservation also
+//! looks at every Worker.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_placement::forecast::{Booking, Ending, Forecast, Planned, beside, forecast};
+use firesteel_placement::index::Slot;
+use firesteel_placement::reservation::{WorkerAmounts, reserve};
+use firesteel_placement::shortfall::Amounts;
+use firesteel_placement::{Demand, ExecutorLimit, ExecutorSize, Offer};
+use firesteel_protocol::ids::{AppId, ProfileId, WorkerId};
+use firesteel_protocol::messages::{Hindrance, MOST_KEPT, ReservedRoom};
+use firesteel_protocol::scheduling::{Backfill, ServingOrder};
+use firesteel_protocol::time::Timestamp;
+
+use crate::scheduler::choice::choose;
+use crate::scheduler::waiting_queues::{GrantSize, QueueRank};
+use crate::tables::applications::application::Application;
+use crate::tables::workers::row::WorkerRow;
+use crate::tables::workers::table::WorkerTable;
+use crate::{Master, Note};
+
+/// What scheduling by queues remembers between passes.
+#[derive(Debug, Default)]
+pub(crate) struct QueueScheduling {
+    /// Whether the last pass was one by queues.
+    pub(crate) active: bool,
+    /// The reservations that the last pass made, in the order of serving. All have a time if there are several.
+    pub(crate) reservations: Vec<Reservation>,
+    /// The gangs that can never fit, for which a note was written.
+    never_fit: BTreeSet<AppId>,
+    /// When the next of the gangs that waited in the last pass has waited for long.
+    pub(super) next_impatience: Option<Timestamp>,
+    /// The number of gangs of this pass that have waited for long and for which no executors could be ended.
+    pub(super) gangs_in_vain: usize,
+}
+
+/// Room that is reserved for a gang.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reservation {
+    pub(crate) app: AppId,
+    pub(crate) profile: ProfileId,
+    /// What the gang asks for.
+    pub(crate) demand: Demand,
+    /// When the gang is expected to fit, if enough of what runs says when it ends.
+    pub(crate) at: Option<Timestamp>,
+    /// When the gang is expected to end, if it says how long it runs.
+    pub(crate) until: Option<Timestamp>,
+    /// The reserved room by Worker.
+    pub(crate) kept: BTreeMap<Slot, Kept>,
+}
+
+/// The room that is reserved on one Worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// The number of executors of the gang that are to run there.
+    pub(crate) executors: u64,
+    /// What is kept free for them.
+    pub(crate) amounts: Amounts,
+    /// The number of these executors for which addresses are kept free. The others get addresses that are expected to be
+    /// given back in time.
+    with_addresses: u64,
+}
+
+/// The result of serving an application.
+#[derive(Debug, PartialEq, Eq)]
+enum Served {
+    /// It was given executors that take these amounts together.
+    With(Amounts),
+    /// It has no room, or asks for nothing.
+    Nothing,
+    /// It has no room for that many executors of the profile at once.
+    GangWaits { profile: ProfileId, demand: Demand, executors: u64 },
+}
+
+/// A reservation, for views and checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReservationView {
+    /// The application's id.
+    pub app: AppId,
+    /// When the application is expected to start. What has ended by then may use the reserved room before.
+    pub at: Option<Timestamp>,
+    /// The reserved room by Worker, in the order of ids: the number of executors, and what they take
+    /// together.
+    pub on: Vec<(WorkerId, u64, Amounts)>,
+}
+
+impl Master {
+    /// Whether the next pass is one by queues. After the last such pass, every application is considered once if room was
+    /// reserved.
+    pub(super) fn schedules_by_queue(&mut self) -> bool {
+        let ordered = !self.config.queues.is_empty()
+            || self.config.order != ServingOrder::Registration
+            || self.applications.has_special();
+        if !ordered && std::mem::take(&mut self.queue_scheduling.active) {
+            // Without a reservation nothing that waits has room.
+            if !std::mem::take(&mut self.queue_scheduling).reservations.is_empty() {
+                self.applications.touch_all();
+            }
+        }
+        self.queue_scheduling.active = ordered;
+        ordered
+    }
+
+    /// The reservations that the last pass made, in the order of serving.
+    #[must_use]
+    pub fn reservations(&self) -> Vec<ReservationView> {
+        let view = |Reservation { app, at, kept, .. }: &Reservation| {
+            let on = kept.iter().map(|(slot, Kept { executors, amounts, .. })| {
+                (self.workers.row(*slot).description.id.clone(), *executors, amounts.clone())
+            });
+            let mut on: Vec<_> = on.collect();
+            on.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+            ReservationView { app: app.clone(), at: *at, on }
+        };
+        self.queue_scheduling.reservations.iter().map(view).collect()
+    }
+
+    /// Of a snapshot: this application is the first for which the last pass reserved room. Nothing else of a reservation outlasts a pass.
+    pub(crate) fn restore_reservation(&mut self, app: AppId) {
+        let waits = |application: &&Application| application.gang_waits();
+        let Some(application) = self.applications.get(&app).filter(waits) else { return };
+        let profile = ProfileId::DEFAULT;
+        let demand = application.demand(application.profile(profile));
+        let reservation = Reservation { app, profile, demand, at: None, until: None, kept: BTreeMap::new() };
+        self.queue_scheduling.reservations.push(reservation);
+    }
+
+    /// What clients are told of the reservations.
+    pub(crate) fn reserved_rooms(&self) -> Vec<ReservedRoom> {
+        let room = |Reservation { app, at, kept, .. }: &Reservation| {
+            let executors = kept.values().map(|kept| kept.executors).sum();
+            ReservedRoom { app: app.clone(), at: *at, executors, workers: kept.len() as u64 }
+        };
+        self.queue_scheduling.reservations.iter().map(room).collect()
+    }
+
+    /// Serves all waiting applications in order. Returns whether executors were ended for them.
+    pub(super) fn serve_queues(&mut self, now: Timestamp) -> bool {
+        let mut ended = false;
+        let mut before = self.queue_scheduling.take_holders();
+        self.queue_scheduling.next_impatience = None;
+        self.queue_scheduling.gangs_in_vain = 0;
+        let mut waiting = self.waiting_queues(before.first());
+        while let Some(next) = waiting.next() {
+            let (app, size) = (&next.app, waiting.grant_size());
+            match self.serve_around(now, app, size) {
+                Served::With(amounts) => {
+                    waiting.gave(&next, &amounts);
+                    continue;
+                }
+                served => {
+                    let preempted = self.preempt_for(now, app);
+                    if !preempted.is_empty() {
+                        ended = true;
+                        // The freed room may also help others, and the preempted applications may want more
+                        // again.
+                        self.serve(now, app, size);
+                        self.workers.release_withheld();
+                        let holders = self.queue_scheduling.take_holders();
+                        before = if holders.is_empty() { before } else { holders };
+                        let first = before.first().filter(|first| *first != app);
+                        waiting = self.wait_again(waiting, first, &next, &preempted);
+                        continue;
+                    }
+                    if let Served::GangWaits { profile, demand, executors } = served {
+                        let next = self.impatience(self.applications.live(app)).filter(|at| *at > now);
+                        let kept = self.queue_scheduling.next_impatience;
+                        self.queue_scheduling.next_impatience = [kept, next].into_iter().flatten().min();
+                        self.reserve_for(now, &before, app, profile, demand, executors);
+                    }
+                }
+            }
+            waiting.pass(next);
+            if self.config.backfill == Backfill::Off && !self.queue_scheduling.reservations.is_empty() {
+                break;
+            }
+        }
+        self.workers.release_withheld();
+        let applications = &self.applications;
+        let waits = |app: &AppId| applications.get(app).is_some_and(Application::gang_waits);
+        self.queue_scheduling.never_fit.retain(waits);
+        ended
+    }
+
+    /// Serves an application. One that says that it will have ended before a gang can start may use what is reserved for that.
+    fn serve_around(&mut self, now: Timestamp, app: &AppId, size: GrantSize) -> Served {
+        let end = self.applications.live(app).told_end(now);
+        let reservations = &self.queue_scheduling.reservations;
+        if !reservations.iter().any(|reservation| reservation.begins_after(end)) {
+            return self.serve(now, app, size);
+        }
+        let lifted = self.workers.lift_withheld();
+        for reservation in reservations.iter().filter(|reservation| !reservation.begins_after(end)) {
+            reservation.withhold(&mut self.workers);
+        }
+        let served = self.serve(now, app, size);
+        self.workers.withhold_again(lifted);
+        served
+    }
+
+    /// Gives an application executors, profile by profile.
+    fn serve(&mut self, now: Timestamp, app: &AppId, size: GrantSize) -> Served {
+        let profiles: Vec<ProfileId> = self.applications.live(app).profiles.keys().copied().collect();
+        let mut given = None::<Amounts>;
+        for profile in profiles {
+            let application = self.applications.live(app);
+            let mut demand = application.demand(application.profile(profile));
+            if !demand.allows_one_more() {
+                continue;
+            }
+            let gang = application.gang(&demand);
+            match (size, demand.size) {
+                (GrantSize::One, ExecutorSize::Fixed(_)) => {
+                    let most = demand.most_executors().min(gang.unwrap_or(1));
+                    demand.limit = ExecutorLimit::AtMost(demand.held.saturating_add(most));
+                }
+                (GrantSize::One, ExecutorSize::OnePerWorker) | (GrantSize::Everything, _) => {}
+            }
+            let rest = self.rest_for_policy(now, application);
+            let shares =
+                choose(&self.config, (&mut self.workers, &mut self.memory), application, &demand, &rest);
+            let executors = shares.iter().map(|share| share.executors).sum::<u64>();
+            if let Some(needed) = gang.filter(|needed| executors < *needed) {
+                return Served::GangWaits { profile, demand, executors: needed };
+            }
+            if executors == 0 {
+                continue;
+            }
+            let cores = shares.iter().map(|share| share.total()).sum();
+            given.get_or_insert_default().add(&Amounts::of_executors(&demand, executors, cores));
+            self.launch(now, app, profile, &demand, shares);
+            if size == GrantSize::One {
+                break;
+            }
+        }
+        given.map_or(Served::Nothing, Served::With)
+    }
+
+    /// Reserves room for a gang that waits, unless there are as many reservations as may be, or it has no room beside them, or can
+    /// never fit. `before` are the applications that had the reservations of the last pass.
+    fn reserve_for(
+        &mut self,
+        now: Timestamp,
+        before: &[AppId],
+        app: &AppId,
+        profile: ProfileId,
+        demand: Demand,
+        executors: u64,
+    ) {
+        let earlier = &self.queue_scheduling.reservations;
+        if earlier.len() >= self.config.reservations || earlier.iter().any(|earlier| earlier.at.is_none()) {
+            return;
+        }
+        let application = self.applications.live(app);
+        let (slots, sites): (Vec<Slot>, Vec<WorkerAmounts<'_>>) = self.sites(application).unzip();
+        if let Some((at, kept)) = self.forecast_for(now, &demand, executors, (&slots, &sites)) {
+            let until = application.run_time.map(|run_time| at + run_time);
+            let (app, at) = (app.clone(), Some(at));
+            return self.add_reservation(before, Reservation { app, profile, demand, at, until, kept });
+        }
+        if !earlier.is_empty() {
+            return;
+        }
+        let Some(kept) = reserve(&demand, executors, &sites) else {
+            let room = self.whole_room(application, &demand);
+            if room < executors && self.queue_scheduling.never_fit.insert(app.clone()) {
+                self.effects.note(Note::GangNeverFits { app: app.clone(), executors, room });
+            }
+            return;
+        };
+        self.queue_scheduling.never_fit.remove(app);
+        let kept = slots.into_iter().zip(kept).filter(|(_, count)| *count > 0);
+        let keep = |executors: u64| {
+            let amounts = Amounts::needed(&demand, executors);
+            Kept { executors, amounts, with_addresses: executors }
+        };
+        let kept = kept.map(|(slot, count)| (slot, keep(count))).collect();
+        let reservation = Reservation { app: app.clone(), profile, demand, at: None, until: None, kept };
+        self.add_reservation(before, reservation);
+    }
+
+    /// When a gang is expected to start, and what is to be kept for it. `None` if too little of what runs says when it ends.
+    fn forecast_for(
+        &self,
+        now: Timestamp,
+        demand: &Demand,
+        executors: u64,
+        (slots, sites): (&[Slot], &[WorkerAmounts<'_>]),
+    ) -> Option<(Timestamp, BTreeMap<Slot, Kept>)> {
+        let numbers: BTreeMap<Slot, usize> = slots.iter().copied().zip(0..).collect();
+        let mut endings = Vec::new();
+        for other in self.applications.queue().filter(|other| !other.executors.is_empty()) {
+            let Some(end) = other.told_end(now) else { continue };
+            endings.extend(other.executors.iter().filter_map(|(_, executor)| {
+                let worker = *numbers.get(&executor.slot)?;
+                let crate::tables::capacity::Amounts { cores, memory, resources } = executor.grant.amounts();
+                Some(Ending { worker, at: end.millis(), cores, memory, resources })
+            }));
+        }
+        let bookings = self.queue_scheduling.reservations.iter().flat_map(|it| it.bookings(&numbers));
+        let endings = beside(&bookings.collect::<Vec<_>>(), endings);
+        let Forecast { at, on } = forecast(demand, executors, sites, endings)?;
+        let keep = |on: Planned| {
+            let Planned { executors, kept: amounts, with_addresses, .. } = on;
+            (slots[on.worker], Kept { executors, amounts, with_addresses })
+        };
+        Some((Timestamp::from_millis(at).max(now), on.into_iter().map(keep).collect()))
+    }
+
+    /// Withholds what is reserved until the end of the pass.
+    fn add_reservation(&mut self, before: &[AppId], reservation: Reservation) {
+        reservation.withhold(&mut self.workers);
+        let Reservation { app, at, kept, .. } = &reservation;
+        self.queue_scheduling.never_fit.remove(app);
+        if !before.contains(app) {
+            let executors = kept.values().map(|kept| kept.executors).sum();
+            let (app, workers) = (app.clone(), kept.len());
+            self.effects.note(Note::Reserved { app, executors, workers, at: *at });
+        }
+        self.queue_scheduling.reservations.push(reservation);
+    }
+
+    /// The number of executors of a demand for which the application has room now. It may be counted only up
+    /// to what the application needs to know. Zero behind a reservation without backfill.
+    pub(crate) fn open_room(&self, application: &Application, demand: &Demand) -> u64 {
+        let reservations = &self.queue_scheduling.reservations;
+        let mut reserved: Vec<_> =
+            reservations.iter().filter(|reservation| !self.precedes(application, reservation)).collect();
+        if !reserved.is_empty() && self.config.backfill == Backfill::Off {
+            return 0;
+        }
+        let end = application.told_end(self.now);
+        reserved.retain(|reservation| !reservation.begins_after(end));
+        let free = |(slot, site): (Slot, WorkerAmounts<'_>)| {
+            let kept = reserved.iter().filter_map(|it| Some((it.kept.get(&slot)?, &it.demand.resources)));
+            let (mut free, mut resources) = (site.free, Cow::Borrowed(site.free.resources));
+            for (Kept { amounts, with_addresses, .. }, each) in kept {
+                (free.cores, free.memory) = (free.cores - amounts.cores, free.memory - amounts.memory);
+                resources = Cow::Owned(resources.less(each, *with_addresses));
+            }
+            Offer { resources: &resources, ..free }.executors_that_fit(demand)
+        };
+        self.sites(application).map(free).fold(0, u64::saturating_add)
+    }
+
+    /// The number of executors of a demand for which the Workers have room when they are empty. A Worker that is given nothing for
+    /// now counts, since it may be given executors later.
+    fn whole_room(&self, application: &Application, demand: &Demand) -> u64 {
+        let each = self.whole_offers(application).map(|offer| offer.executors_that_fit(demand));
+        each.fold(0, u64::saturating_add)
+    }
+
+    /// What an application waits for besides room for one more executor. Computed only for requests.
+    pub(crate) fn hindrance(&self, application: &Application) -> Option<Hindrance> {
+        let served = self.queue_scheduling.active && application.link.is_here();
+        let (_, demand) = application.asks().next().filter(|_| served)?;
+        let room_for = self.open_room(application, &demand);
+        let reservations = &self.queue_scheduling.reservations;
+        let before = reservations.iter().find(|reservation| !self.precedes(application, reservation));
+        match (application.gang(&demand), before) {
+            (Some(executors), _) if self.whole_room(application, &demand) < executors => {
+                Some(Hindrance::NeverFits { executors, room: self.whole_room(application, &demand) })
+            }
+            (Some(executors), _) => {
+                let own = reservations.iter().find(|it| it.app == application.id);
+                let kept = own.into_iter().flat_map(|it| &it.kept).take(MOST_KEPT);
+                let named =
+                    kept.map(|(slot, kept)| (self.workers.row(*slot).description.id.clone(), kept.executors));
+                Some(Hindrance::Gang { executors, room: room_for, kept: named.collect() })
+            }
+            (None, Some(reservation)) => {
+                let free = self.sites(application).any(|(_, site)| site.free.executors_that_fit(&demand) > 0);
+                let name = self.applications.live(&reservation.app).description.name.clone();
+                let (app, backfill) = (reservation.app.clone(), self.config.backfill == Backfill::On);
+                (free && room_for == 0).then_some(Hindrance::Reserved { app, name, backfill })
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// Whether an application comes before the one with the reservation, or is that one.
+    fn precedes(&self, application: &Application, reservation: &Reservation) -> bool {
+        let holder = self.applications.live(&reservation.app);
+        holder.queue == application.queue && application.queue_rank() <= holder.queue_rank()
+    }
+
+    /// The Workers that an application does not shun, each with what is free and not withheld, and as it would be empty.
+    pub(crate) fn sites<'a>(
+        &'a self,
+        application: &'a Application,
+    ) -> impl Iterator<Item = (Slot, WorkerAmounts<'a>)> {
+        let rows = self.workers.slots().filter(|(_, row)| row.serves());
+        let welcome = rows.filter(|(slot, row)| !application.shuns(*slot, row));
+        let amounts = |(slot, row): (Slot, &'a WorkerRow)| {
+            (slot, WorkerAmounts { free: self.workers.open_offer(slot, row), total: row.whole_offer() })
+        };
+        welcome.map(amounts)
+    }
+}
+
+impl QueueScheduling {
+    /// Ends all reservations. Returns the applications that had them, in the order of serving.
+    fn take_holders(&mut self) -> Vec<AppId> {
+        self.reservations.drain(..).map(|reservation| reservation.app).collect()
+    }
+}
+
+impl Reservation {
+    /// Whether the gang is expected to start when, or after, something ends at this time. What is reserved may be used until then.
+    fn begins_after(&self, end: Option<Timestamp>) -> bool {
+        self.at.zip(end).is_some_and(|(at, end)| end <= at)
+    }
+
+    /// Withholds what is reserved.
+    fn withhold(&self, workers: &mut WorkerTable) {
+        for (slot, Kept { amounts, with_addresses, .. }) in &self.kept {
+            workers.withhold(*slot, amounts, &self.demand.resources, *with_addresses);
+        }
+    }
+
+    /// What the gang takes on the Workers that have these numbers, if it has a time.
+    fn bookings<'a>(&'a self, numbers: &BTreeMap<Slot, usize>) -> impl Iterator<Item = Booking<'a>> {
+        let until = self.until.map(Timestamp::millis);
+        self.at.into_iter().flat_map(move |at| {
+            self.kept.iter().filter_map(move |(slot, kept)| {
+                Some(Booking {
+                    worker: *numbers.get(slot)?,
+                    at: at.millis(),
+                    until,
+                    demand: &self.demand,
+                    executors: kept.executors,
+                    kept: &kept.amounts,
+                    with_addresses: kept.with_addresses,
+                })
+            })
+        })
+    }
+}
+
+impl Application {
+    /// Its rank in its queue.
+    pub(crate) fn queue_rank(&self) -> QueueRank {
+        (Reverse(self.description.priority), self.turn, self.sequence)
+    }
+}

@@ -1,0 +1,169 @@
+//! The backlog: demands that wait, indexed so that an event considers only what it has changed.
+//!
+//! After a scheduling pass no waiting demand can be placed: no Worker has room for one more of its executors.
+//! In the next pass only two kinds of demands can have room: those of applications that have changed since,
+//! and those that fit a Worker with more room than before. To find the latter, demands are filed by the
+//! amounts that one executor takes, their *shape*. One question answers whether there is room for all demands
+//! of a shape, be they ten or ten thousand.
+//!
+//! The pass considers only these demands, in the order in which a full pass would, and makes the same
+//! decisions. The table unfiles an application whenever it is handed out to be changed, and files it again at
+//! the end of the pass, so no handler has to care.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
+use std::sync::Arc;
+
+use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, ResourceAmounts};
+use firesteel_protocol::ids::ProfileId;
+
+use crate::tables::workers::table::WorkerTable;
+
+/// The key of a demand: its application's number and its profile's.
+pub(crate) type DemandKey = (u64, ProfileId);
+
+/// The amounts that one executor takes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Shape {
+    /// The least number of cores. It is the first field, so that small shapes come first.
+    cores: Cores,
+    memory: MiB,
+    resources: ResourceAmounts,
+}
+
+/// The demands that wait, by shape.
+#[derive(Debug, Default)]
+pub(crate) struct Backlog {
+    shapes: BTreeMap<Arc<Shape>, Waiting>,
+    /// The numbers of applications that may have changed since the last pass. None of their demands is filed.
+    touched: BTreeSet<u64>,
+}
+
+/// The demands of one shape.
+#[derive(Debug)]
+struct Waiting {
+    /// A demand for one executor of the shape, with no other limits.
+    one: Demand,
+    /// The keys of the demands. Never empty.
+    demands: BTreeSet<DemandKey>,
+}
+
+/// The demands that have room in this pass: the next one of each shape.
+#[derive(Debug, Default)]
+pub(crate) struct ReadyDemands(BTreeMap<DemandKey, Arc<Shape>>);
+
+impl Shape {
+    pub(crate) fn of(demand: &Demand) -> Self {
+        Self { cores: demand.size.step(), memory: demand.memory, resources: demand.resources.clone() }
+    }
+
+    fn one(&self) -> Demand {
+        Demand {
+            size: ExecutorSize::Fixed(self.cores),
+            memory: self.memory,
+            resources: self.resources.clone(),
+            ..Demand::default()
+        }
+    }
+}
+
+impl Backlog {
+    /// Marks an application as possibly changed. Returns whether it was not marked before.
+    pub(super) fn touch(&mut self, sequence: u64) -> bool {
+        self.touched.insert(sequence)
+    }
+
+    /// Forgets an application that has ended.
+    pub(crate) fn forget(&mut self, sequence: u64) {
+        self.touched.remove(&sequence);
+    }
+
+    /// The applications that may have changed, from that number on.
+    pub(super) fn touched_from(&self, sequence: u64) -> impl Iterator<Item = u64> {
+        self.touched.range(sequence..).copied()
+    }
+
+    pub(super) fn is_touched(&self, sequence: u64) -> bool {
+        self.touched.contains(&sequence)
+    }
+
+    /// Whether no application may have changed since the last pass.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.touched.is_empty()
+    }
+
+    pub(super) fn take_touched(&mut self) -> BTreeSet<u64> {
+        std::mem::take(&mut self.touched)
+    }
+
+    pub(crate) fn file(&mut self, key: DemandKey, shape: Shape) -> Arc<Shape> {
+        let shape = match self.shapes.get_key_value(&shape) {
+            Some((known, _)) => known.clone(),
+            None => Arc::new(shape),
+        };
+        let waiting = || Waiting { one: shape.one(), demands: BTreeSet::new() };
+        self.shapes.entry(shape.clone()).or_insert_with(waiting).demands.insert(key);
+        shape
+    }
+
+    pub(super) fn unfile(&mut self, key: DemandKey, shape: &Shape) {
+        let waiting = self.shapes.get_mut(shape).expect("a filed demand is filed under its shape");
+        waiting.demands.remove(&key);
+        if waiting.demands.is_empty() {
+            self.shapes.remove(shape);
+        }
+    }
+
+    /// The applications with filed demands. One with several profiles may come more than once.
+    pub(crate) fn filed(&self) -> impl Iterator<Item = u64> {
+        self.shapes.values().flat_map(|waiting| &waiting.demands).map(|(sequence, _)| *sequence)
+    }
+
+    pub(super) fn is_filed(&self, key: DemandKey, shape: &Shape) -> bool {
+        self.shapes.get(shape).is_some_and(|waiting| waiting.demands.contains(&key))
+    }
+
+    /// The number of filed demands.
+    pub(crate) fn len(&self) -> usize {
+        self.shapes.values().map(|waiting| waiting.demands.len()).sum()
+    }
+
+    /// The first demand of each shape that fits a Worker which gained room.
+    pub(crate) fn ready_demands(&self, workers: &WorkerTable) -> ReadyDemands {
+        let Some(most) = workers.most_gained() else { return ReadyDemands::default() };
+        let small = self.shapes.iter().take_while(|(shape, _)| shape.cores <= most);
+        let with_room = small.filter(|(_, waiting)| workers.gained_room_for(&waiting.one));
+        let first =
+            |(shape, waiting): (&Arc<Shape>, &Waiting)| Some((*waiting.demands.first()?, shape.clone()));
+        ReadyDemands(with_room.filter_map(first).collect())
+    }
+
+    /// Takes out the next ready demand, if it comes before `before`. The next demand of its shape takes its
+    /// place. A shape without room is dropped.
+    pub(crate) fn next(
+        &self,
+        ready: &mut ReadyDemands,
+        workers: &WorkerTable,
+        before: Option<DemandKey>,
+    ) -> Option<DemandKey> {
+        loop {
+            let first = ready.0.first_entry()?;
+            let key = *first.key();
+            if before.is_some_and(|before| before < key) {
+                return None;
+            }
+            let shape = first.remove();
+            // This pass may have served the last demand of the shape.
+            let Some(waiting) = self.shapes.get(&shape) else { continue };
+            if !workers.gained_room_for(&waiting.one) {
+                continue;
+            }
+            if let Some(next) = waiting.demands.range((Excluded(key), Unbounded)).next() {
+                ready.0.insert(*next, shape.clone());
+            }
+            if waiting.demands.contains(&key) {
+                return Some(key);
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The Workers that an application is not given for a while, since its executors ended there too early.
+//!
+//! Blame is kept by application and Worker. An executor that ends before it is proven has shown that something is
+//! wrong with its Worker or with its application, and not which of the two. So the Worker is excluded for this
+//! application only, each time for twice as long, until one of the application's executors is proven there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_placement::index::Slot;
+use firesteel_protocol::ids::ExecutorId;
+use firesteel_protocol::messages::{EarlyEnd, ExcludedWorker};
+use firesteel_protocol::time::{Timestamp, doubled, first_due};
+use serde::{Deserialize, Serialize};
+
+use crate::config::Exclusion;
+
+/// What an application remembers of Workers on which its executors ended too early or failed.
+#[derive(Debug, Default)]
+pub(crate) struct Exclusions {
+    by_worker: BTreeMap<Slot, Blame>,
+    /// When each exclusion ends.
+    ends: BTreeSet<(Timestamp, Slot)>,
+}
+
+/// What an application remembers of one Worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Blame {
+    /// The number of early ends in a row. Executors that were launched before the last one was counted count with it.
+    pub(crate) early_ends: u32,
+    /// Whether executors failed there, and did not just end with exit code 0.
+    pub(crate) failed: bool,
+    /// Executors with a smaller number were launched before the latest early end was counted.
+    early_below: u32,
+    /// The same for the failures of proven executors.
+    late_below: u32,
+    /// The Worker is excluded until then.
+    pub(crate) until: Option<Timestamp>,
+}
+
+impl Blame {
+    /// That of a Worker which is excluded, with all early ends counted that are before the executor `next`.
+    pub(crate) fn excluded(worker: &ExcludedWorker, next: ExecutorId) -> Self {
+        Self {
+            early_ends: worker.times,
+            failed: worker.end == EarlyEnd::Failed,
+            early_below: next.0,
+            late_below: next.0,
+            until: Some(worker.until),
+        }
+    }
+}
+
+/// An end that may be the fault of the Worker or of the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlamedEnd {
+    /// The executor ended before it was proven.
+    Early(EarlyEnd),
+    /// A proven executor failed.
+    LateFailure,
+}
+
+impl Exclusions {
+    /// Whether no Worker is excluded now.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Whether a Worker is excluded now.
+    pub(crate) fn excludes(&self, worker: Slot) -> bool {
+        !self.ends.is_empty() && self.by_worker.get(&worker).is_some_and(|blame| blame.until.is_some())
+    }
+
+    /// Whether executors failed on a Worker, and none was proven there since.
+    pub(crate) fn blames(&self, worker: Slot) -> bool {
+        self.by_worker.get(&worker).is_some_and(|blame| blame.failed)
+    }
+
+    /// Whether it remembers anything of a Worker.
+    pub(crate) fn remembers(&self, worker: Slot) -> bool {
+        self.by_worker.contains_key(&worker)
+    }
+
+    /// The number of Workers on which executors failed, and none was proven since.
+    pub(crate) fn blamed(&self) -> usize {
+        self.by_worker.values().filter(|blame| blame.failed).count()
+    }
+
+    /// The Workers that are excluded now, in the order of their slots.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &Blame)> {
+        let excluded = |(_, blame): &(&Slot, &Blame)| blame.until.is_some();
+        self.by_worker.iter().filter(excluded).map(|(worker, blame)| (*worker, blame))
+    }
+
+    /// When the next exclusion ends.
+    pub(super) fn next_end(&self) -> Option<Timestamp> {
+        self.ends.first().map(|(time, _)| *time)
+    }
+
+    /// Counts the end of an executor on a Worker. `next` is the number of the application's next executor. Returns the
+    /// number of early ends there in a row; `None` if the executor was launched before the last end of the same kind was
+    /// counted, so that this end is part of it.
+    pub(crate) fn count(
+        &mut self,
+        worker: Slot,
+        executor: ExecutorId,
+        next: u32,
+        end: BlamedEnd,
+    ) -> Option<u32> {
+        let blame = self.by_worker.entry(worker).or_default();
+        let counted_below = match end {
+            BlamedEnd::Early(_) => &mut blame.early_below,
+            BlamedEnd::LateFailure => &mut blame.late_below,
+        };
+        if executor.0 < *counted_below {
+            return None;
+        }
+        *counted_below = next;
+        match end {
+            BlamedEnd::Early(early) => {
+                blame.early_ends = blame.early_ends.saturating_add(1);
+                blame.failed |= early == EarlyEnd::Failed;
+            }
+            BlamedEnd::LateFailure => blame.failed = true,
+        }
+        Some(blame.early_ends)
+    }
+
+    /// Excludes a Worker that has been blamed.
+    pub(crate) fn exclude(&mut self, worker: Slot, until: Timestamp) {
+        let blame = self.by_worker.entry(worker).or_default();
+        if let Some(before) = blame.until.replace(until) {
+            self.ends.remove(&(before, worker));
+        }
+        self.ends.insert((until, worker));
+    }
+
+    /// Ends the exclusions whose time is over. The Workers stay blamed.
+    pub(crate) fn release(&mut self, now: Timestamp) {
+        while let Some(worker) = first_due(&self.ends, now) {
+            self.readmit(worker);
+        }
+    }
+
+    /// Ends all exclusions for failures: the application has no other Worker left.
+    pub(crate) fn forgive_failures(&mut self) {
+        let failed: Vec<Slot> = self.iter().filter(|(_, blame)| blame.failed).map(|(slot, _)| slot).collect();
+        failed.into_iter().for_each(|worker| self.readmit(worker));
+    }
+
+    fn readmit(&mut self, worker: Slot) {
+        let until = self.by_worker.get_mut(&worker).and_then(|blame| blame.until.take());
+        if let Some(until) = until {
+            self.ends.remove(&(until, worker));
+        }
+    }
+
+    /// An executor is proven on a Worker. If it was launched after the latest early end was counted, the Worker is no
+    /// longer blamed.
+    pub(crate) fn prove(&mut self, worker: Slot, executor: ExecutorId) {
+        if self.by_worker.get(&worker).is_some_and(|blame| executor.0 >= blame.early_below) {
+            self.forget(worker);
+        }
+    }
+
+    /// Forgets a Worker.
+    pub(crate) fn forget(&mut self, worker: Slot) {
+        self.readmit(worker);
+        self.by_worker.remove(&worker);
+    }
+
+    /// All Workers that it remembers, excluded or not.
+    pub(crate) fn remembered(&self) -> impl Iterator<Item = Slot> {
+        self.by_worker.keys().copied()
+    }
+
+    /// What it remembers, by Worker.
+    pub(crate) fn blame(&self) -> impl Iterator<Item = (Slot, &Blame)> {
+        self.by_worker.iter().map(|(worker, blame)| (*worker, blame))
+    }
+
+    /// Whether it remembers nothing of any Worker.
+    pub(crate) fn knows_none(&self) -> bool {
+        self.by_worker.is_empty()
+    }
+
+    /// Remembers exactly this.
+    pub(crate) fn restore(&mut self, blame: Vec<(Slot, Blame)>) {
+        self.ends = blame.iter().filter_map(|(worker, blame)| Some((blame.until?, *worker))).collect();
+        self.by_worker = blame.into_iter().collect();
+    }
+
+    /// Whether the ends in order are those of the Workers.
+    pub(crate) fn is_consistent(&self) -> bool {
+        self.iter().filter_map(|(worker, blame)| Some((blame.until?, worker))).collect::<BTreeSet<_>>()
+            == self.ends
+    }
+}
+
+impl Exclusion {
+    /// How long a Worker is excluded after this number of early ends in a row.
+    pub(crate) fn delay(self, early_ends: u32) -> Option<std::time::Duration> {
+        let Self::For { first, longest } = self else { return None };
+        Some(doubled(first, early_ends.saturating_sub(1), longest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use firesteel_placement::index::Index;
+    use firesteel_placement::{Cores, MiB, Resources, WorkerOrder};
+
+    use super::*;
+
+    const FAILED: BlamedEnd = BlamedEnd::Early(EarlyEnd::Failed);
+
+    fn slots() -> [Slot; 2] {
+        let mut index = Index::new(WorkerOrder::WorkerId);
+        ["w1", "w2"].map(|worker| index.insert(worker, Cores(1), MiB(1), Resources::NONE))
+    }
+
+    #[test]
+    fn the_delay_doubles_with_every_early_end_after_the_first() {
+        let exclusion = Exclusion::For { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
+        let seconds = (1..=3).map(|n| exclusion.delay(n).map_or(0, |delay| delay.as_secs()));
+        assert_eq!(seconds.collect::<Vec<_>>(), [1, 2, 4]);
+        assert_eq!(Exclusion::Off.delay(3), None);
+    }
+
+    #[test]
+    fn ends_of_executors_that_were_launched_before_the_last_count_are_part_of_it() {
+        let [one, other] = slots();
+        let mut exclusions = Exclusions::default();
+        let mut count = |worker, executor, next| exclusions.count(worker, ExecutorId(executor), next, FAILED);
+        assert_eq!(count(one, 0, 8), Some(1));
+        assert_eq!([count(one, 1, 8), count(one, 7, 9)], [None, None]);
+        assert_eq!(count(other, 3, 9), Some(1), "each Worker has its own count");
+        assert_eq!([count(one, 8, 10), count(one, 9, 10)], [Some(2), None]);
+    }
+
+    #[test]
+    fn a_failure_of_a_proven_executor_hides_no_early_end() {
+        let [worker, _] = slots();
+        let mut exclusions = Exclusions::default();
+        let mut count = |executor, end| exclusions.count(worker, ExecutorId(executor), 9, end);
+        assert_eq!(count(0, BlamedEnd::LateFailure), Some(0));
+        assert_eq!(count(1, BlamedEnd::LateFailure), None, "it is part of the first");
+        assert_eq!(count(2, FAILED), Some(1));
+    }
+
+    #[test]
+    fn a_proven_executor_clears_its_worker_only_if_it_was_launched_after_the_failure() {
+        let [one, other] = slots();
+        let mut exclusions = Exclusions::default();
+        for worker in [one, other] {
+            exclusions.count(worker, ExecutorId(2), 4, FAILED);
+            exclusions.exclude(worker, Timestamp::from_millis(9));
+        }
+        exclusions.prove(one, ExecutorId(3));
+        assert!(exclusions.blames(one) && exclusions.excludes(one));
+        exclusions.prove(one, ExecutorId(4));
+        assert!(!exclusions.blames(one) && !exclusions.excludes(one));
+        assert!(exclusions.excludes(other) && exclusions.is_consistent());
+    }
+
+    #[test]
+    fn exclusions_for_failures_are_forgiven_and_those_for_exit_code_0_are_not() {
+        let [one, other] = slots();
+        let mut exclusions = Exclusions::default();
+        exclusions.count(one, ExecutorId(0), 2, FAILED);
+        exclusions.count(other, ExecutorId(1), 2, BlamedEnd::Early(EarlyEnd::Finished));
+        exclusions.exclude(one, Timestamp::from_millis(5));
+        exclusions.exclude(other, Timestamp::from_millis(7));
+        exclusions.forgive_failures();
+        assert_eq!(exclusions.iter().map(|(worker, _)| worker).collect::<Vec<_>>(), [other]);
+        exclusions.release(Timestamp::from_millis(6));
+        assert_eq!(exclusions.next_end(), Some(Timestamp::from_millis(7)));
+        exclusions.release(Timestamp::from_millis(7));
+        assert!(exclusions.is_empty() && exclusions.is_consistent());
+        assert_eq!(exclusions.blamed(), 1, "the Worker on which an executor failed stays blamed");
+    }
+}

@@ -1,0 +1,446 @@
+//! The table of the Master's applications.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
+
+use firesteel_placement::index::Slot;
+use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId, ProfileId};
+use firesteel_protocol::time::{Timestamp, first_due};
+
+use crate::tables::applications::application::Application;
+use crate::tables::applications::backlog::{Backlog, DemandKey, ReadyDemands, Shape};
+use crate::tables::applications::ended::{Ended, EndedApplications};
+use crate::tables::applications::exclusions::Exclusions;
+use crate::tables::executors::record::ExecutorRecord;
+use crate::tables::link::Link;
+use crate::tables::merged::merged;
+use crate::tables::workers::table::WorkerTable;
+
+/// The live applications in the order of registration, and the latest ended ones.
+#[derive(Debug, Default)]
+pub(crate) struct ApplicationTable {
+    /// By number, which is the order of registration.
+    rows: BTreeMap<u64, Application>,
+    numbers: BTreeMap<AppId, u64>,
+    by_peer: BTreeMap<PeerId, AppId>,
+    /// The applications that may not be given executors yet, by the time when they may.
+    held: BTreeSet<(Timestamp, AppId)>,
+    /// The applications with excluded Workers, by the end of the first exclusion.
+    excluding: BTreeSet<(Timestamp, AppId)>,
+    backlog: Backlog,
+    /// The numbers of applications with a priority, or with a gang that may not have started.
+    special: BTreeSet<u64>,
+    /// The number of live applications by queue and priority.
+    priorities: BTreeMap<(usize, i32), usize>,
+    ended: EndedApplications,
+    next_sequence: u64,
+    /// The numbers of the applications whose standing may have changed in the event at hand.
+    changed: BTreeSet<u64>,
+}
+
+/// A live application, or one that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum AnyApplication<'a> {
+    Live(&'a Application),
+    Ended(&'a Ended),
+}
+
+impl ApplicationTable {
+    /// The number of applications that have ever registered.
+    pub(crate) fn registered(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// Gives the next application this number at least.
+    pub(crate) fn count_from(&mut self, number: u64) {
+        self.next_sequence = self.next_sequence.max(number);
+    }
+
+    /// An application's standing may have changed.
+    pub(crate) fn mark(&mut self, id: &AppId) {
+        self.changed.insert(self.live(id).sequence);
+    }
+
+    /// The numbers of the applications whose standing may have changed since the last call. Some may have ended.
+    pub(crate) fn take_changed(&mut self) -> BTreeSet<u64> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Has every application forget the profiles that it no longer needs, as each pass has those that it looks at.
+    pub(crate) fn forget_profiles(&mut self) {
+        self.rows.values_mut().for_each(Application::forget_profiles);
+    }
+
+    /// The number of applications that are away.
+    pub(crate) fn away(&self) -> usize {
+        self.rows.len() - self.by_peer.len()
+    }
+
+    /// Whether an application with that number is live.
+    pub(crate) fn is_numbered(&self, number: u64) -> bool {
+        self.rows.contains_key(&number)
+    }
+
+    /// The live application with that number, to be changed.
+    pub(crate) fn at_mut(&mut self, number: u64) -> Option<&mut Application> {
+        let row = self.rows.get_mut(&number)?;
+        Some(considered(&mut self.backlog, row))
+    }
+
+    /// The same, for what no pass looks at.
+    pub(crate) fn recorded_mut(&mut self, number: u64) -> Option<&mut Application> {
+        self.rows.get_mut(&number)
+    }
+
+    /// The id of the application with that number, live or ended.
+    pub(crate) fn id_of(&self, number: u64) -> Option<AppId> {
+        match self.from(number).next()? {
+            AnyApplication::Live(app) => (app.sequence == number).then(|| app.id.clone()),
+            AnyApplication::Ended(ended) => (ended.sequence == number).then(|| ended.row.id.clone()),
+        }
+    }
+
+    /// A driver has returned, or has another connection. Returns the former link.
+    pub(crate) fn move_to(&mut self, id: &AppId, peer: PeerId) -> Link {
+        let old = std::mem::replace(&mut self.live_mut(id).link, Link::Here(peer));
+        if let Link::Here(old) = old {
+            self.by_peer.remove(&old);
+        }
+        self.by_peer.insert(peer, id.clone());
+        old
+    }
+
+    /// Puts an application into its place in the queue.
+    pub(crate) fn insert(&mut self, row: Application) {
+        self.count_from(row.sequence + 1);
+        self.numbers.insert(row.id.clone(), row.sequence);
+        if let Link::Here(peer) = row.link {
+            self.by_peer.insert(peer, row.id.clone());
+        }
+        self.backlog.touch(row.sequence);
+        if row.is_special() {
+            self.special.insert(row.sequence);
+        }
+        *self.priorities.entry((row.queue, row.description.priority)).or_default() += 1;
+        self.rows.insert(row.sequence, row);
+    }
+
+    /// Removes a live application and returns it.
+    pub(crate) fn remove(&mut self, id: &AppId) -> Application {
+        let sequence = self.live_mut(id).sequence;
+        let row = self.rows.remove(&sequence).expect("it was found live");
+        self.backlog.forget(row.sequence);
+        self.numbers.remove(id);
+        self.special.remove(&row.sequence);
+        let place = (row.queue, row.description.priority);
+        let others = self.priorities.get_mut(&place).expect("it was counted");
+        *others -= 1;
+        if *others == 0 {
+            self.priorities.remove(&place);
+        }
+        if let Link::Here(peer) = row.link {
+            self.by_peer.remove(&peer);
+        }
+        if let Some(until) = row.failures.hold_until {
+            self.held.remove(&(until, row.id.clone()));
+        }
+        if let Some(until) = row.exclusions.next_end() {
+            self.excluding.remove(&(until, row.id.clone()));
+        }
+        row
+    }
+
+    /// Forgets those that have ended, and returns them in the order of their ends.
+    pub(crate) fn forget_ended(&mut self) -> Vec<(u64, Ended)> {
+        self.ended.take_all()
+    }
+
+    /// Remembers an application that has ended, and at most this number of them. Returns those that are dropped.
+    pub(crate) fn retire(&mut self, ended: Ended, limit: usize) -> Vec<(u64, Ended)> {
+        self.ended.insert((ended.sequence, ended.row.id.clone()), ended, limit)
+    }
+
+    /// Gives an application no executors before `until`; with `None` it may be given some again.
+    pub(crate) fn hold(&mut self, id: &AppId, until: Option<Timestamp>) {
+        self.mark(id);
+        let row = self.live_mut(id);
+        if let Some(old) = std::mem::replace(&mut row.failures.hold_until, until) {
+            self.held.remove(&(old, id.clone()));
+        }
+        if let Some(until) = until {
+            self.held.insert((until, id.clone()));
+        }
+    }
+
+    /// When the next application may be given executors again.
+    pub(crate) fn next_release(&self) -> Option<Timestamp> {
+        self.held.first().map(|(time, _)| *time)
+    }
+
+    /// Lets applications whose wait is over be served again. Returns whether there were any.
+    pub(crate) fn release(&mut self, now: Timestamp) -> bool {
+        let mut released = false;
+        while let Some(id) = first_due(&self.held, now) {
+            self.hold(&id, None);
+            released = true;
+        }
+        released
+    }
+
+    /// The number of live applications.
+    pub(crate) fn live_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Changes which Workers are excluded for an application.
+    pub(crate) fn change_exclusions<T>(
+        &mut self,
+        id: &AppId,
+        change: impl FnOnce(&mut Exclusions) -> T,
+    ) -> T {
+        self.mark(id);
+        let exclusions = &mut self.live_mut(id).exclusions;
+        let before = exclusions.next_end();
+        let result = change(exclusions);
+        let after = exclusions.next_end();
+        if let Some(before) = before {
+            self.excluding.remove(&(before, id.clone()));
+        }
+        if let Some(after) = after {
+            self.excluding.insert((after, id.clone()));
+        }
+        result
+    }
+
+    /// When the next excluded Worker may be tried again.
+    pub(crate) fn next_readmission(&self) -> Option<Timestamp> {
+        self.excluding.first().map(|(time, _)| *time)
+    }
+
+    /// Ends the exclusions whose time is over. Returns whether there were any.
+    pub(crate) fn readmit_workers(&mut self, now: Timestamp) -> bool {
+        let mut readmitted = false;
+        while let Some(id) = first_due(&self.excluding, now) {
+            self.change_exclusions(&id, |exclusions| exclusions.release(now));
+            readmitted = true;
+        }
+        readmitted
+    }
+
+    /// The number of applications for which each Worker is excluded.
+    pub(crate) fn excluded_for(&self) -> BTreeMap<Slot, u64> {
+        let mut counts = BTreeMap::new();
+        for (_, id) in &self.excluding {
+            self.live(id).exclusions.iter().for_each(|(slot, _)| *counts.entry(slot).or_default() += 1);
+        }
+        counts
+    }
+
+    /// Forgets what applications remember of a lost Worker.
+    pub(crate) fn forget_worker(&mut self, worker: Slot) {
+        let remembers = |row: &&Application| row.exclusions.remembers(worker);
+        let ids: Vec<AppId> = self.rows.values().filter(remembers).map(|row| row.id.clone()).collect();
+        for id in &ids {
+            self.change_exclusions(id, |exclusions| exclusions.forget(worker));
+        }
+    }
+
+    pub(crate) fn get(&self, id: &AppId) -> Option<&Application> {
+        self.rows.get(self.numbers.get(id)?)
+    }
+
+    /// An application that another table of the Master names, so that it must be live.
+    pub(crate) fn live(&self, id: &AppId) -> &Application {
+        self.get(id).expect("the application is live")
+    }
+
+    /// The same application, to be changed. The next pass considers it.
+    pub(crate) fn live_mut(&mut self, id: &AppId) -> &mut Application {
+        let row = self.numbers.get(id).and_then(|number| self.rows.get_mut(number));
+        let row = row.expect("the application is live");
+        considered(&mut self.backlog, row)
+    }
+
+    /// The live application with that number.
+    fn numbered(&self, sequence: u64) -> &Application {
+        self.rows.get(&sequence).expect("the application is live")
+    }
+
+    /// Whether any application may be served in another order than that of registration. Drops gangs that
+    /// have started.
+    pub(crate) fn has_special(&mut self) -> bool {
+        self.special.retain(|sequence| self.rows.get(sequence).is_some_and(Application::is_special));
+        !self.special.is_empty()
+    }
+
+    /// Makes the next pass consider every application.
+    pub(crate) fn touch_all(&mut self) {
+        for row in self.rows.values_mut() {
+            considered(&mut self.backlog, row);
+        }
+    }
+
+    /// The demands that gained room since the last pass.
+    pub(crate) fn ready_demands(&self, workers: &WorkerTable) -> ReadyDemands {
+        self.backlog.ready_demands(workers)
+    }
+
+    /// The demand to serve after `last`: of an application that may have changed, or the next that is ready.
+    pub(crate) fn next_demand(
+        &self,
+        ready: &mut ReadyDemands,
+        workers: &WorkerTable,
+        last: Option<DemandKey>,
+    ) -> Option<(AppId, DemandKey)> {
+        let touched = self.next_touched(last);
+        let key = self.backlog.next(ready, workers, touched).or(touched)?;
+        Some((self.numbered(key.0).id.clone(), key))
+    }
+
+    fn next_touched(&self, last: Option<DemandKey>) -> Option<DemandKey> {
+        let from = last.map_or(0, |(sequence, _)| sequence);
+        self.backlog.touched_from(from).find_map(|sequence| {
+            let row = self.numbered(sequence);
+            let after = match last {
+                Some((same, profile)) if same == sequence => Excluded(profile),
+                _ => Unbounded,
+            };
+            let (profile, _) = row.profiles.range((after, Unbounded)).next()?;
+            row.may_be_served().then_some((sequence, *profile))
+        })
+    }
+
+    /// Files the demands of applications that may have changed, which forget the profiles that they no longer need.
+    /// Called when the pass is over and nothing has room.
+    pub(crate) fn file(&mut self) {
+        for sequence in self.backlog.take_touched() {
+            let row = self.rows.get_mut(&sequence).expect("an application that is touched is live");
+            row.forget_profiles();
+            let waiting: Vec<(ProfileId, Shape)> = row.waiting().collect();
+            let file = |(profile, shape)| (profile, self.backlog.file((sequence, profile), shape));
+            row.filed = waiting.into_iter().map(file).collect();
+        }
+    }
+
+    /// Whether no application has changed since the last pass.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.backlog.is_settled()
+    }
+
+    pub(crate) fn of_peer(&self, peer: PeerId) -> Option<&AppId> {
+        self.by_peer.get(&peer)
+    }
+
+    /// Whether that application is live and belongs to that connection.
+    pub(crate) fn is_drivers(&self, id: &AppId, peer: PeerId) -> bool {
+        self.by_peer.get(&peer) == Some(id)
+    }
+
+    /// The live applications in the order of registration.
+    pub(crate) fn queue(&self) -> impl Iterator<Item = &Application> {
+        self.rows.values()
+    }
+
+    /// The applications that may wait, in no order, some of them more than once. All others have what they ask for, or may not
+    /// be served.
+    pub(crate) fn may_wait(&self) -> impl Iterator<Item = &Application> {
+        let sequences = self.backlog.touched_from(0).chain(self.backlog.filed());
+        sequences.map(|sequence| self.numbered(sequence))
+    }
+
+    /// Whether an application of lower priority is in the queue.
+    pub(crate) fn has_lower(&self, queue: usize, priority: i32) -> bool {
+        self.priorities.range((queue, i32::MIN)..(queue, priority)).next().is_some()
+    }
+
+    /// The applications that have ended and are remembered.
+    pub(crate) fn ended(&self) -> &EndedApplications {
+        &self.ended
+    }
+
+    /// All known applications by number, from that number on.
+    pub(crate) fn from(&self, number: u64) -> impl Iterator<Item = AnyApplication<'_>> {
+        let live = self.rows.range(number..).map(|(sequence, row)| (*sequence, AnyApplication::Live(row)));
+        let ended = self.ended.from(number).map(|(sequence, ended)| (sequence, AnyApplication::Ended(ended)));
+        merged(live, ended)
+    }
+
+    /// The live applications by number, from that number on.
+    pub(crate) fn live_from(&self, number: u64) -> impl Iterator<Item = &Application> {
+        self.rows.range(number..).map(|(_, row)| row)
+    }
+
+    /// The number of live applications, of completed ones and of live executors.
+    pub(crate) fn totals(&self) -> (usize, usize, usize) {
+        let executors = self.rows.values().map(|row| row.executors.len()).sum();
+        (self.rows.len(), self.ended.len(), executors)
+    }
+
+    /// The record of an ended executor, with its application's number. Histories are bounded: either may have left its own.
+    pub(crate) fn ended_executor(&mut self, key: &ExecutorKey) -> Option<(u64, &mut ExecutorRecord)> {
+        let number = key.executor;
+        match self.numbers.get(&key.app).and_then(|number| self.rows.get_mut(number)) {
+            Some(app) => {
+                let record = app.ended.iter_mut().rev().find(|record| record.id == number)?;
+                Some((app.sequence, record))
+            }
+            None => {
+                let ended = self.ended.get_mut(&key.app)?;
+                Some((ended.sequence, ended.executor_mut(number)?))
+            }
+        }
+    }
+
+    /// Whether all indexes agree with the rows.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let numbers =
+            self.rows.iter().all(|(n, row)| row.sequence == *n && self.numbers.get(&row.id) == Some(n));
+        let peers = self
+            .by_peer
+            .iter()
+            .all(|(peer, id)| self.get(id).is_some_and(|row| row.link == Link::Here(*peer)));
+        let here = self.rows.values().filter(|row| row.link.is_here()).count();
+        let holds: BTreeSet<_> =
+            self.rows.values().filter_map(|row| Some((row.failures.hold_until?, row.id.clone()))).collect();
+        let ends: BTreeSet<_> =
+            self.rows.values().filter_map(|row| Some((row.exclusions.next_end()?, row.id.clone()))).collect();
+        let mut priorities = BTreeMap::new();
+        for row in self.rows.values() {
+            *priorities.entry((row.queue, row.description.priority)).or_default() += 1;
+        }
+        numbers
+            && peers
+            && priorities == self.priorities
+            && self.ended.is_consistent(|ended, number, id| ended.sequence == number && ended.row.id == *id)
+            && ends == self.excluding
+            && self.rows.values().all(|row| row.exclusions.is_consistent())
+            && self.is_filed()
+            && holds == self.held
+            && (self.numbers.len(), self.by_peer.len()) == (self.rows.len(), here)
+    }
+
+    /// Whether the filed demands are exactly those that wait.
+    fn is_filed(&self) -> bool {
+        let filed = |row: &Application| {
+            let key = |profile: &ProfileId| (row.sequence, *profile);
+            let known = row.filed.iter().all(|(profile, shape)| self.backlog.is_filed(key(profile), shape));
+            let filed = row.filed.iter().map(|(profile, shape)| (*profile, (**shape).clone()));
+            match self.backlog.is_touched(row.sequence) {
+                true => row.filed.is_empty(),
+                false => known && filed.eq(row.waiting()),
+            }
+        };
+        let count: usize = self.rows.values().map(|row| row.filed.len()).sum();
+        self.rows.values().all(filed) && count == self.backlog.len()
+    }
+}
+
+/// The application, which the next pass considers.
+fn considered<'a>(backlog: &mut Backlog, row: &'a mut Application) -> &'a mut Application {
+    if backlog.touch(row.sequence) {
+        for (profile, shape) in std::mem::take(&mut row.filed) {
+            backlog.unfile((row.sequence, profile), &shape);
+        }
+    }
+    row
+}

@@ -1,0 +1,54 @@
+//! Whose turn it is among the applications of a queue with the same priority.
+
+use std::time::Duration;
+
+use firesteel_placement::{Cores, ExecutorLimit};
+use firesteel_protocol::messages::ApplicationDescription;
+use firesteel_protocol::scheduling::ServingOrder;
+use firesteel_protocol::time::Timestamp;
+
+/// What an application without an estimate is taken to run, and how much later applications without a gang have their turn.
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// The time at which an application is due. The earliest comes first; among equals, the first that registered.
+///
+/// By [`ServingOrder::Shortest`], an application is due when it has waited for as long as its executors run together: three
+/// executors for ten minutes are due half an hour after they were submitted. So those with less work go first, but none waits for
+/// ever: whatever is submitted after an application is due comes behind it. Applications without a gang are due an hour later,
+/// since what is free helps a gang only if all of it is free at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Turn(Timestamp);
+
+impl Turn {
+    pub(crate) fn new(
+        order: ServingOrder,
+        submitted: Timestamp,
+        description: &ApplicationDescription,
+        run_time: Option<Duration>,
+    ) -> Self {
+        match order {
+            // All have the same turn: they are served as they registered.
+            ServingOrder::Registration => Self::default(),
+            ServingOrder::Shortest => {
+                let own = run_time.unwrap_or(HOUR);
+                let executors = u32::try_from(executors(description)).unwrap_or(u32::MAX);
+                let work = own.saturating_mul(executors);
+                Self(submitted + if description.gang > 1 { work } else { work.saturating_add(HOUR) })
+            }
+        }
+    }
+}
+
+/// The number of executors that an application starts with or wants at first. One if it may have any number.
+fn executors(description: &ApplicationDescription) -> u64 {
+    if description.gang > 1 {
+        return description.gang;
+    }
+    let by_limit = match description.initial_limit {
+        ExecutorLimit::AtMost(limit) => Some(limit),
+        ExecutorLimit::Unlimited => None,
+    };
+    let each = description.profile.cores.filter(|cores| *cores > Cores::ZERO);
+    let by_cores = description.max_cores.zip(each).and_then(|(max, each)| u64::try_from(max.0 / each.0).ok());
+    [by_limit, by_cores].into_iter().flatten().min().unwrap_or(1).max(1)
+}

@@ -1,0 +1,185 @@
+//! The Master's cluster drivers, live and ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_protocol::ids::{DriverId, WorkerId};
+use firesteel_protocol::messages::{DriverState, DriverView, Used};
+
+use crate::tables::drivers::cluster_driver::{ClusterDriver, Run};
+use crate::tables::history::History;
+use crate::tables::merged::merged;
+
+/// The cluster drivers that live, and the latest that have ended.
+#[derive(Debug, Default)]
+pub(crate) struct ClusterDriverTable {
+    /// The live ones by number.
+    live: BTreeMap<u64, ClusterDriver>,
+    /// Those of them that wait for a Worker.
+    waiting: BTreeSet<u64>,
+    /// The numbers of the live ones.
+    numbers: BTreeMap<DriverId, u64>,
+    ended: History<DriverId, PastDriver>,
+    /// The number of cluster drivers that were ever submitted.
+    next_number: u64,
+    /// Whether every one that waits had no room at the last pass.
+    pub(crate) is_tried: bool,
+    /// The Worker that was given one last. The next one goes to a Worker after it, if they are spread.
+    pub(crate) last_worker: Option<WorkerId>,
+}
+
+/// A cluster driver that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PastDriver {
+    pub(crate) view: DriverView,
+    /// What its last process used, if that was measured.
+    pub(crate) used: Option<Used>,
+}
+
+impl ClusterDriverTable {
+    /// Adds one that waits.
+    pub(crate) fn insert(&mut self, driver: ClusterDriver) {
+        let number = driver.number;
+        self.count_from(number + 1);
+        self.is_tried = false;
+        self.waiting.insert(number);
+        self.numbers.insert(driver.id.clone(), number);
+        self.live.insert(number, driver);
+    }
+
+    /// One that waits is given to a Worker.
+    pub(crate) fn run(&mut self, number: u64, run: Run, worker: WorkerId) {
+        self.waiting.remove(&number);
+        self.live_mut(number).run = Some(run);
+        self.last_worker = Some(worker);
+    }
+
+    /// One that ran waits again.
+    pub(crate) fn wait(&mut self, number: u64) -> Option<Run> {
+        self.is_tried = false;
+        self.waiting.insert(number);
+        let driver = self.live_mut(number);
+        driver.restarts = None;
+        driver.run.take()
+    }
+
+    /// Takes out one that ended.
+    pub(crate) fn remove(&mut self, number: u64) -> ClusterDriver {
+        // Another one may run in its place, if their number is limited.
+        self.is_tried = false;
+        self.waiting.remove(&number);
+        let driver = self.live.remove(&number).expect("the cluster driver is live");
+        self.numbers.remove(&driver.id);
+        driver
+    }
+
+    /// Remembers one that ended, and at most this number of them. Returns those that are dropped.
+    pub(crate) fn bury(&mut self, number: u64, driver: PastDriver, limit: usize) -> Vec<(u64, PastDriver)> {
+        self.ended.insert((number, driver.view.id.clone()), driver, limit)
+    }
+
+    /// Forgets those that have ended.
+    pub(crate) fn forget_ended(&mut self) -> Vec<(u64, PastDriver)> {
+        self.ended.take_all()
+    }
+
+    pub(crate) fn get(&self, number: u64) -> Option<&ClusterDriver> {
+        self.live.get(&number)
+    }
+
+    /// One that another table names, so that it must be live.
+    pub(crate) fn live(&self, number: u64) -> &ClusterDriver {
+        self.get(number).expect("the cluster driver is live")
+    }
+
+    pub(crate) fn live_mut(&mut self, number: u64) -> &mut ClusterDriver {
+        self.live.get_mut(&number).expect("the cluster driver is live")
+    }
+
+    /// The number of a live one.
+    pub(crate) fn number(&self, id: &DriverId) -> Option<u64> {
+        self.numbers.get(id).copied()
+    }
+
+    /// One that has ended and is remembered.
+    pub(crate) fn ended(&self, id: &DriverId) -> Option<&DriverView> {
+        self.ended.get(id).map(|driver| &driver.view)
+    }
+
+    /// The one that took the place of this one in the end: itself, unless it was relaunched.
+    pub(crate) fn latest(&self, id: &DriverId) -> DriverId {
+        let mut latest = id;
+        // A successor has a higher number, so this ends.
+        while let Some(DriverView { state: DriverState::Relaunching { successor }, .. }) = self.ended(latest)
+        {
+            latest = successor;
+        }
+        latest.clone()
+    }
+
+    /// Whether a number or an id is in use.
+    pub(crate) fn is_known(&self, number: u64, id: &DriverId) -> bool {
+        let is_live = self.live.contains_key(&number) || self.numbers.contains_key(id);
+        is_live || self.ended.is_numbered(number) || self.ended.get(id).is_some()
+    }
+
+    /// The numbers of those that wait, in the order of their submission.
+    pub(crate) fn waiting(&self) -> &BTreeSet<u64> {
+        &self.waiting
+    }
+
+    /// The number of those that run.
+    pub(crate) fn running(&self) -> usize {
+        self.live.len() - self.waiting.len()
+    }
+
+    /// The live ones by number.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &ClusterDriver> {
+        self.live.values()
+    }
+
+    /// The remembered ones that have ended, with their numbers, in the order of their ends.
+    pub(crate) fn ended_in_order(&self) -> impl Iterator<Item = (u64, &PastDriver)> {
+        self.ended.iter()
+    }
+
+    /// All by number, from that number on.
+    pub(crate) fn from(
+        &self,
+        number: u64,
+    ) -> impl Iterator<Item = (u64, Result<&ClusterDriver, &PastDriver>)> {
+        let live = self.live.range(number..).map(|(number, row)| (*number, (*number, Ok(row))));
+        let ended = self.ended.from(number).map(|(number, driver)| (number, (number, Err(driver))));
+        merged(live, ended)
+    }
+
+    /// The number of those that are listed.
+    pub(crate) fn len(&self) -> usize {
+        self.live.len() + self.ended.len()
+    }
+
+    /// The number of those that were ever submitted.
+    pub(crate) fn submitted(&self) -> u64 {
+        self.next_number
+    }
+
+    /// Gives the next one this number at least.
+    pub(crate) fn count_from(&mut self, number: u64) {
+        self.next_number = self.next_number.max(number);
+    }
+
+    /// Whether all parts name the same cluster drivers.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let live = self.live.iter().all(|(number, row)| {
+            row.number == *number
+                && self.numbers.get(&row.id) == Some(number)
+                && self.waiting.contains(number) == row.run.is_none()
+                && *number < self.next_number
+        });
+        let is_row = |PastDriver { view, used: _ }: &PastDriver, _, id: &DriverId| {
+            view.state.is_finished() && view.id == *id
+        };
+        live && self.ended.is_consistent(is_row)
+            && self.numbers.len() == self.live.len()
+            && self.waiting.iter().all(|number| self.live.contains_key(number))
+    }
+}

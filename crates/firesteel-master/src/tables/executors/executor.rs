@@ -1,0 +1,82 @@
+//! A live executor as its Master knows it.
+
+use std::sync::Arc;
+
+use firesteel_placement::index::Slot;
+use firesteel_protocol::ids::{ExecutorId, ProfileId};
+use firesteel_protocol::messages::{ExecutorState, WorkerDescription};
+use firesteel_protocol::time::Timestamp;
+
+use crate::tables::capacity::Grant;
+use crate::tables::executors::record::ExecutorRecord;
+
+/// An executor that has not ended.
+#[derive(Debug)]
+pub(crate) struct Executor {
+    /// The slot of its Worker in the index. The slot stays the Worker's for as long as the executor lives.
+    pub(crate) slot: Slot,
+    pub(crate) profile: ProfileId,
+    pub(crate) grant: Grant,
+    pub(crate) probation: Probation,
+    pub(crate) launched: Timestamp,
+}
+
+/// Whether a live executor counts as started for good.
+///
+/// ```text
+///  Launching -> Running -> Proven
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Probation {
+    Launching,
+    /// Its process runs since it started, not for long.
+    Running {
+        started: Timestamp,
+    },
+    /// It ran long enough to show that executors of this application can run.
+    Proven {
+        started: Timestamp,
+    },
+}
+
+impl Executor {
+    /// What is known of the executor while it lives.
+    pub(crate) fn record(&self, id: ExecutorId, worker: Arc<WorkerDescription>) -> ExecutorRecord {
+        ExecutorRecord {
+            id,
+            worker,
+            profile: self.profile,
+            share: self.grant.amounts(),
+            state: self.probation.state(),
+            launched: self.launched,
+            started: self.probation.started(),
+            ended: None,
+            used: None,
+        }
+    }
+}
+
+impl Probation {
+    pub(crate) fn state(self) -> ExecutorState {
+        match self {
+            Self::Launching => ExecutorState::Launching,
+            Self::Running { .. } | Self::Proven { .. } => ExecutorState::Running,
+        }
+    }
+
+    /// When its process started.
+    pub(crate) fn started(self) -> Option<Timestamp> {
+        match self {
+            Self::Launching => None,
+            Self::Running { started } | Self::Proven { started } => Some(started),
+        }
+    }
+
+    pub(crate) fn is_running(self) -> bool {
+        matches!(self, Self::Running { .. })
+    }
+
+    pub(crate) fn is_proven(self) -> bool {
+        matches!(self, Self::Proven { .. })
+    }
+}

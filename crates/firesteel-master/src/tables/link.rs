@@ -1,0 +1,42 @@
+//! Where a Worker or an application is reached.
+
+use firesteel_protocol::ids::PeerId;
+
+/// Where a Worker or an application is reached.
+///
+/// ```text
+///                registers, with its id and token
+///  AWAY (after a restart of the Master) ---------> HERE ---> HERE (on another connection)
+///    |                                              |
+///    | the recovery ends                            | its connection ends
+///    v                                              v
+///  lost                                            lost
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// On the connection with this number.
+    Here(PeerId),
+    /// On no connection since the Master was restarted. It may return until the recovery ends.
+    Away,
+}
+
+impl Link {
+    /// The number of its connection.
+    pub(crate) fn peer(self) -> Option<PeerId> {
+        match self {
+            Self::Here(peer) => Some(peer),
+            Self::Away => None,
+        }
+    }
+
+    /// Whether it has a connection.
+    pub(crate) fn is_here(self) -> bool {
+        self.peer().is_some()
+    }
+}
+
+impl From<PeerId> for Link {
+    fn from(peer: PeerId) -> Self {
+        Self::Here(peer)
+    }
+}

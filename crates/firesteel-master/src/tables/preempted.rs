@@ -1,0 +1,58 @@
+//! When executors were ended for applications that needed their room.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::messages::{ExecutorState, LossReason};
+use firesteel_protocol::time::Timestamp;
+
+/// When executors were ended for each application, within the interval.
+#[derive(Debug, Default)]
+pub(crate) struct Preempted {
+    by: BTreeMap<AppId, VecDeque<Timestamp>>,
+}
+
+impl Preempted {
+    /// The number of executors ended for an application within the interval.
+    pub(crate) fn count(&self, app: &AppId) -> usize {
+        self.by.get(app).map_or(0, VecDeque::len)
+    }
+
+    /// An executor ended this way at this time.
+    pub(crate) fn see(&mut self, at: Timestamp, end: &ExecutorState) {
+        if let ExecutorState::Lost(LossReason::Preempted { by }) = end {
+            self.add(by, at);
+        }
+    }
+
+    pub(crate) fn add(&mut self, app: &AppId, now: Timestamp) {
+        let times = self.by.entry(app.clone()).or_default();
+        times.insert(times.partition_point(|time| *time <= now), now);
+    }
+
+    /// When the oldest entry leaves the interval.
+    pub(crate) fn next(&self, every: Duration) -> Option<Timestamp> {
+        self.by.values().filter_map(|times| Some(*times.front()? + every)).min()
+    }
+
+    /// Forgets what has left the interval, and the applications of which `is_live` says no. Returns whether anything was
+    /// forgotten.
+    pub(crate) fn forget(
+        &mut self,
+        now: Timestamp,
+        every: Duration,
+        is_live: impl Fn(&AppId) -> bool,
+    ) -> bool {
+        let before = self.total();
+        self.by.retain(|app, times| {
+            times.retain(|time| *time + every > now);
+            !times.is_empty() && is_live(app)
+        });
+        before != self.total()
+    }
+
+    fn total(&self) -> usize {
+        self.by.values().map(VecDeque::len).sum()
+    }
+}

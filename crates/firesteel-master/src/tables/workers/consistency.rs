@@ -1,0 +1,59 @@
+//! Whether all parts of the table of Workers agree.
+
+use std::collections::BTreeSet;
+
+use firesteel_placement::index::Slot;
+use firesteel_placement::policy::ClusterTotal;
+
+use super::label_counts::LabelCounts;
+use super::table::WorkerTable;
+use crate::tables::workers::row::WorkerRow;
+
+impl WorkerTable {
+    /// Checks that all indexes name the same Workers, and that the index has the same free amounts as the
+    /// rows. Returns what is wrong.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.index.check(self.offers())?;
+        for (id, slot) in self.index.iter() {
+            let row = self.at(slot).ok_or_else(|| format!("{id} has no row"))?;
+            let looked = self.looks.contains(&(row.look, slot)) == row.link.is_here();
+            let linked = row.link.peer().is_none_or(|peer| self.by_peer.get(&peer) == Some(&slot));
+            let known = row.description.id == *id
+                && looked
+                && linked
+                && self.by_address.get(&row.address()) == Some(id);
+            if !known || row.is_late != self.late.contains(&slot) {
+                return Err(format!("{id} is not in every table"));
+            }
+        }
+        let is_odd = |row: &WorkerRow| row.standing.leaving && row.standing.distrust.until.is_some();
+        if let Some(row) = self.iter().find(|row| is_odd(row)) {
+            return Err(format!("{} is about to end, and is excluded", row.description.id));
+        }
+        let until = |(slot, row): (Slot, &WorkerRow)| Some((row.standing.distrust.until?, slot));
+        let excluded: BTreeSet<_> = self.slots().filter_map(until).collect();
+        if excluded != self.excluded {
+            return Err(format!("{excluded:?} are excluded, and not {:?}", self.excluded));
+        }
+        let mut whole = ClusterTotal::default();
+        self.whole_offers().for_each(|all| whole.add(&all));
+        if !self.withheld.is_empty() {
+            return Err(format!("something is withheld after the pass: {:?}", self.withheld));
+        }
+        if whole != self.whole {
+            return Err(format!("the Workers have {whole:?} together, and not {:?}", self.whole));
+        }
+        let labels = LabelCounts::of(self.iter().map(|row| &row.description.label));
+        if labels != self.labels {
+            return Err(format!("the Workers have the labels {labels:?}, and not {:?}", self.labels));
+        }
+        let rows = self.rows.iter().flatten().count();
+        let here = self.iter().filter(|row| row.link.is_here()).count();
+        let sizes = [rows, self.by_address.len(), self.by_peer.len(), self.looks.len()];
+        let expected = [self.index.len(), self.index.len(), here, here];
+        if sizes != expected || !self.dead.is_consistent() {
+            return Err(format!("the tables of the Workers have the sizes {sizes:?}, not {expected:?}"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! What speaks against a Worker, whatever the application.
+
+use std::collections::BTreeSet;
+
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The number of applications that must have failed on a Worker and have proven executors elsewhere.
+const ENOUGH: usize = 2;
+
+/// What speaks against a Worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Distrust {
+    /// Applications that failed there and had proven executors elsewhere, at most [`ENOUGH`]. They may be over.
+    by: BTreeSet<AppId>,
+    /// The time of the last failure.
+    pub(crate) last_failure: Timestamp,
+    /// The number of times in a row that the Worker was excluded.
+    pub(crate) times: u32,
+    /// The Worker is excluded until then.
+    pub(crate) until: Option<Timestamp>,
+}
+
+impl Distrust {
+    /// An application failed there that has proven executors elsewhere.
+    pub(crate) fn add(&mut self, app: &AppId) {
+        if self.by.len() < ENOUGH {
+            self.by.insert(app.clone());
+        }
+    }
+
+    /// Whether enough applications failed there.
+    pub(crate) fn is_enough(&self) -> bool {
+        self.by.len() >= ENOUGH
+    }
+
+    /// An executor is proven there that started at this time.
+    pub(crate) fn lift(&mut self, started: Timestamp) {
+        if self.until.is_none() && started >= self.last_failure {
+            *self = Self::default();
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! One of the Master's living Workers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use firesteel_placement::{Cores, Offer, ResourceAmounts, Resources, shortfall};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{DriverId, ExecutorKey};
+use firesteel_protocol::last_heard::LastHeard;
+use firesteel_protocol::messages::{
+    DepartureCause, Impairment, Standing, TimedReport, Used, WorkerDescription, WorkerRemark, WorkerShare,
+    WorkerState, WorkerView,
+};
+use firesteel_protocol::time::Timestamp;
+
+use crate::tables::capacity::{Amounts, Capacity};
+use crate::tables::link::Link;
+use crate::tables::sorted::Sorted;
+use crate::tables::workers::distrust::Distrust;
+use crate::tables::workers::foreigners::Foreigners;
+use crate::tables::workers::orders::Orders;
+use crate::tables::workers::standing::WorkerStanding;
+
+/// A living Worker.
+#[derive(Debug)]
+pub(crate) struct WorkerRow {
+    /// Its number in the order of registration, by which records name it.
+    pub(crate) number: u64,
+    /// Without its resources, which its capacity has: records of its executors outlive the Worker, and share this.
+    pub(crate) description: Arc<WorkerDescription>,
+    pub(crate) link: Link,
+    pub(crate) capacity: Capacity,
+    pub(crate) executors: Sorted<ExecutorKey>,
+    /// The numbers of its cluster drivers.
+    pub(crate) drivers: Sorted<u64>,
+    pub(crate) orders: Orders,
+    pub(crate) last_heartbeat: LastHeard,
+    /// The time of its entry in the table of timeouts to check.
+    pub(crate) look: Timestamp,
+    /// Whether two of its heartbeats are missing.
+    pub(crate) is_late: bool,
+    /// Whether it is to be given executors, as that is written down. Only its table changes it.
+    pub(super) standing: WorkerStanding,
+    /// Whether it leaves orders unanswered.
+    pub(crate) deaf: bool,
+    /// Why it can start no executors, if it says so.
+    pub(crate) cannot_start: Option<String>,
+    /// What runs there for a Master with another state, while that is left alone.
+    pub(crate) foreigners: Option<Box<Foreigners>>,
+    /// What it reported of itself last.
+    pub(crate) report: Option<Box<TimedReport>>,
+    /// Whether it has returned and has yet to say what runs there. Workers with a label do so in a message of its own.
+    pub(crate) is_to_list: bool,
+    /// How it stands in the records, if it does not just serve.
+    pub(crate) recorded: Option<Box<WorkerStanding>>,
+}
+
+/// Whether a living Worker is given executors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Availability {
+    Serving,
+    /// It is excluded for all applications for a while, and offers no cores.
+    Excluded,
+    /// It is about to end, and offers no cores.
+    Decommissioning,
+}
+
+/// The amounts of a Worker that are withheld in this pass.
+#[derive(Debug, Default)]
+pub(crate) struct Withheld {
+    pub(crate) amounts: shortfall::Amounts,
+    /// The resources of each executor for which addresses are withheld, and the number of these executors.
+    pub(crate) addresses: Vec<(ResourceAmounts, u64)>,
+    /// The addresses that are free and not withheld.
+    pub(crate) resources: Resources,
+}
+
+impl WorkerRow {
+    pub(crate) fn new(number: u64, mut description: WorkerDescription, link: Link, now: Timestamp) -> Self {
+        let resources = std::mem::take(&mut description.resources);
+        let total = Amounts { cores: description.cores, memory: description.memory, resources };
+        Self {
+            number,
+            description: Arc::new(description),
+            link,
+            capacity: Capacity::new(total),
+            executors: Sorted::default(),
+            drivers: Sorted::default(),
+            orders: Orders::default(),
+            last_heartbeat: LastHeard::at(now),
+            look: now,
+            is_late: false,
+            standing: WorkerStanding::default(),
+            deaf: false,
+            cannot_start: None,
+            foreigners: None,
+            report: None,
+            is_to_list: false,
+            recorded: None,
+        }
+    }
+
+    /// Whether it is to be given executors, as that is written down.
+    pub(crate) fn standing(&self) -> &WorkerStanding {
+        &self.standing
+    }
+
+    /// Whether it is given executors.
+    pub(crate) fn availability(&self) -> Availability {
+        match self.standing {
+            WorkerStanding { leaving: true, .. } => Availability::Decommissioning,
+            WorkerStanding { leaving: false, distrust: Distrust { until: Some(_), .. }, .. } => {
+                Availability::Excluded
+            }
+            WorkerStanding { leaving: false, distrust: Distrust { until: None, .. }, .. } => {
+                Availability::Serving
+            }
+        }
+    }
+
+    /// Its amounts, in all and free.
+    pub(crate) fn capacity(&self) -> &Capacity {
+        &self.capacity
+    }
+
+    pub(crate) fn address(&self) -> Address {
+        Address::new(self.description.host.clone(), self.description.port)
+    }
+
+    /// An offer of its free amounts.
+    pub(crate) fn offer(&self) -> Offer<'_> {
+        let offer = self.capacity.offer(self.description.id.as_str());
+        if self.serves() { offer } else { Offer { cores: Cores::ZERO, ..offer } }
+    }
+
+    /// An offer of its free amounts, as if it were neither excluded for all applications nor impaired.
+    pub(crate) fn readmitted_offer(&self) -> Offer<'_> {
+        match self.stays() {
+            true => self.capacity.offer(self.description.id.as_str()),
+            false => self.offer(),
+        }
+    }
+
+    /// An offer of its free amounts without what is withheld.
+    pub(crate) fn open_offer<'a>(&'a self, withheld: Option<&'a Withheld>) -> Offer<'a> {
+        let offer = self.offer();
+        let Some(Withheld { amounts, resources, .. }) = withheld else { return offer };
+        let (cores, memory) = (offer.cores - amounts.cores, offer.memory - amounts.memory);
+        Offer { cores, memory, resources, ..offer }
+    }
+
+    /// An offer of its amounts in all.
+    pub(crate) fn whole_offer(&self) -> Offer<'_> {
+        let offer = self.capacity.whole_offer(self.description.id.as_str());
+        match self.availability() {
+            Availability::Serving | Availability::Excluded => offer,
+            Availability::Decommissioning => Offer { cores: Cores::ZERO, ..offer },
+        }
+    }
+
+    /// Whether it may be given executors now.
+    pub(crate) fn serves(&self) -> bool {
+        self.link.is_here()
+            && self.availability() == Availability::Serving
+            && !self.deaf
+            && self.cannot_start.is_none()
+            && self.foreigners.is_none()
+    }
+
+    /// When its silence means something next, unless it is heard before.
+    pub(crate) fn next_look(&self, timeout: Duration) -> Timestamp {
+        self.last_heartbeat.silent_at(if self.is_late { timeout } else { late_after(timeout) })
+    }
+
+    /// How it is, if that is out of the ordinary. What it runs for another Master ends at `until`.
+    fn remark(&self, until: Timestamp) -> Option<WorkerRemark> {
+        if let Some(Foreigners { executors, drivers }) = self.foreigners.as_deref() {
+            let (executors, drivers) = (executors.len() as u64, drivers.len() as u64);
+            return Some(WorkerRemark::Foreign { executors, drivers, until });
+        }
+        (self.is_late && self.link.is_here()).then_some(WorkerRemark::Late)
+    }
+
+    /// Why it leaves, if it leaves in order.
+    pub(crate) fn departure_cause(&self) -> DepartureCause {
+        if self.standing.asked.is_some() { DepartureCause::Asked } else { DepartureCause::Stopped }
+    }
+
+    /// What it adds to the sums over the cluster.
+    pub(crate) fn share(&self) -> WorkerShare {
+        let standing = match self.availability() {
+            Availability::Decommissioning => Standing::Away,
+            Availability::Serving | Availability::Excluded if !self.link.is_here() => Standing::Away,
+            Availability::Serving | Availability::Excluded if self.serves() => Standing::Serving,
+            Availability::Serving | Availability::Excluded => Standing::Withheld,
+        };
+        let (total, free) = (self.capacity.total(), self.capacity.offer(self.description.id.as_str()));
+        WorkerShare {
+            standing,
+            cores: total.cores,
+            cores_used: total.cores - free.cores,
+            memory: total.memory,
+            memory_used: total.memory - free.memory,
+        }
+    }
+
+    /// What one of its executors used, as it reported last.
+    pub(crate) fn used_by(&self, executor: &ExecutorKey) -> Option<Used> {
+        let report = &self.report.as_ref()?.report;
+        let (_, usage) = report.executors.iter().find(|(key, _)| key == executor)?;
+        Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory })
+    }
+
+    /// What one of its cluster drivers used, as it reported last.
+    pub(crate) fn used_by_driver(&self, driver: &DriverId) -> Option<Used> {
+        let report = &self.report.as_ref()?.report;
+        let (_, usage) = report.drivers.iter().find(|(id, _)| id == driver)?;
+        Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory })
+    }
+
+    /// Why it is given nothing new for now, if something is wrong with it.
+    pub(crate) fn impairment(&self) -> Option<Impairment> {
+        if self.deaf {
+            return Some(Impairment::Deaf);
+        }
+        self.cannot_start.clone().map(Impairment::CannotStart)
+    }
+
+    /// Whether it may be given executors now or after its exclusion.
+    pub(crate) fn stays(&self) -> bool {
+        !self.standing.leaving
+    }
+
+    /// A copy for clients, as a living Worker that is excluded for this number of applications.
+    pub(super) fn living_view(&self, excluded_for: u64, until: Timestamp) -> WorkerView {
+        let view = self.view(match (self.link, self.availability()) {
+            (Link::Away, _) => WorkerState::Unknown,
+            (Link::Here(_), _) if self.foreigners.is_some() => WorkerState::Unknown,
+            (Link::Here(_), Availability::Serving | Availability::Excluded) => WorkerState::Alive,
+            (Link::Here(_), Availability::Decommissioning) => WorkerState::Decommissioned,
+        });
+        WorkerView { excluded_for, remark: self.remark(until), report: self.report.clone(), ..view }
+    }
+
+    pub(crate) fn view(&self, state: WorkerState) -> WorkerView {
+        let used = self.capacity.used();
+        WorkerView {
+            state,
+            resources: self.capacity.total().resources.clone(),
+            cores_used: used.cores,
+            memory_used: used.memory,
+            resources_used: used.resources,
+            excluded_until: self.standing.distrust.until,
+            impairment: self.impairment(),
+            ..WorkerView::unused(&self.description, self.last_heartbeat.time())
+        }
+    }
+}
+
+/// The silence after which a Worker is late: two heartbeats are missing, which come every quarter of the timeout, and a little
+/// more.
+fn late_after(timeout: Duration) -> Duration {
+    timeout / 2 + timeout / 16
+}

@@ -1,0 +1,110 @@
+//! Which Workers have sent no heartbeat in time.
+
+use std::time::Duration;
+
+use firesteel_placement::index::Slot;
+use firesteel_protocol::ids::WorkerId;
+use firesteel_protocol::last_heard::LastHeard;
+use firesteel_protocol::time::Timestamp;
+
+use super::table::WorkerTable;
+
+/// The number of outdated entries that one heartbeat moves on. It outdates one at most, so two keep up, and none takes long.
+const MOVED: usize = 2;
+
+/// What the silence of a Worker means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Silence {
+    /// Two heartbeats are missing.
+    Late { worker: WorkerId, last_heard: Timestamp },
+    /// It is lost.
+    Over(WorkerId),
+}
+
+impl WorkerTable {
+    /// When to check for overdue heartbeats next.
+    pub(crate) fn next_look(&self) -> Option<Timestamp> {
+        self.looks.first().map(|(time, _)| *time)
+    }
+
+    /// A Worker was heard at this time. What heartbeats have outdated is moved on here, shortly before its deadline, so that a
+    /// Master whose Workers all report is not woken to see that nobody is silent. Returns whether the Worker was late.
+    pub(crate) fn hear(&mut self, slot: Slot, at: Timestamp, timeout: Duration) -> bool {
+        let row = self.row_mut(slot);
+        row.last_heartbeat = LastHeard::at(at);
+        let was_late = std::mem::take(&mut row.is_late);
+        if was_late {
+            self.late.remove(&slot);
+            let row = self.row(slot);
+            let next = row.next_look(timeout);
+            self.look_again(slot, next);
+        }
+        let soon = at + timeout / 4;
+        for _ in 0..MOVED {
+            let Some(&(look, first)) = self.looks.first().filter(|(look, _)| *look <= soon) else { break };
+            let next = self.row(first).next_look(timeout);
+            if next <= look {
+                break;
+            }
+            self.look_again(first, next);
+        }
+        was_late
+    }
+
+    /// The next Worker whose heartbeat is overdue, if there is one. Everything that arrived before `heard_until` has been
+    /// handled.
+    pub(crate) fn next_silent(
+        &mut self,
+        now: Timestamp,
+        heard_until: Timestamp,
+        timeout: Duration,
+    ) -> Option<Silence> {
+        while let Some(&(_, slot)) = self.looks.first().filter(|(time, _)| *time <= now) {
+            let row = self.row(slot);
+            let silent_at = row.last_heartbeat.silent_at(timeout);
+            if silent_at <= heard_until {
+                return Some(Silence::Over(row.description.id.clone()));
+            }
+            let next = row.next_look(timeout);
+            if !row.is_late && next <= heard_until {
+                let (worker, last_heard) = (row.description.id.clone(), row.last_heartbeat.time());
+                self.row_mut(slot).is_late = true;
+                self.late.insert(slot);
+                self.look_again(slot, now + silent_at.since(heard_until));
+                return Some(Silence::Late { worker, last_heard });
+            }
+            self.look_again(slot, now + next.since(heard_until));
+        }
+        None
+    }
+
+    /// Gives every Worker that is overdue, and was not excused since its last heartbeat, its time again. Returns their
+    /// number.
+    pub(crate) fn excuse_silent(&mut self, now: Timestamp, timeout: Duration) -> usize {
+        let is_due = |(time, _): &&(Timestamp, Slot)| *time <= now;
+        let overdue: Vec<Slot> = self.looks.iter().take_while(is_due).map(|(_, slot)| *slot).collect();
+        let mut excused = 0;
+        for slot in overdue {
+            let row = self.row_mut(slot);
+            let silent_at = row.last_heartbeat.silent_at(timeout);
+            if silent_at > now {
+                self.look_again(slot, silent_at.min(now + timeout / 4));
+                continue;
+            }
+            if !row.last_heartbeat.excuse(now) {
+                continue;
+            }
+            let next = row.next_look(timeout);
+            self.look_again(slot, next);
+            excused += 1;
+        }
+        excused
+    }
+
+    /// Checks a Worker's heartbeat at this time, not when it was to be checked.
+    fn look_again(&mut self, slot: Slot, at: Timestamp) {
+        let before = std::mem::replace(&mut self.row_mut(slot).look, at);
+        self.looks.remove(&(before, slot));
+        self.looks.insert((at, slot));
+    }
+}

@@ -1,0 +1,452 @@
+//! The table of the Master's Workers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use firesteel_placement::index::{Index, Share, Slot};
+use firesteel_placement::policy::ClusterTotal;
+use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{PeerId, WorkerId};
+use firesteel_protocol::messages::{Departure, Impairment, WorkerRemark, WorkerView};
+use firesteel_protocol::scheduling::label::Label;
+use firesteel_protocol::time::Timestamp;
+
+use super::dead::DeadWorkers;
+use super::label_counts::LabelCounts;
+use super::moved::Moved;
+use crate::tables::capacity::{Amounts, Grant};
+use crate::tables::link::Link;
+use crate::tables::workers::orders::Orders;
+use crate::tables::workers::row::{Withheld, WorkerRow};
+
+/// Up to this number of Workers, each is asked whether it has room, instead of the index.
+const FEW: usize = 16;
+
+/// The living Workers, and the lost ones that are remembered.
+///
+/// The free amounts of a living Worker are in its row and in the index, which finds Workers with room. Only
+/// this table changes them, and always both.
+#[derive(Debug)]
+pub(crate) struct WorkerTable {
+    /// The living Workers by id, and in the worker order.
+    pub(super) index: Index<WorkerId>,
+    /// The rows of the living Workers, by slot.
+    pub(super) rows: Vec<Option<WorkerRow>>,
+    /// The amounts of all living Workers together.
+    pub(super) whole: ClusterTotal,
+    /// The Workers whose amounts changed since the scheduler looked last.
+    pub(super) moved: Moved,
+    /// The Workers that may have more room than at the last pass.
+    pub(super) gained: BTreeSet<Slot>,
+    /// The amounts withheld until the end of this pass. The index does not count them as free.
+    pub(super) withheld: BTreeMap<Slot, Withheld>,
+    /// The Workers that are excluded for all applications, by the end of the exclusion.
+    pub(super) excluded: BTreeSet<(Timestamp, Slot)>,
+    pub(super) labels: LabelCounts,
+    pub(super) by_peer: BTreeMap<PeerId, Slot>,
+    pub(super) by_address: BTreeMap<Address, WorkerId>,
+    /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change the Worker's
+    /// entry; entries that heartbeats have outdated are moved on when they come first.
+    pub(super) looks: BTreeSet<(Timestamp, Slot)>,
+    /// The Workers of which two heartbeats are missing.
+    pub(super) late: BTreeSet<Slot>,
+    pub(super) dead: DeadWorkers,
+    /// The number of Workers that have ever registered.
+    next_number: u64,
+    /// The Workers whose standing may have changed in the event at hand.
+    pub(super) changed: BTreeSet<Slot>,
+}
+
+impl WorkerTable {
+    pub(crate) fn new(order: WorkerOrder) -> Self {
+        Self {
+            index: Index::new(order),
+            rows: Vec::new(),
+            whole: ClusterTotal::default(),
+            moved: Moved::All,
+            gained: BTreeSet::new(),
+            withheld: BTreeMap::new(),
+            excluded: BTreeSet::new(),
+            labels: LabelCounts::default(),
+            by_peer: BTreeMap::new(),
+            by_address: BTreeMap::new(),
+            looks: BTreeSet::new(),
+            late: BTreeSet::new(),
+            dead: DeadWorkers::default(),
+            next_number: 0,
+            changed: BTreeSet::new(),
+        }
+    }
+
+    /// Adds a Worker whose id, connection, address and number are new, and returns its slot. A lost Worker with the same id or
+    /// address is forgotten.
+    pub(crate) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) -> Slot {
+        self.count_from(row.number + 1);
+        let (id, address) = (row.description.id.clone(), row.address());
+        row.look = row.next_look(timeout);
+        self.dead.forget_same(&id, (&address.host, address.port));
+        let Offer { cores, memory, resources, .. } = row.offer();
+        let slot = self.index.insert(id.clone(), cores, memory, resources);
+        self.gained.insert(slot);
+        self.moved = Moved::All;
+        self.whole.add(&row.whole_offer());
+        self.labels.add(&row.description.label);
+        if let Link::Here(peer) = row.link {
+            self.by_peer.insert(peer, slot);
+            self.looks.insert((row.look, slot));
+        }
+        self.by_address.insert(address, id);
+        if self.rows.len() <= slot.index() {
+            self.rows.resize_with(slot.index() + 1, || None);
+        }
+        self.rows[slot.index()] = Some(row);
+        slot
+    }
+
+    /// Removes a living Worker and returns its row.
+    pub(crate) fn remove(&mut self, id: &WorkerId) -> WorkerRow {
+        let slot = self.index.remove(id).expect("the Worker is alive");
+        let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
+        self.moved = Moved::All;
+        self.whole.remove(&row.whole_offer());
+        self.labels.remove(&row.description.label);
+        if let Some(until) = row.standing.distrust.until {
+            self.excluded.remove(&(until, slot));
+        }
+        if let Link::Here(peer) = row.link {
+            self.by_peer.remove(&peer);
+            self.looks.remove(&(row.look, slot));
+        }
+        self.late.remove(&slot);
+        self.by_address.remove(&row.address());
+        row
+    }
+
+    /// Whether every living Worker runs executors of applications with this label.
+    pub(crate) fn all_admit(&self, label: Option<&Label>) -> bool {
+        self.labels.all_admit(label)
+    }
+
+    /// Places a demand that treats all Workers alike.
+    pub(crate) fn place(&self, demand: &Demand, strategy: Strategy) -> Vec<Share> {
+        self.index.place(demand, strategy)
+    }
+
+    /// Places a demand with some Workers before all others and some after them, rank by rank, and without those that are
+    /// shunned.
+    pub(crate) fn place_ranked(
+        &self,
+        demand: &Demand,
+        strategy: Strategy,
+        ends: (&[Vec<Slot>], &[Vec<Slot>]),
+        shuns: impl Fn(Slot) -> bool,
+    ) -> Vec<Share> {
+        self.index.place_ranked(demand, strategy, ends, shuns)
+    }
+
+    /// The slots of all Workers, by id.
+    pub(crate) fn all_slots(&self) -> impl Iterator<Item = Slot> {
+        self.index.slots()
+    }
+
+    /// A Worker's free cores and memory, if that is cheaper than its offer and it has no custom resources free.
+    pub(crate) fn plain(&self, slot: Slot) -> Option<(Cores, MiB)> {
+        self.index.plain(slot)
+    }
+
+    /// An offer of a Worker's free amounts without what is withheld, if there is one in the slot.
+    pub(crate) fn offer_at(&self, slot: Slot) -> Option<Offer<'_>> {
+        Some(self.at(slot)?.open_offer(self.withheld.get(&slot)))
+    }
+
+    /// The Workers whose amounts changed since the last call.
+    pub(crate) fn take_moved(&mut self) -> Moved {
+        self.moved.take()
+    }
+
+    /// Shows the Workers with room for one more executor to `look`, in the worker order, until it breaks.
+    pub(crate) fn walk(&self, demand: &Demand, look: impl FnMut(Slot) -> ControlFlow<()>) {
+        self.index.walk(demand, look);
+    }
+
+    /// Takes placed shares out of the index. The rows give them out one executor at a time, by
+    /// [`grant`](Self::grant).
+    pub(crate) fn claim(&mut self, demand: &Demand, shares: &[Share]) {
+        self.index.take(demand, shares);
+        for share in shares {
+            self.moved.add(share.slot, self.rows.len());
+        }
+    }
+
+    /// Takes an executor's share, which the index has given out, from the Worker's row.
+    pub(crate) fn grant(&mut self, slot: Slot, each: &Demand, cores: Cores) -> Option<Grant> {
+        let grant = self.row_mut(slot).capacity.take(cores, each.memory, &each.resources);
+        self.withhold_anew(slot);
+        grant
+    }
+
+    /// Takes an executor's share from the Worker's row and from the index.
+    pub(crate) fn grant_at_once(
+        &mut self,
+        slot: Slot,
+        cores: Cores,
+        memory: MiB,
+        resources: &ResourceAmounts,
+    ) -> Option<Grant> {
+        let grant = self.row_mut(slot).capacity.take(cores, memory, resources);
+        self.index_anew(slot);
+        grant
+    }
+
+    /// Takes a share with exactly these addresses, as an executor had it before, from the Worker's row and from the index.
+    pub(crate) fn grant_exactly(&mut self, slot: Slot, share: Amounts) -> Option<Grant> {
+        let grant = self.row_mut(slot).capacity.take_exactly(share);
+        self.index_anew(slot);
+        grant
+    }
+
+    /// Gives a Worker the share of an executor back.
+    pub(crate) fn give_back(&mut self, slot: Slot, grant: Grant) {
+        self.row_mut(slot).capacity.give_back(grant);
+        self.index_anew(slot);
+        self.gained.insert(slot);
+    }
+
+    /// The most free cores among the Workers that gained room.
+    pub(crate) fn most_gained(&self) -> Option<Cores> {
+        // A Worker that gained room may be lost since.
+        let rows = self.gained.iter().filter_map(|slot| self.at(*slot));
+        rows.map(|row| row.offer().cores).max()
+    }
+
+    /// Whether a Worker that gained room fits one executor of a demand that had no room at the last pass.
+    pub(crate) fn gained_room_for(&self, one: &Demand) -> bool {
+        if self.gained.len() > FEW {
+            return self.index.fits_anywhere(one);
+        }
+        self.gained.iter().any(|slot| self.index.fits(*slot, one))
+    }
+
+    /// The first Worker by id that has room for a cluster driver, or the first after this one, all round, and a late one if no
+    /// other has. Workers with a label run only executors.
+    pub(crate) fn first_with_room(&self, one: &Demand, after: Option<&WorkerId>) -> Option<Slot> {
+        if !self.index.fits_anywhere(one) {
+            return None;
+        }
+        let fits = |slot: &Slot| {
+            let row = self.row(*slot);
+            row.description.label.is_none() && row.offer().fits(one)
+        };
+        let prompt = |slot: &Slot| !self.late.contains(slot) && fits(slot);
+        let Some(last) = after else {
+            let mut all = self.index.iter().map(|(_, slot)| slot);
+            return all.find(prompt).or_else(|| self.late.iter().copied().find(fits));
+        };
+        let behind = self.index.iter_from(last).filter(|(id, _)| *id != last);
+        let before = self.index.iter().take_while(|(id, _)| *id <= last);
+        let mut all = behind.chain(before).map(|(_, slot)| slot);
+        all.find(prompt).or_else(|| self.late.iter().copied().find(fits))
+    }
+
+    /// An offer of a Worker's free amounts without what is withheld.
+    pub(crate) fn open_offer<'a>(&'a self, slot: Slot, row: &'a WorkerRow) -> Offer<'a> {
+        row.open_offer(self.withheld.get(&slot))
+    }
+
+    /// Forgets which Workers gained room: the pass has considered them.
+    pub(crate) fn settle(&mut self) {
+        self.gained.clear();
+    }
+
+    /// Whether no Worker has more room than at the last pass.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.gained.is_empty()
+    }
+
+    pub(super) fn index_anew(&mut self, slot: Slot) {
+        self.withhold_anew(slot);
+        let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");
+        let Offer { cores, memory, resources, .. } = match self.withheld.is_empty() {
+            true => row.offer(),
+            false => row.open_offer(self.withheld.get(&slot)),
+        };
+        self.index.set(slot, cores, memory, resources);
+        self.moved.add(slot, self.rows.len());
+    }
+
+    /// Remembers a Worker that was removed, and forgets those that are overdue.
+    pub(crate) fn bury(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
+        self.dead.forget(departure.at);
+        let forgotten_at = row.last_heartbeat.time() + remember;
+        // A Worker can have thousands of addresses, and nobody asks for those of a lost one, or for what was wrong with it.
+        let (resources, resources_used) = (Resources::default(), Resources::default());
+        let (impairment, state) = (None, departure.cause.state());
+        let remark = Some(WorkerRemark::Gone(departure));
+        let view = WorkerView { resources, resources_used, impairment, remark, ..row.view(state) };
+        self.dead.add(view, forgotten_at);
+    }
+
+    /// Remembers a lost Worker until this time.
+    pub(crate) fn bury_view(&mut self, view: WorkerView, forgotten_at: Timestamp) {
+        self.dead.add(view, forgotten_at);
+    }
+
+    /// The lost Workers that are remembered at this time, each with the time when it is forgotten, in the order of their losses.
+    pub(crate) fn dead(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
+        self.dead.at(now)
+    }
+
+    /// Forgets lost Workers that are overdue. Called before they are shown.
+    pub(crate) fn forget_dead(&mut self, now: Timestamp) {
+        self.dead.forget(now);
+    }
+
+    /// The number of Workers that have ever registered.
+    pub(crate) fn registered(&self) -> u64 {
+        self.next_number
+    }
+
+    /// Gives the next Worker this number at least.
+    pub(crate) fn count_from(&mut self, number: u64) {
+        self.next_number = self.next_number.max(number);
+    }
+
+    /// The Workers whose standing may have changed since the last call.
+    pub(crate) fn take_changed(&mut self) -> BTreeSet<Slot> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// The Workers of which two heartbeats are missing.
+    pub(crate) fn late(&self) -> &BTreeSet<Slot> {
+        &self.late
+    }
+
+    /// The number of Workers that are away.
+    pub(crate) fn away(&self) -> usize {
+        self.index.len() - self.by_peer.len()
+    }
+
+    /// The number of living Workers.
+    pub(crate) fn alive_count(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Moves a living Worker to another connection, where it hears again. Returns whether it was deaf.
+    pub(crate) fn move_to(&mut self, id: &WorkerId, peer: PeerId) -> bool {
+        let slot = self.slot(id).expect("the Worker is alive");
+        let row = self.row_mut(slot);
+        row.orders = Orders::default();
+        let (old, look) = (std::mem::replace(&mut row.link, Link::Here(peer)), row.look);
+        match old {
+            Link::Here(old) => {
+                self.by_peer.remove(&old);
+            }
+            Link::Away => {
+                self.looks.insert((look, slot));
+                self.consider_anew(slot);
+            }
+        }
+        self.by_peer.insert(peer, slot);
+        self.set_deaf(slot, false)
+    }
+
+    /// The slot of a living Worker. After the Worker's end another Worker may get it.
+    pub(crate) fn slot(&self, id: &WorkerId) -> Option<Slot> {
+        self.index.slot(id)
+    }
+
+    pub(crate) fn get(&self, id: &WorkerId) -> Option<&WorkerRow> {
+        self.slot(id).map(|slot| self.row(slot))
+    }
+
+    /// A Worker that another table of the Master names, so that it must be alive.
+    pub(crate) fn living(&self, id: &WorkerId) -> &WorkerRow {
+        self.get(id).expect("the Worker is alive")
+    }
+
+    /// The Worker in a slot that the index gave or that an executor has, so that it must be alive.
+    pub(crate) fn row(&self, slot: Slot) -> &WorkerRow {
+        self.at(slot).expect("every slot of the index has its row")
+    }
+
+    /// The same Worker, to be changed.
+    pub(crate) fn row_mut(&mut self, slot: Slot) -> &mut WorkerRow {
+        self.rows[slot.index()].as_mut().expect("every slot of the index has its row")
+    }
+
+    /// The Worker in a slot that may be out of date.
+    pub(super) fn at(&self, slot: Slot) -> Option<&WorkerRow> {
+        self.rows.get(slot.index())?.as_ref()
+    }
+
+    /// Whether a slot that may be out of date has a Worker.
+    pub(crate) fn is_alive(&self, slot: Slot) -> bool {
+        self.at(slot).is_some()
+    }
+
+    pub(crate) fn of_peer(&self, peer: PeerId) -> Option<&WorkerRow> {
+        self.slot_of_peer(peer).map(|slot| self.row(slot))
+    }
+
+    pub(crate) fn slot_of_peer(&self, peer: PeerId) -> Option<Slot> {
+        self.by_peer.get(&peer).copied()
+    }
+
+    pub(crate) fn at_address(&self, address: &Address) -> Option<&WorkerId> {
+        self.by_address.get(address)
+    }
+
+    /// The slots of living Workers on a host.
+    pub(crate) fn on_host(&self, host: &str) -> impl Iterator<Item = Slot> {
+        let [first, last] = [u16::MIN, u16::MAX].map(|port| Address { host: host.to_owned(), port });
+        self.by_address.range(first..=last).map(|(_, id)| self.slot(id).expect("the Worker is alive"))
+    }
+
+    /// The living Workers by id.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &WorkerRow> {
+        self.slots().map(|(_, row)| row)
+    }
+
+    /// The living Workers by id, with their slots.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (Slot, &WorkerRow)> {
+        self.index.iter().map(|(_, slot)| (slot, self.row(slot)))
+    }
+
+    /// The living Workers with which something is wrong, by id.
+    pub(crate) fn impaired(&self) -> impl Iterator<Item = (Slot, &WorkerRow, Impairment)> {
+        self.slots().filter_map(|(slot, row)| Some((slot, row, row.impairment()?)))
+    }
+
+    /// The amounts of all living Workers together.
+    pub(crate) fn whole(&self) -> &ClusterTotal {
+        &self.whole
+    }
+
+    /// Offers of the living Workers' free amounts, by id.
+    pub(crate) fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
+        self.iter().map(WorkerRow::offer)
+    }
+
+    /// Offers of the living Workers' amounts in all, by id.
+    pub(crate) fn whole_offers(&self) -> impl Iterator<Item = Offer<'_>> {
+        self.iter().map(WorkerRow::whole_offer)
+    }
+
+    /// An offer of a Worker's amounts in all, if there is one in the slot.
+    pub(crate) fn whole_offer(&self, slot: Slot) -> Option<Offer<'_>> {
+        self.at(slot).map(WorkerRow::whole_offer)
+    }
+
+    /// The number of Workers, living and lost.
+    pub(crate) fn len(&self) -> usize {
+        self.index.len() + self.dead.len()
+    }
+
+    /// The index, to have it err.
+    #[cfg(test)]
+    pub(crate) fn index_mut(&mut self) -> &mut Index<WorkerId> {
+        &mut self.index
+    }
+}

@@ -1,0 +1,66 @@
+//! What is withheld in a scheduling pass: room that is reserved for somebody.
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::ResourceAmounts;
+use firesteel_placement::index::Slot;
+use firesteel_placement::shortfall;
+
+use super::table::WorkerTable;
+use crate::tables::workers::row::Withheld;
+
+/// What is withheld in a pass and offered for a while.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Lifted(BTreeMap<Slot, Withheld>);
+
+impl WorkerTable {
+    /// Withholds further amounts of a Worker until the end of the pass, and addresses for this number of executors with these
+    /// resources each.
+    pub(crate) fn withhold(
+        &mut self,
+        slot: Slot,
+        amounts: &shortfall::Amounts,
+        each: &ResourceAmounts,
+        executors: u64,
+    ) {
+        let withheld = self.withheld.entry(slot).or_default();
+        withheld.amounts.add(amounts);
+        withheld.addresses.push((each.clone(), executors));
+        self.index_anew(slot);
+    }
+
+    /// Ends all withholding at the end of the pass.
+    pub(crate) fn release_withheld(&mut self) {
+        for slot in std::mem::take(&mut self.withheld).into_keys() {
+            self.index_anew(slot);
+        }
+    }
+
+    /// Offers what is withheld, until it is withheld again.
+    pub(crate) fn lift_withheld(&mut self) -> Lifted {
+        let lifted = std::mem::take(&mut self.withheld);
+        lifted.keys().for_each(|slot| self.index_anew(*slot));
+        Lifted(lifted)
+    }
+
+    /// Withholds again what was lifted, and nothing else.
+    pub(crate) fn withhold_again(&mut self, Lifted(lifted): Lifted) {
+        self.release_withheld();
+        let slots: Vec<Slot> = lifted.keys().copied().collect();
+        self.withheld = lifted;
+        slots.into_iter().for_each(|slot| self.index_anew(slot));
+    }
+
+    /// Computes the addresses of a Worker that are free and not withheld.
+    pub(super) fn withhold_anew(&mut self, slot: Slot) {
+        if let Some(withheld) = self.withheld.get_mut(&slot) {
+            let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");
+            let mut open = row.capacity.free().resources.clone();
+            for (each, executors) in &withheld.addresses {
+                open = open.less(each, *executors);
+            }
+            withheld.resources = open;
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What the log keeps of what people ask for.
+
+use super::*;
+
+const CLIENT: PeerId = PeerId(200);
+
+impl Bench {
+    /// The audit lines of a message, each with who asked.
+    fn audited(&mut self, peer: PeerId, message: Inbound) -> Vec<String> {
+        let effects = self.master.apply(self.now, Event::Received { peer, arrived: self.now, message });
+        let audits = effects.into_iter().filter_map(|effect| match effect {
+            Effect::Note(Note::Audited(audit)) => Some(audit),
+            _ => None,
+        });
+        audits
+            .map(|audit| {
+                assert_eq!(audit.peer, peer);
+                format!("{}: {audit}", audit.by.as_deref().unwrap_or("-"))
+            })
+            .collect()
+    }
+
+    fn client_audited(&mut self, message: ClientToMaster) -> Vec<String> {
+        self.audited(CLIENT, Inbound::Client(message))
+    }
+
+    fn driver_audited(&mut self, message: DriverToMaster) -> Vec<String> {
+        self.audited(DRIVER, Inbound::Driver(message))
+    }
+}
+
+fn submission(user: &str, cores: i64) -> ClientToMaster {
+    ClientToMaster::RequestSubmitDriver(Box::new(DriverDescription {
+        user: user.to_owned(),
+        command: command(),
+        cores: Cores(cores),
+        memory: MiB(512),
+        supervise: false,
+        resources: ResourceAmounts::new(),
+    }))
+}
+
+fn kill_app(app: &str, by: &str) -> ClientToMaster {
+    ClientToMaster::KillApplication { app: app.to_owned(), by: by.to_owned() }
+}
+
+fn kill_driver(driver: &str) -> ClientToMaster {
+    ClientToMaster::RequestKillDriver { driver: DriverId::new(driver), by: "ann@host".to_owned() }
+}
+
+fn decommission(which: &str) -> ClientToMaster {
+    ClientToMaster::DecommissionWorkers { which: which.to_owned(), within_millis: None }
+}
+
+#[test]
+fn each_request_that_changes_something_leaves_one_audit_line_with_its_outcome() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    let register = || DriverToMaster::RegisterApplication(Box::new(description(Some(4), Some(4))));
+    assert_eq!(
+        bench.driver_audited(register()),
+        [format!("me: register-application \"test\": done: {}", app())]
+    );
+    assert_eq!(bench.driver_audited(register()), [""; 0], "the same driver again changes nothing");
+    let driver = "driver-20261120212235-0000";
+    for (message, line) in [
+        (submission("ann@host", 1), format!("ann@host: submit-driver \"true\": done: {driver}")),
+        (
+            submission("ann@host", 0),
+            "ann@host: submit-driver \"true\": refused: a driver has 1 to 65,536 cores and at least 1 MiB, not 0 \
+             cores and 512 MiB".to_owned(),
+        ),
+        (kill_driver(driver), format!("ann@host: kill-driver {driver:?}: done: {driver}")),
+        (
+            kill_driver("driver-1"),
+            "ann@host: kill-driver \"driver-1\": refused: no driver has this id".to_owned(),
+        ),
+        (
+            ClientToMaster::RequestKillAllDrivers { by: "ann@host".to_owned() },
+            "ann@host: kill-all-drivers \"all\": done: 1 driver".to_owned(),
+        ),
+        (kill_app("test", "ann@host"), format!("ann@host: kill-application \"test\": done: {}", app())),
+        (
+            kill_app("test", "bob@host"),
+            format!("bob@host: kill-application \"test\": unchanged: {} had ended before", app()),
+        ),
+        (
+            kill_app("nobody", ""),
+            "-: kill-application \"nobody\": refused: no application has this id or name".to_owned(),
+        ),
+        (decommission("host1"), "-: decommission-workers \"host1\": done: w1".to_owned()),
+        (
+            decommission("w9"),
+            "-: decommission-workers \"w9\": refused: no living Worker has this id or host".to_owned(),
+        ),
+        (
+            ClientToMaster::RequestClearCompletedDriversAndApps { by: "ann@host".to_owned() },
+            "ann@host: clear-completed \"all\": done: what had ended is forgotten".to_owned(),
+        ),
+    ] {
+        assert_eq!(bench.client_audited(message), [line]);
+    }
+}
+
+#[test]
+fn questions_leave_no_audit_line() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(4), 4);
+    for question in [
+        ClientToMaster::RequestReadyz,
+        ClientToMaster::RequestMasterState { from: StatePlace::Application(0) },
+        ClientToMaster::RequestApplication { app: "test".to_owned(), executors_from: ExecutorId(0) },
+        ClientToMaster::RequestDriverStatus { driver: DriverId::new("driver-1") },
+    ] {
+        assert_eq!(bench.client_audited(question), [""; 0]);
+    }
+}
+
+#[test]
+fn a_refused_application_and_names_that_are_too_long_are_audited_within_bounds() {
+    let mut bench = Bench::new(Config::default());
+    let long = "x".repeat(5000);
+    let submitter = Submitter::new(&long, "me");
+    let mut description = description(Some(4), Some(4));
+    description.name = submitter.name;
+    let lines = bench.driver_audited(DriverToMaster::RegisterApplication(Box::new(description)));
+    assert!(lines.len() == 1 && lines[0].contains("refused: the names of an application"), "{lines:?}");
+    assert!(lines[0].len() < 600, "{}", lines[0].len());
+    let lines = bench.client_audited(kill_app(&long, &long));
+    assert!(lines.len() == 1 && lines[0].len() < 600, "{lines:?}");
+}
+
+#[test]
+fn notes_name_the_ids_that_their_words_name() {
+    let (app, worker, driver) = (app(), WorkerId::new("w1"), DriverId::new("driver-1"));
+    let executor = key(3);
+    let none = Mentions::NONE;
+    for (note, expected) in [
+        (Note::Recovered, none),
+        (Note::WorkerReconnected { worker: worker.clone() }, Mentions { worker: Some(&worker), ..none }),
+        (Note::ApplicationReconnected { app: app.clone() }, Mentions { app: Some(&app), ..none }),
+        (
+            Note::OrderRepeated { executor: executor.clone(), worker: worker.clone() },
+            Mentions { app: Some(&app), executor: Some(ExecutorId(3)), worker: Some(&worker), ..none },
+        ),
+        (
+            Note::DriverReturned { driver: driver.clone(), worker: worker.clone() },
+            Mentions { driver: Some(&driver), worker: Some(&worker), ..none },
+        ),
+        (
+            Note::Ignored { peer: CLIENT, reason: Ignored::UnknownDriver { driver: driver.clone() } },
+            Mentions { driver: Some(&driver), peer: Some(CLIENT), ..none },
+        ),
+    ] {
+        assert_eq!(note.mentions(), expected, "{note}");
+    }
+}

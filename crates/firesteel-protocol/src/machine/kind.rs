@@ -1,0 +1,114 @@
+//! The names of the variants of an enum, for the log and for tests that count them.
+
+use std::fmt;
+
+/// An enum whose variants have names. [`kinds!`](crate::kinds) implements it.
+pub trait Kind {
+    /// The enum's name, such as `master event`.
+    const ENUM: &'static str;
+    /// The names of all variants.
+    const NAMES: &'static [&'static str];
+
+    /// The variant's index in [`NAMES`](Self::NAMES).
+    fn index(&self) -> usize;
+
+    /// The variant's name.
+    fn kind(&self) -> &'static str {
+        Self::NAMES[self.index()]
+    }
+
+    /// What the log calls it: the variant's name, or, for an event that brings a message, what that is called.
+    fn label(&self) -> Label {
+        Label::of(self)
+    }
+}
+
+/// What the log calls an event: `Deadline`, `Worker/Heartbeat`, `LaunchTask`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    sender: Option<&'static str>,
+    kind: &'static str,
+}
+
+impl Label {
+    /// The variant's own name, whatever it carries.
+    #[must_use]
+    pub fn of(named: &(impl Kind + ?Sized)) -> Self {
+        Self { sender: None, kind: named.kind() }
+    }
+
+    /// The same with the sender's role before it, for machines that several roles talk to.
+    #[must_use]
+    pub fn from(self, sender: &'static str) -> Self {
+        Self { sender: Some(sender), ..self }
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.sender {
+            Some(sender) => write!(f, "{sender}/{}", self.kind),
+            None => f.write_str(self.kind),
+        }
+    }
+}
+
+/// Implements [`Kind`] for an enum. A variant that is not listed does not compile.
+///
+/// `kinds!("master event", Event: Received Disconnected Deadline; Received => message)` says besides that a `Received`
+/// is called by the label of its field `message`.
+#[macro_export]
+macro_rules! kinds {
+    ($name:literal, $type:ty: $($variant:ident)+ $(; $carrier:ident => $message:ident)?) => {
+        impl $crate::machine::kind::Kind for $type {
+            const ENUM: &'static str = $name;
+            const NAMES: &'static [&'static str] = &[$(stringify!($variant)),+];
+
+            fn index(&self) -> usize {
+                #[allow(clippy::enum_variant_names, reason = "the names are those of the enum that is named")]
+                enum Index { $($variant),+ }
+                match self { $(Self::$variant { .. } => Index::$variant as usize),+ }
+            }
+
+            $(fn label(&self) -> $crate::machine::kind::Label {
+                if let Self::$carrier { $message, .. } = self {
+                    return $message.label();
+                }
+                $crate::machine::kind::Label::of(self)
+            })?
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Label};
+
+    enum Message {
+        Heartbeat,
+    }
+    crate::kinds!("message", Message: Heartbeat);
+
+    /// What a peer of one of several roles says.
+    struct Inbound(Message);
+
+    impl Inbound {
+        fn label(&self) -> Label {
+            self.0.label().from("Worker")
+        }
+    }
+
+    enum Event {
+        Received { message: Inbound },
+        Deadline,
+    }
+    crate::kinds!("event", Event: Received Deadline; Received => message);
+
+    #[test]
+    fn an_event_is_called_by_its_message() {
+        let label = |event: Event| event.label().to_string();
+        assert_eq!(label(Event::Deadline), "Deadline");
+        assert_eq!(label(Event::Received { message: Inbound(Message::Heartbeat) }), "Worker/Heartbeat");
+        assert_eq!(Message::Heartbeat.label().to_string(), "Heartbeat");
+    }
+}

@@ -1,0 +1,143 @@
+//! The contract that every state machine keeps.
+
+pub mod kind;
+pub mod mentions;
+
+use std::fmt;
+
+use crate::machine::kind::Kind;
+use crate::time::Timestamp;
+
+/// A state machine: a value that is told events and returns effects.
+///
+/// - [`apply`](Machine::apply) is total: it neither panics nor fails, whatever a peer sends. A bad request
+///   becomes a refusal among the effects.
+/// - The one task that owns the machine performs the effects one by one, in order.
+/// - Time is only ever the argument `now`, which never goes back. Chance comes from a generator that the
+///   machine was seeded with.
+/// - Nothing waits inside `apply`: an answer is a later event.
+pub trait Machine {
+    /// What can happen to the machine.
+    type Event: Kind + fmt::Debug + Send + 'static;
+    /// What the machine asks its shell to do.
+    type Effect;
+    /// Why the machine wants to be woken.
+    type Reason: fmt::Debug;
+
+    /// Takes one event at the time `now`, changes the tables, and returns the effects in order.
+    fn apply(&mut self, now: Timestamp, event: Self::Event) -> Vec<Self::Effect>;
+
+    /// When to call `apply` with the machine's deadline event if no other event comes before, and why. The
+    /// deadline may come early or late: the machine compares `now` itself.
+    fn next_deadline(&self) -> Option<(Timestamp, Self::Reason)>;
+
+    /// Whether an event only asks for a copy of tables. What it leaves behind is checked with what the next event does.
+    fn only_asks(_event: &Self::Event) -> bool {
+        false
+    }
+
+    /// Checks the invariants of the tables. The simulator calls it after every event. Debug builds of the daemons do so after
+    /// every one that does not only ask: a large state is read in many pages.
+    ///
+    /// # Errors
+    /// The first invariant that does not hold, as a sentence with its numbers.
+    fn check(&self) -> Result<(), Violation>;
+}
+
+/// The effects of the event at hand, in the order in which the shell performs them. Every machine has this
+/// field: its handlers add to it, and `apply` takes the batch out at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effects<E> {
+    batch: Vec<E>,
+    /// The first invariant that a handler found broken.
+    broken: Option<Violation>,
+}
+
+impl<E> Effects<E> {
+    /// Adds an effect.
+    pub fn push(&mut self, effect: E) {
+        self.batch.push(effect);
+    }
+
+    /// Makes room for this number of effects.
+    pub fn reserve(&mut self, effects: usize) {
+        self.batch.reserve(effects);
+    }
+
+    /// Adds a note, which becomes a line of the log.
+    pub fn note<N>(&mut self, note: N)
+    where
+        E: From<N>,
+    {
+        self.batch.push(note.into());
+    }
+
+    /// Adds several effects in their order.
+    pub fn extend(&mut self, effects: impl IntoIterator<Item = E>) {
+        self.batch.extend(effects);
+    }
+
+    /// Takes the batch out for the shell, and leaves none behind.
+    pub fn take(&mut self) -> Vec<E> {
+        std::mem::take(&mut self.batch)
+    }
+
+    /// Records that a handler found an invariant broken and left its work undone. The machine goes on: the
+    /// log gets a warning, and `check` fails from now on.
+    pub fn violated(&mut self, violation: Violation)
+    where
+        E: From<Violation>,
+    {
+        self.broken.get_or_insert_with(|| violation.clone());
+        self.batch.push(violation.into());
+    }
+
+    /// Checks that no handler found an invariant broken, and that no effect is left between two events.
+    pub fn check(&self, machine: &'static str) -> Result<(), Violation> {
+        if let Some(violation) = &self.broken {
+            return Err(violation.clone());
+        }
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let sentence = format!("{} effects were not handed out", self.batch.len());
+        Err(Violation { machine, sentence })
+    }
+}
+
+impl<E> Default for Effects<E> {
+    fn default() -> Self {
+        Self { batch: Vec::new(), broken: None }
+    }
+}
+
+/// The level of a note. Every machine's `Note` has `level()` and `Display`; the shell writes one line of the
+/// log for each note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoteLevel {
+    /// Part of the ordinary course of events.
+    Info,
+    /// An operator should look at it.
+    Warn,
+}
+
+/// An invariant that does not hold, which means a bug in a state machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{machine}: {sentence}")]
+pub struct Violation {
+    /// The name of the machine.
+    pub machine: &'static str,
+    /// What should hold, and what was found instead.
+    pub sentence: String,
+}
+
+/// Returns a [`Violation`] unless the condition holds: `ensure!("master", a == b, "a is {a}, b is {b}")`.
+#[macro_export]
+macro_rules! ensure {
+    ($machine:literal, $condition:expr, $($sentence:tt)+) => {
+        if !$condition {
+            return Err($crate::machine::Violation { machine: $machine, sentence: format!($($sentence)+) });
+        }
+    };
+}
+pub use crate::ensure;

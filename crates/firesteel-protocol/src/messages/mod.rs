@@ -1,0 +1,71 @@
+//! The messages between the machines. Each pair that talks has a file; the names are Spark's.
+//!
+//! The order of fields and variants is part of the protocol (see [`crate::wire`]), and none is ever changed. New variants go
+//! to the end of the enum of a pair; `additions` says which [version](crate::version) added them.
+
+mod application;
+mod client;
+mod cluster_driver;
+mod decommission;
+mod description;
+mod driver_executor;
+mod driver_master;
+mod executor;
+mod files;
+mod history;
+mod logs;
+mod outcome;
+mod report;
+mod reserved_room;
+mod shared;
+mod state;
+mod totals;
+mod worker_master;
+
+pub use application::{
+    ApplicationAnswer, ApplicationDetail, ClusterView, EarlyEnd, ExcludedWorker, Hindrance, Holder,
+    ImpairedWorker, KillAnswer, LateWorker, MOST_EXCLUDED, MOST_HOLDERS, MOST_KEPT, ProfileView,
+    SchedulingStatus,
+};
+pub use client::{
+    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, ExecutorView, Impairment,
+    MasterToClient, MasterView, RunningDriver, RunningExecutor, WorkerState, WorkerToClient, WorkerView,
+    WorkerViewOfItself,
+};
+pub use cluster_driver::{
+    DRIVER_NAME, DriverDescription, DriverError, DriverLaunch, DriverPlace, DriverReport, DriverRestarts,
+    DriverState, DriverView, DriverWait, KillDriverAnswer, RefusedDriver, SubmitDriverAnswer,
+};
+pub use decommission::{DecommissionAnswer, LeavingWorker, MOST_LEAVING};
+pub use description::{ApplicationDescription, Placing, Submitter, UnsoundGang, WantedExecutors, Work};
+pub use driver_executor::{
+    DriverToExecutor, ExecutorToDriver, HeartbeatRules, RefusedExecutor, Stream, TaskDirectory, TaskEnd,
+    TaskSpec, TaskState,
+};
+pub use driver_master::{
+    ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PREFERRED, MOST_PROFILES, MOST_ROWS,
+    MasterToDriver, Relaunch, ResourceProfile, Resumption, UnsoundProfile, limit_after_final_end,
+};
+pub use executor::{ExecutorState, LossReason};
+pub use files::{
+    ApplicationFiles, ArchiveFormat, DriverToWorker, FileDescription, FileKind, MAX_CHUNK, MOST_FILES,
+    Sha256, UnsoundFiles, WorkerToDriver, is_file_name,
+};
+pub use history::{
+    HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow, Used,
+};
+pub use logs::{DriverLogRequest, LogAuthor, LogPiece, LogRequest, LogStart, LogWish, RefusedLog};
+pub use outcome::{Outcome, OutcomeWords};
+pub use report::{
+    Departure, DepartureCause, DiskSpace, MachineUsage, TimedReport, Usage, WorkerRemark, WorkerReport,
+    is_web_address, sum,
+};
+pub use reserved_room::ReservedRoom;
+pub use shared::Shared;
+pub use state::{PageSize, StateHead, StatePage, StatePlace, StateRow, StateTotals};
+pub use state::{Step, page};
+pub use totals::{ClusterTotals, Standing, WorkerShare};
+pub use worker_master::{
+    Bounded, ExecutorLaunch, ExecutorReport, ExecutorWork, MOST_CORES, MasterToWorker, Offered,
+    RefusedRegistration, WorkerDescription, WorkerToMaster,
+};

@@ -1,0 +1,212 @@
+//! A Master's state in pages, so that no answer is long and none keeps the Master busy.
+//!
+//! The state is a list of rows in the order of their places: the Workers by id, the applications in the order of
+//! registration, the cluster drivers in the order of submission, and the live executors by application and number. A place belongs to one row for ever, so a client that
+//! asks for one page after the other gets each row that is there all the time exactly once.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ApplicationView, DriverView, ExecutorView, ReservedRoom, WorkerView};
+use crate::ids::{ExecutorId, WorkerId};
+use crate::scheduling::SchedulingSettings;
+use crate::time::Timestamp;
+use crate::wire;
+
+/// The place of a row in a Master's state.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum StatePlace {
+    /// The Worker with this id, alive or dead.
+    Worker(WorkerId),
+    /// The application with this number, live or ended. Applications are numbered in the order of registration.
+    Application(u64),
+    /// The cluster driver with this number, live or ended. They are numbered in the order of their submission.
+    Driver(u64),
+    /// An executor that has not ended.
+    Executor {
+        /// The number of its application.
+        application: u64,
+        /// The executor's number.
+        executor: ExecutorId,
+    },
+}
+
+/// A row of a Master's state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StateRow {
+    /// A Worker, alive or dead.
+    Worker(Box<WorkerView>),
+    /// An application, live or ended, without its executors.
+    Application {
+        /// The application's number.
+        number: u64,
+        /// The application.
+        view: Box<ApplicationView>,
+    },
+    /// A cluster driver, live or ended.
+    Driver {
+        /// The cluster driver's number.
+        number: u64,
+        /// The cluster driver.
+        view: Box<DriverView>,
+    },
+    /// An executor that has not ended.
+    Executor {
+        /// The number of its application.
+        application: u64,
+        /// The executor.
+        view: ExecutorView,
+    },
+}
+
+/// Consecutive rows of a Master's state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatePage {
+    /// The Master's time when it made the page.
+    pub now: Timestamp,
+    /// The Master itself, on the page with the beginning of the state. Other pages leave it out.
+    pub head: Option<StateHead>,
+    /// The rows, in the order of their places.
+    pub rows: Vec<StateRow>,
+    /// The place to ask from next, if there are more rows.
+    pub next: Option<StatePlace>,
+}
+
+/// What a Master's state says of the Master itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateHead {
+    /// The Master's URL, `spark://host:port`.
+    pub url: String,
+    /// The URL at which the Master serves HTTP, if it does.
+    pub web_address: Option<String>,
+    /// The settings of its scheduler.
+    pub scheduling: SchedulingSettings,
+    /// The room that is reserved, in the order of serving.
+    pub reserved: Vec<ReservedRoom>,
+    /// How far it is behind with the messages of Workers and drivers, in milliseconds: how long they waited lately.
+    pub lag_millis: u64,
+    /// The number of rows at the time of the page.
+    pub totals: StateTotals,
+}
+
+/// The number of rows in a Master's state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateTotals {
+    /// The number of Workers, alive or dead.
+    pub workers: u64,
+    /// The number of live applications.
+    pub applications: u64,
+    /// The number of ended applications that are remembered.
+    pub completed: u64,
+    /// The number of cluster drivers, live or ended, that are remembered.
+    pub drivers: u64,
+    /// The number of executors that have not ended.
+    pub executors: u64,
+}
+
+/// How much one page of an answer holds at most. A row that is longer than a page has a page of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageSize {
+    /// The maximum number of rows.
+    pub rows: usize,
+    /// The maximum length of all rows together, in bytes on the wire.
+    pub bytes: usize,
+}
+
+/// A step on the way through a state.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A row.
+    Row(StateRow),
+    /// A place without a row. To look there takes time, too.
+    Nothing(StatePlace),
+}
+
+impl StatePlace {
+    /// The place before all rows.
+    #[must_use]
+    pub fn beginning() -> Self {
+        Self::Worker(WorkerId::new(""))
+    }
+}
+
+impl StateRow {
+    /// The row's place.
+    #[must_use]
+    pub fn place(&self) -> StatePlace {
+        match self {
+            Self::Worker(view) => StatePlace::Worker(view.id.clone()),
+            Self::Application { number, .. } => StatePlace::Application(*number),
+            Self::Driver { number, .. } => StatePlace::Driver(*number),
+            Self::Executor { application, view } => {
+                StatePlace::Executor { application: *application, executor: view.id }
+            }
+        }
+    }
+}
+
+impl StatePage {
+    /// Makes a page of the first of these steps. `head` belongs to a page with the beginning of the state.
+    pub fn of(
+        now: Timestamp,
+        head: Option<StateHead>,
+        size: PageSize,
+        all: impl Iterator<Item = Step>,
+    ) -> Self {
+        let (steps, next) = cut(size, all, Step::length);
+        let rows = steps.into_iter().filter_map(Step::into_row).collect();
+        Self { now, head, rows, next: next.map(|step| step.place()) }
+    }
+}
+
+impl Step {
+    fn length(&self) -> usize {
+        match self {
+            Self::Row(row) => wire::length(row),
+            Self::Nothing(_) => 0,
+        }
+    }
+
+    fn into_row(self) -> Option<StateRow> {
+        match self {
+            Self::Row(row) => Some(row),
+            Self::Nothing(_) => None,
+        }
+    }
+
+    fn place(&self) -> StatePlace {
+        match self {
+            Self::Row(row) => row.place(),
+            Self::Nothing(place) => place.clone(),
+        }
+    }
+}
+
+impl PageSize {
+    /// Pages without a bound, for a Master whose answers are not sent.
+    pub const UNBOUNDED: Self = Self { rows: usize::MAX, bytes: usize::MAX };
+}
+
+/// A page takes less than a millisecond to make and to encode.
+impl Default for PageSize {
+    fn default() -> Self {
+        Self { rows: 512, bytes: 128 << 10 }
+    }
+}
+
+/// The first of these rows, as many as fit a page and at least one, and the row after them.
+pub fn page<T: Serialize>(size: PageSize, all: impl Iterator<Item = T>) -> (Vec<T>, Option<T>) {
+    cut(size, all, wire::length)
+}
+
+/// The first of these items, as many as fit a page and at least one, and the item after them.
+fn cut<T>(size: PageSize, all: impl Iterator<Item = T>, length: impl Fn(&T) -> usize) -> (Vec<T>, Option<T>) {
+    let (mut items, mut bytes) = (Vec::new(), 0);
+    for item in all {
+        bytes += length(&item);
+        if !items.is_empty() && (items.len() >= size.rows || bytes > size.bytes) {
+            return (items, Some(item));
+        }
+        items.push(item);
+    }
+    (items, None)
+}

@@ -1,0 +1,124 @@
+//! What an executor runs: a program, or a Java class on an installation of Spark.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::process::Command;
+use crate::scheduling::label::Label;
+
+/// What every executor of an application runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ExecutorCommand {
+    /// A program, with [placeholders](crate::process::Placeholder) in its arguments.
+    Program(Command),
+    /// A Java class. The Worker starts it with the Spark that is installed there.
+    Java(Box<JavaCommand>),
+}
+
+impl ExecutorCommand {
+    /// The program, if it is one.
+    #[must_use]
+    pub fn program(&self) -> Option<&Command> {
+        match self {
+            Self::Program(command) => Some(command),
+            Self::Java(_) => None,
+        }
+    }
+
+    /// The program, to change it.
+    pub fn program_mut(&mut self) -> Option<&mut Command> {
+        match self {
+            Self::Program(command) => Some(command),
+            Self::Java(_) => None,
+        }
+    }
+
+    /// The same without the driver's own description, which only Workers with a label are told.
+    #[must_use]
+    pub fn without_description(&self) -> Self {
+        match self {
+            Self::Program(_) => self.clone(),
+            Self::Java(command) => {
+                Self::Java(Box::new(JavaCommand { description: Bytes::new(), ..JavaCommand::clone(command) }))
+            }
+        }
+    }
+
+    /// The releases of Spark that its executors may be of. `None` if they are no executors of Spark's, or of an unknown
+    /// release.
+    #[must_use]
+    pub fn label(&self) -> Option<Label> {
+        match self {
+            Self::Program(_) => None,
+            Self::Java(command) => Label::of(&command.releases),
+        }
+    }
+
+    /// The variables added to the inherited environment.
+    #[must_use]
+    pub fn environment(&self) -> &BTreeMap<String, String> {
+        match self {
+            Self::Program(command) => &command.environment,
+            Self::Java(command) => &command.environment,
+        }
+    }
+
+    /// The variables added to the inherited environment, to change them.
+    pub fn environment_mut(&mut self) -> &mut BTreeMap<String, String> {
+        match self {
+            Self::Program(command) => &mut command.environment,
+            Self::Java(command) => &mut command.environment,
+        }
+    }
+}
+
+impl From<Command> for ExecutorCommand {
+    fn from(command: Command) -> Self {
+        Self::Program(command)
+    }
+}
+
+/// A Java class to start, as a driver of Spark's describes its executors. The Worker replaces names in braces as
+/// Spark's does.
+///
+/// Source: Spark's Command, 4.0.1, but for `releases`, which Spark does not say.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JavaCommand {
+    /// The class that has `main`.
+    pub main_class: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Variables added to the inherited environment.
+    pub environment: BTreeMap<String, String>,
+    /// What comes before Spark's own jars.
+    pub class_path: Vec<String>,
+    /// Where libraries of the system are looked for.
+    pub library_path: Vec<String>,
+    /// Options of the JVM.
+    pub java_options: Vec<String>,
+    /// The releases of Spark that its driver may be of: `3.4` is 3.4.0 and all after it, up to 3.5. Empty if that is not
+    /// known. Executors must be of their driver's release.
+    pub releases: Vec<String>,
+    /// The application as its driver described it, in the driver's own protocol, for Workers of that protocol. Empty if
+    /// there are none.
+    pub description: Bytes,
+}
+
+/// Shows neither the values of variables nor the options nor the description, since they may have secrets.
+impl fmt::Debug for JavaCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { main_class, arguments, environment, class_path, library_path, releases, .. } = self;
+        let variables: Vec<&String> = environment.keys().collect();
+        f.debug_struct("JavaCommand")
+            .field("main_class", main_class)
+            .field("arguments", arguments)
+            .field("environment", &variables)
+            .field("class_path", class_path)
+            .field("library_path", library_path)
+            .field("releases", releases)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,419 @@
+//! Commands, placeholders in them, and how processes start and end.
+
+pub mod end_request;
+pub mod executor_command;
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+
+use firesteel_placement::{Cores, MiB, Resources};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::address::Address;
+use crate::byte_text;
+use crate::ids::{ExecutorKey, ProfileId, WorkerId};
+
+/// A program to start, with its arguments and the variables added to its environment.
+///
+/// In the executor command of an application, the Worker replaces each argument that is exactly one
+/// [`Placeholder`].
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// The path of the program, or a name that is looked up in `PATH`. It, the arguments and the variables stand for
+    /// [any bytes](crate::byte_text).
+    pub program: String,
+    /// The arguments, without the program's own name.
+    pub arguments: Vec<String>,
+    /// Variables added to the inherited environment.
+    pub environment: BTreeMap<String, String>,
+}
+
+impl Command {
+    /// The program without arguments, in the inherited environment.
+    #[must_use]
+    pub fn of(program: impl Into<String>) -> Self {
+        Self { program: program.into(), arguments: Vec::new(), environment: BTreeMap::new() }
+    }
+}
+
+/// Shows the names of the variables only, since values may be secrets.
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { program, arguments, environment } = self;
+        let variables: Vec<&String> = environment.keys().collect();
+        f.debug_struct("Command")
+            .field("program", program)
+            .field("arguments", arguments)
+            .field("environment", &variables)
+            .finish()
+    }
+}
+
+/// Written as a shell command, quoted where a shell needs it: `sh -c 'echo hi'`.
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", Quoted(&self.program))?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {}", Quoted(argument)))
+    }
+}
+
+/// A word that is quoted where a shell needs it. What is not UTF-8 is written for bash: `$'caf\\xe9'`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quoted<'a>(pub &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(word) = self;
+        if byte_text::is_escaped(word) {
+            return quoted_bytes(word, f);
+        }
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,@%+{}".contains(&b);
+        if !word.is_empty() && word.bytes().all(plain) {
+            return f.write_str(word);
+        }
+        write!(f, "'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+fn quoted_bytes(word: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("$'")?;
+    for letter in word.chars() {
+        match (byte_text::byte(letter), letter) {
+            (Some(byte), _) => write!(f, "\\x{byte:02x}")?,
+            (None, '\'' | '\\') => write!(f, "\\{letter}")?,
+            (None, _) => f.write_char(letter)?,
+        }
+    }
+    f.write_str("'")
+}
+
+/// A placeholder in the executor command, which the Worker replaces.
+///
+/// Source: Spark Worker, 4.0.1, for all but [`Firesteel`](Placeholder::Firesteel),
+/// [`Memory`](Placeholder::Memory), [`Resources`](Placeholder::Resources) and
+/// [`WorkerId`](Placeholder::WorkerId). Like Spark, Firesteel replaces only whole arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placeholder {
+    /// The executor's number.
+    ExecutorId,
+    /// The number of the executor's cores.
+    Cores,
+    /// The executor's memory in MiB.
+    Memory,
+    /// The host name of the Worker.
+    Hostname,
+    /// The application's id.
+    AppId,
+    /// The URL that the Worker listens on, `spark://host:port`.
+    WorkerUrl,
+    /// The Worker's id.
+    WorkerId,
+    /// The resource profile's number.
+    ResourceProfileId,
+    /// The addresses of the executor's custom resources: `gpu=0,1;nic=a`.
+    Resources,
+    /// The path of the Worker's own `firesteel` binary. It is also replaced where it is the program.
+    Firesteel,
+}
+
+impl Placeholder {
+    /// All placeholders, in the order of their declaration.
+    pub const ALL: [Self; 10] = [
+        Self::ExecutorId,
+        Self::Cores,
+        Self::Memory,
+        Self::Hostname,
+        Self::AppId,
+        Self::WorkerUrl,
+        Self::WorkerId,
+        Self::ResourceProfileId,
+        Self::Resources,
+        Self::Firesteel,
+    ];
+
+    /// The placeholder as written in a command, with its braces.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ExecutorId => "{{EXECUTOR_ID}}",
+            Self::Cores => "{{CORES}}",
+            Self::Memory => "{{MEMORY}}",
+            Self::Hostname => "{{HOSTNAME}}",
+            Self::AppId => "{{APP_ID}}",
+            Self::WorkerUrl => "{{WORKER_URL}}",
+            Self::WorkerId => "{{WORKER_ID}}",
+            Self::ResourceProfileId => "{{RESOURCE_PROFILE_ID}}",
+            Self::Resources => "{{RESOURCES}}",
+            Self::Firesteel => "{{FIRESTEEL}}",
+        }
+    }
+
+    /// The placeholder that a word is, if the whole word is one.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|placeholder| placeholder.word() == word)
+    }
+}
+
+/// The values of an executor's placeholders.
+#[derive(Clone, Copy, Debug)]
+pub struct Filling<'a> {
+    /// The executor's id.
+    pub executor: &'a ExecutorKey,
+    /// The number of its resource profile.
+    pub profile: ProfileId,
+    /// The number of cores.
+    pub cores: Cores,
+    /// The amount of memory.
+    pub memory: MiB,
+    /// The addresses of custom resources that the executor was given.
+    pub resources: &'a Resources,
+    /// The id of the Worker that starts the executor.
+    pub worker: &'a WorkerId,
+    /// The address that this Worker listens on.
+    pub address: &'a Address,
+}
+
+impl Command {
+    /// Replaces each argument that is a placeholder, except [`Placeholder::Firesteel`], which only the shell
+    /// can replace.
+    pub fn fill(&mut self, filling: &Filling<'_>) {
+        let Filling { executor, profile, cores, memory, resources, worker, address } = filling;
+        for argument in &mut self.arguments {
+            *argument = match Placeholder::of(argument) {
+                None | Some(Placeholder::Firesteel) => continue,
+                Some(Placeholder::ExecutorId) => executor.executor.to_string(),
+                Some(Placeholder::Cores) => cores.0.to_string(),
+                Some(Placeholder::Memory) => memory.0.to_string(),
+                Some(Placeholder::Hostname) => address.host.clone(),
+                Some(Placeholder::AppId) => executor.app.to_string(),
+                Some(Placeholder::WorkerUrl) => address.url(),
+                Some(Placeholder::WorkerId) => worker.to_string(),
+                Some(Placeholder::ResourceProfileId) => profile.to_string(),
+                Some(Placeholder::Resources) => resources.to_string(),
+            };
+        }
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ExitStatus {
+    /// The process exited with this code.
+    Code(i32),
+    /// The process was ended by this signal.
+    Signal(i32),
+}
+
+impl ExitStatus {
+    /// The exit status of success, code 0.
+    pub const SUCCESS: Self = Self::Code(0);
+
+    /// The exit status as a shell reports it: 128 + n for signal n.
+    #[must_use]
+    pub fn shell_code(self) -> i32 {
+        match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => 128_i32.saturating_add(signal),
+        }
+    }
+}
+
+/// Written as `exit code 3` or `signal 9 (SIGKILL)`.
+impl fmt::Display for ExitStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => match signal_name(*signal) {
+                Some(name) => write!(f, "signal {signal} ({name})"),
+                None => write!(f, "signal {signal}"),
+            },
+        }
+    }
+}
+
+/// The names of signals that end processes. They are the same on every Linux.
+fn signal_name(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        25 => "SIGXFSZ",
+        _ => return None,
+    })
+}
+
+/// Why a process could not be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{step}: {error}")]
+pub struct StartFailure {
+    /// The step that failed.
+    pub step: StartStep,
+    /// The operating system's error message, with the path. A peer's message is cut to [`LONGEST_ERROR`] bytes, since
+    /// ended executors are remembered with it.
+    #[serde(deserialize_with = "short")]
+    pub error: String,
+}
+
+/// The longest error message of a peer, in bytes.
+pub const LONGEST_ERROR: usize = 4096;
+
+/// A text, cut to [`LONGEST_ERROR`] bytes.
+pub(crate) fn short<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(cut)
+}
+
+/// A text if there is one, cut to [`LONGEST_ERROR`] bytes.
+pub(crate) fn short_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.map(cut))
+}
+
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(LONGEST_ERROR));
+    text
+}
+
+impl StartFailure {
+    /// Whether the failure may be the work directory's: nothing can be written there.
+    #[must_use]
+    pub fn may_be_of_the_disk(&self) -> bool {
+        match self.step {
+            StartStep::Files | StartStep::Directory | StartStep::Output => true,
+            StartStep::Lookup | StartStep::Program => false,
+        }
+    }
+
+    /// Whether the failure lies with the machine: starting the same process there again would fail, too.
+    #[must_use]
+    pub fn is_of_the_machine(&self) -> bool {
+        match self.step {
+            StartStep::Directory | StartStep::Lookup => true,
+            StartStep::Files | StartStep::Output | StartStep::Program => false,
+        }
+    }
+}
+
+/// A process that was not started, as the daemon that tried it sees it. Peers are told of the failure alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotStarted {
+    /// Why it was not started.
+    pub failure: StartFailure,
+    /// Whose fault that is.
+    pub fault: Fault,
+}
+
+/// Whose fault it is that a process was not started, as far as the operating system's error tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is the command's, or nobody knows.
+    Command,
+    /// It is the machine's, and passes: there are not enough processes, open files or memory, or the program is being
+    /// written.
+    Shortage,
+    /// It is the machine's: Firesteel's own program cannot be started there.
+    OwnProgram,
+    /// Nobody's: the application's files were fetched, and somebody removed them since.
+    LostFiles,
+}
+
+impl Fault {
+    /// Whether the machine can start nothing, or nothing more: the same command could be started elsewhere.
+    #[must_use]
+    pub fn is_of_the_machine(self) -> bool {
+        match self {
+            Self::Shortage | Self::OwnProgram => true,
+            Self::Command | Self::LostFiles => false,
+        }
+    }
+}
+
+/// A failure that is not known to be the machine's.
+impl From<StartFailure> for NotStarted {
+    fn from(failure: StartFailure) -> Self {
+        Self { failure, fault: Fault::Command }
+    }
+}
+
+/// A step of starting a process. The steps are taken in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StartStep {
+    /// Fetching the application's files, or putting them in place.
+    Files,
+    /// Making the working directory or entering it.
+    Directory,
+    /// Opening the output files.
+    Output,
+    /// Finding the program. It does not exist, or may not be run.
+    Lookup,
+    /// Starting the program itself. An [executor](crate::executor_trouble) that ends before its driver accepts it has not
+    /// started, either.
+    Program,
+}
+
+impl fmt::Display for StartStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Files => "cannot get the application's files",
+            Self::Directory => "cannot use the working directory",
+            Self::Output => "cannot open the output files",
+            Self::Lookup | Self::Program => "cannot start the program",
+        })
+    }
+}
+
+/// A signal that ends a process. It goes to the whole process group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Signal {
+    /// SIGTERM, which asks the process to end.
+    Terminate,
+    /// SIGKILL, which ends the process at once.
+    Kill,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_error_of_a_peer_is_cut() {
+        let failure = StartFailure { step: StartStep::Program, error: "é".repeat(LONGEST_ERROR) };
+        let bytes = crate::wire::encode(&failure, crate::wire::MAX_FRAME).expect("it fits");
+        let read: StartFailure = crate::wire::decode(&bytes).expect("it is one");
+        assert_eq!(read.error, "é".repeat(LONGEST_ERROR / 2));
+    }
+
+    #[test]
+    fn a_signal_death_shows_as_a_shell_shows_it() {
+        assert_eq!(ExitStatus::Signal(9).shell_code(), 137);
+        assert_eq!(ExitStatus::Signal(9).to_string(), "signal 9 (SIGKILL)");
+        assert_eq!(ExitStatus::Code(3).to_string(), "exit code 3");
+    }
+
+    #[test]
+    fn a_command_is_quoted_where_a_shell_would_need_it() {
+        let arguments = ["-c", "echo it's", ""].map(String::from).to_vec();
+        let command = Command { program: "sh".into(), arguments, environment: BTreeMap::new() };
+        assert_eq!(command.to_string(), r"sh -c 'echo it'\''s' ''");
+        let bytes = byte_text::of(b"it's a\\caf\xe9\n".to_vec());
+        assert_eq!(Quoted(&bytes).to_string(), "$'it\\'s a\\\\caf\\xe9\n'");
+    }
+
+    #[test]
+    fn only_a_whole_word_is_a_placeholder() {
+        for placeholder in Placeholder::ALL {
+            assert_eq!(Placeholder::of(placeholder.word()), Some(placeholder));
+        }
+        assert_eq!(Placeholder::of("--cores={{CORES}}"), None);
+    }
+}

@@ -1,0 +1,394 @@
+//! Messages as bytes.
+//!
+//! On a connection both sides first send a [`preamble`], then one frame with a [`Hello`], then frames with
+//! messages. The two roles decide which messages. A frame is a big-endian `u32` length followed by that many
+//! bytes of postcard. `docs/PROTOCOL.md` describes the protocol in full.
+
+mod read;
+mod write;
+
+use std::fmt;
+
+use bytes::{Bytes, BytesMut};
+use firesteel_placement::words::counted;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use read::Reader;
+use write::{Append, Count, Sink, Writer};
+
+use crate::address::Address;
+use crate::version::Version;
+
+/// The preamble of this build's own version.
+pub const PREAMBLE: [u8; 8] = preamble(Version::CURRENT);
+
+/// The first bytes that both sides send: a byte that starts neither a frame of Spark's (0x00), nor TLS
+/// (0x16), nor a text protocol; then the name and the version.
+#[must_use]
+pub const fn preamble(version: Version) -> [u8; 8] {
+    [0xF5, b'F', b'S', b'T', b'L', b'\r', b'\n', version.0]
+}
+
+/// The largest frame during the handshake, in bytes. An unknown peer cannot make a daemon reserve more
+/// memory.
+pub const MAX_HELLO: usize = 4 << 10;
+
+/// The largest frame with a message, in bytes.
+pub const MAX_FRAME: usize = 16 << 20;
+
+/// The largest piece of a task's output, in bytes. Output is read in pieces of this size.
+pub const MAX_OUTPUT: usize = 64 << 10;
+
+/// The largest piece of a log in a Worker's answer, in bytes.
+pub const MAX_LOG_PIECE: usize = 1 << 20;
+
+/// The largest standard input of a task, in bytes. It is sent in one frame with the task.
+pub const MAX_STDIN: usize = 8 << 20;
+
+/// What this build adds to each struct: a build of the feature `next` writes as a version with one more field does.
+const LATER_FIELDS: &[u8] = if cfg!(feature = "next") { b"\x05later" } else { b"" };
+
+/// The first message of each side of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The role of the sender.
+    pub role: Role,
+    /// The sender's name for log lines: an id, a host and port, or a program's name.
+    pub name: String,
+    /// In a local cluster: a nonce, and from the side that dials a proof (`admission` in `firesteel-host`). Empty elsewhere.
+    pub challenge: Bytes,
+    /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 from a Master that was not elected, and from
+    /// all others.
+    pub epoch: u64,
+    /// From a Master that stands by: the one that leads, if it knows. `None` from all others.
+    pub leader: Option<Address>,
+}
+
+impl Hello {
+    /// The hello of one with this role and name that says nothing more.
+    #[must_use]
+    pub fn new(role: Role, name: impl Into<String>) -> Self {
+        Self { role, name: name.into(), challenge: Bytes::new(), epoch: 0, leader: None }
+    }
+}
+
+/// The role of one side of a connection. It decides which messages that side may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// A Master: assigns executors. Workers, drivers and clients connect to it.
+    Master,
+    /// A Worker: runs executors. Clients connect to it.
+    Worker,
+    /// A driver: owns an application. Its executors connect to it.
+    Driver,
+    /// A client: asks for status.
+    Client,
+    /// An executor: runs the tasks of a driver.
+    Executor,
+    /// A Master that stands by while another one leads. It hears nobody, and closes its connections when it begins to lead.
+    Standby,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Master => "Master",
+            Self::Worker => "Worker",
+            Self::Driver => "driver",
+            Self::Client => "client",
+            Self::Executor => "executor",
+            Self::Standby => "standby Master",
+        })
+    }
+}
+
+/// Why a preamble is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PreambleError {
+    /// The peer speaks another protocol.
+    #[error("the peer does not speak Firesteel's protocol")]
+    Foreign,
+    /// The peer begins with a handshake of TLS.
+    #[error(
+        "the peer speaks TLS, which is not here yet: set spark.ssl.rpc.enabled=false, and use a trusted network only"
+    )]
+    Tls,
+    /// The peer answers as a web server does.
+    #[error("the peer speaks HTTP, not Firesteel's protocol")]
+    Http,
+    /// The peer speaks another version of the protocol.
+    #[error("the peer speaks version {theirs} of the protocol, this side speaks {}", Version::spoken())]
+    Version {
+        /// The version that the peer speaks.
+        theirs: Version,
+    },
+}
+
+/// The version that a peer's preamble names.
+///
+/// # Errors
+/// The preamble is that of another protocol.
+pub fn read_preamble(found: [u8; 8]) -> Result<Version, PreambleError> {
+    if found.starts_with(b"HTTP/") {
+        return Err(PreambleError::Http);
+    }
+    if found.starts_with(&[0x16, 0x03]) {
+        return Err(PreambleError::Tls);
+    }
+    let [name @ .., theirs] = found;
+    if name != PREAMBLE[..7] {
+        return Err(PreambleError::Foreign);
+    }
+    Ok(Version(theirs))
+}
+
+/// A frame that holds no valid message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The bytes are not those of a message.
+    #[error("a frame of {} is not a message: {error}", counted(*.length, "byte"))]
+    Malformed {
+        /// The length of the frame, in bytes.
+        length: usize,
+        /// The error that postcard reports.
+        error: postcard::Error,
+    },
+    /// The frame has more bytes than its message.
+    #[error("a frame of {length} bytes has a message and {} more", counted(*.extra, "byte"))]
+    Trailing {
+        /// The length of the frame, in bytes.
+        length: usize,
+        /// The number of bytes after the message.
+        extra: usize,
+    },
+}
+
+/// A message that is too long for a frame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a message of {length} bytes is longer than the {limit} bytes that a frame may have")]
+pub struct TooLong {
+    /// The length of the message, in bytes.
+    pub length: usize,
+    /// The limit: [`MAX_FRAME`] or [`MAX_HELLO`].
+    pub limit: usize,
+}
+
+/// What is sent to a peer: a message as a whole.
+pub trait Message: Serialize + Send + Sync + 'static {
+    /// The part of its encoding that it [shares](crate::messages::Shared) with other messages. No more than some fields follow.
+    fn shared(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// The version of the protocol that added it. It is not sent to peers of older versions.
+    fn since(&self) -> Version {
+        Version::OLDEST
+    }
+}
+
+/// Encodes a message as the body of a frame.
+///
+/// # Errors
+/// The message is longer than `limit`.
+pub fn encode<M: Serialize>(message: &M, limit: usize) -> Result<Bytes, TooLong> {
+    let mut body = BytesMut::new();
+    append(message, &mut body, limit)?;
+    Ok(body.freeze())
+}
+
+/// Appends the body of a message's frame to bytes that are already there.
+///
+/// # Errors
+/// The message is longer than `limit`. Then nothing is appended.
+pub fn append<M: Serialize>(message: &M, bytes: &mut BytesMut, limit: usize) -> Result<(), TooLong> {
+    let before = bytes.len();
+    write_to(message, Append(bytes), LATER_FIELDS);
+    let length = bytes.len() - before;
+    if length > limit {
+        bytes.truncate(before);
+        return Err(TooLong { length, limit });
+    }
+    Ok(())
+}
+
+/// How many bytes a message or a part of one takes in the body of a frame.
+#[must_use]
+pub fn length<M: Serialize>(message: &M) -> usize {
+    write_to(message, Count::default(), LATER_FIELDS)
+}
+
+/// A message as a later version writes it, in which each struct has more fields: these bytes.
+#[must_use]
+pub fn encode_with_later_fields<M: Serialize>(message: &M, later: &'static [u8]) -> Bytes {
+    let mut body = BytesMut::new();
+    write_to(message, Append(&mut body), later);
+    body.freeze()
+}
+
+/// The number of bytes in the sink afterwards.
+fn write_to<M: Serialize, S: Sink>(message: &M, sink: S, later: &'static [u8]) -> usize {
+    let mut writer = Writer::new(sink, later);
+    message.serialize(&mut writer).expect("our messages have no type that postcard cannot write");
+    writer.length()
+}
+
+/// The message in the body of a frame.
+///
+/// # Errors
+/// The bytes are not exactly one message.
+pub fn decode<M: DeserializeOwned>(body: &[u8]) -> Result<M, DecodeError> {
+    let length = body.len();
+    match take(body) {
+        Ok((message, [])) => Ok(message),
+        Ok((_, extra)) => Err(DecodeError::Trailing { length, extra: extra.len() }),
+        Err(error) => Err(DecodeError::Malformed { length, error }),
+    }
+}
+
+/// The first value in these bytes, and the bytes after it.
+///
+/// # Errors
+/// The bytes do not begin with such a value.
+pub fn take<M: DeserializeOwned>(bytes: &[u8]) -> postcard::Result<(M, &[u8])> {
+    let mut reader = Reader { input: bytes };
+    Ok((M::deserialize(&mut reader)?, reader.input))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_survives_the_wire() {
+        let message = now::State::Runs { pid: 300 };
+        let bytes = encode(&message, MAX_FRAME).expect("it is short");
+        // Variant 1 with a content, which has two bytes.
+        assert_eq!(&bytes[..], b"\x03\x02\xac\x02");
+        assert_eq!(length(&message), bytes.len());
+        assert_eq!(decode(&bytes), Ok(message));
+        let long = vec![Some("x".repeat(200)); 100];
+        assert_eq!(length(&long), encode(&long, MAX_FRAME).expect("it fits").len());
+    }
+
+    #[test]
+    fn what_is_not_exactly_one_message_is_refused() {
+        let trailing = b"\x03\x02\xac\x02!";
+        assert_eq!(decode::<now::State>(trailing), Err(DecodeError::Trailing { length: 5, extra: 1 }));
+        // It is cut, has no content, is longer than it says, or has no field that it must have.
+        for body in
+            [&b"\x03\x02\xac"[..], b"\x05", b"\x03\x01\xac\x02", b"\x03\xff\xff\x7f", b"\x03\x00", b""]
+        {
+            assert!(matches!(decode::<now::State>(body), Err(DecodeError::Malformed { .. })), "{body:?}");
+        }
+        assert!(encode(&"x".repeat(100), 64).is_err());
+    }
+
+    /// A struct and an enum of this version.
+    mod now {
+        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub(super) struct Row {
+            pub(super) name: String,
+            pub(super) state: State,
+            pub(super) last: u8,
+        }
+
+        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub(super) enum State {
+            Idle,
+            Runs {
+                pid: u32,
+            },
+            Named(String),
+            Pair(u8, u8),
+            /// What this version does not know.
+            #[serde(other)]
+            Other,
+        }
+    }
+
+    /// The same of a later version.
+    mod later {
+        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub(super) struct Row {
+            pub(super) name: String,
+            pub(super) state: State,
+            pub(super) last: u8,
+            #[serde(default)]
+            pub(super) labels: Vec<String>,
+            #[serde(default)]
+            pub(super) note: Option<String>,
+        }
+
+        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub(super) enum State {
+            Idle,
+            Runs {
+                pid: u32,
+                #[serde(default)]
+                since: u64,
+            },
+            Named(String),
+            Pair(u8, u8),
+            Other,
+            Paused {
+                until: u64,
+            },
+            Gone,
+        }
+    }
+
+    #[test]
+    fn a_row_of_this_version_is_read_by_a_later_one_and_the_other_way_round() {
+        let long = "n".repeat(300);
+        let labels = vec!["a".to_owned(), long.clone()];
+        for (old, new, back) in [
+            (now::State::Idle, later::State::Idle, now::State::Idle),
+            (
+                now::State::Runs { pid: 7 },
+                later::State::Runs { pid: 7, since: 0 },
+                now::State::Runs { pid: 7 },
+            ),
+            (now::State::Named("x".into()), later::State::Named("x".into()), now::State::Named("x".into())),
+            (now::State::Pair(1, 2), later::State::Pair(1, 2), now::State::Pair(1, 2)),
+            (now::State::Other, later::State::Paused { until: 9 }, now::State::Other),
+            (now::State::Other, later::State::Gone, now::State::Other),
+        ] {
+            for name in ["", "node", &long] {
+                let row = now::Row { name: name.to_owned(), state: old.clone(), last: 5 };
+                let bytes = encode(&vec![row.clone(), row.clone()], MAX_FRAME).expect("it is short");
+                let read: Vec<later::Row> = decode(&bytes).expect("a later version reads it");
+                assert_eq!(
+                    (&read[1].name, read[1].last, &read[1].labels, &read[1].note),
+                    (&row.name, 5, &vec![], &None)
+                );
+                if old != now::State::Other {
+                    assert_eq!(read[1].state, new);
+                }
+                let (state, note) = (new.clone(), Some(long.clone()));
+                let row = later::Row { name: name.to_owned(), state, last: 5, labels: labels.clone(), note };
+                let bytes = encode(&vec![row.clone(), row], MAX_FRAME).expect("it is short");
+                let expected = now::Row { name: name.to_owned(), state: back.clone(), last: 5 };
+                assert_eq!(decode(&bytes), Ok(vec![expected.clone(), expected]));
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_makes_us_reserve_more_than_he_sends() {
+        // A list of 2^60 numbers, and a struct that is as long.
+        let huge = b"\x80\x80\x80\x80\x80\x80\x80\x80\x10\x01";
+        assert!(decode::<Vec<u64>>(huge).is_err());
+        assert!(decode::<now::Row>(huge).is_err());
+    }
+
+    #[test]
+    fn only_our_own_preamble_passes() {
+        for version in [Version::OLDEST, Version::CURRENT, Version(255)] {
+            assert_eq!(read_preamble(preamble(version)), Ok(version));
+        }
+        assert_eq!(read_preamble(*b"GET / HT"), Err(PreambleError::Foreign));
+        assert_eq!(read_preamble(*b"HTTP/1.1"), Err(PreambleError::Http));
+        assert_eq!(read_preamble(*b"\x16\x03\x01\x02\x00\x01\x00\x01"), Err(PreambleError::Tls));
+        assert!(!PREAMBLE[0].is_ascii() && PREAMBLE[0] != 0x00 && PREAMBLE[0] != 0x16);
+    }
+}

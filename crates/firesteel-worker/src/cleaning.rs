@@ -1,0 +1,57 @@
+//! Removes directories of ended applications after nothing was written in them for a while.
+//!
+//! The shell looks for such directories, which takes time. Then the Worker decides, since an executor may
+//! have been launched meanwhile. Source: Spark Worker, 4.0.1, which removes every old directory in its work
+//! directory, whatever made it.
+
+use std::collections::BTreeSet;
+
+use firesteel_protocol::ids::AppId;
+use firesteel_protocol::time::Timestamp;
+
+use super::tables::{Cleaning, ShutdownPhase};
+use super::{Effect, Note, Worker};
+
+impl Worker {
+    pub(super) fn plan_cleaning(&mut self, now: Timestamp) {
+        self.cleaning = match self.config.cleanup {
+            Some(cleanup) => Cleaning::Planned { at: now + cleanup.interval },
+            None => Cleaning::Never,
+        };
+    }
+
+    pub(super) fn clean_if_due(&mut self, now: Timestamp) {
+        let Some(cleanup) = self.config.cleanup else { return };
+        if !matches!(self.cleaning, Cleaning::Planned { at } if at <= now) {
+            return;
+        }
+        if self.shutdown == ShutdownPhase::Serving {
+            let unwritten_since = now - cleanup.keep;
+            self.cleaning = Cleaning::Looking;
+            self.effects.push(Effect::FindStale { keep: self.living_apps(), unwritten_since });
+        } else {
+            self.cleaning = Cleaning::Never;
+        }
+    }
+
+    /// The applications that have a live executor here, or files for the next one. The live cluster drivers are among them,
+    /// whose directories are beside those of applications.
+    fn living_apps(&self) -> BTreeSet<AppId> {
+        let drivers = self.drivers.ids().map(|driver| AppId::new(driver.as_str()));
+        self.executors.apps().chain(self.files.apps()).cloned().chain(drivers).collect()
+    }
+
+    pub(super) fn on_stale_found(&mut self, now: Timestamp, apps: Vec<AppId>) {
+        // The shell was not asked, or the daemon is ending.
+        let (Cleaning::Looking, Some(cleanup)) = (&self.cleaning, self.config.cleanup) else { return };
+        self.plan_cleaning(now);
+        let living = self.living_apps();
+        let over: BTreeSet<AppId> = apps.into_iter().filter(|app| !living.contains(app)).collect();
+        if !over.is_empty() {
+            let note = Note::DirectoriesRemoved { directories: over.len(), unwritten_for: cleanup.keep };
+            self.effects.note(note);
+            over.iter().for_each(|app| self.forget_directories(app));
+            self.effects.extend(over.into_iter().map(|app| Effect::RemoveDirectory { app }));
+        }
+    }
+}

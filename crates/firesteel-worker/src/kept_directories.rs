@@ -1,0 +1,44 @@
+//! The directories that ended executors left: which of them are removed, so that they do not fill the disk.
+//!
+//! Directories of old applications are removed by age (see `cleaning.rs`). Many small executors fill a disk long before
+//! that, so their number and their size are limited too.
+
+use firesteel_protocol::ids::{AppId, ExecutorKey};
+
+use super::{EarlierDirectory, Effect, Note, Worker};
+
+impl Worker {
+    pub(super) fn on_directory_left(&mut self, executor: ExecutorKey, bytes: u64) {
+        if self.config.cleanup.is_some() && !self.executors.lives(&executor) {
+            self.kept_directories.add(executor, bytes);
+            self.remove_surplus();
+        }
+    }
+
+    pub(super) fn on_earlier_found(&mut self, mut directories: Vec<EarlierDirectory>) {
+        if self.config.cleanup.is_some() {
+            directories.retain(|directory| !self.executors.lives(&directory.executor));
+            self.kept_directories.add_earlier(directories);
+            self.remove_surplus();
+        }
+    }
+
+    /// An executor starts in its directory, which may be there from an earlier start.
+    pub(super) fn use_directory(&mut self, executor: &ExecutorKey) {
+        self.kept_directories.forget(executor);
+    }
+
+    /// The directory of an application is removed as a whole.
+    pub(super) fn forget_directories(&mut self, app: &AppId) {
+        self.kept_directories.forget_application(app);
+    }
+
+    fn remove_surplus(&mut self) {
+        let Some(cleanup) = &self.config.cleanup else { return };
+        let executors = self.kept_directories.take_surplus(cleanup);
+        if !executors.is_empty() {
+            self.effects.note(Note::SurplusRemoved { executors: executors.len() });
+            self.effects.push(Effect::RemoveExecutorDirectories { executors });
+        }
+    }
+}

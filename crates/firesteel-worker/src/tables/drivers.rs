@@ -1,0 +1,362 @@
+//! The table of cluster drivers, and of the ends that no Master has confirmed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_protocol::ids::{DriverId, is_sound};
+use firesteel_protocol::machine::{Violation, ensure};
+use firesteel_protocol::messages::{DriverDescription, DriverReport, DriverState, RunningDriver, Used};
+use firesteel_protocol::process::{ExitStatus, Signal};
+use firesteel_protocol::time::{Timestamp, millis};
+
+use super::executors::MOST_UNCONFIRMED;
+use super::process_stage::ProcessStage;
+use super::shutdown_phase::ShutdownPhase;
+use crate::{Config, DriverPlan, Reason};
+
+/// The pause before a supervised driver is started again. It doubles with every start.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// After a run longer than this the next pause is the first one again.
+const SUCCESSFUL_RUN: Duration = Duration::from_secs(5);
+
+/// The tables of cluster drivers.
+#[derive(Debug, Default)]
+pub(crate) struct Drivers {
+    /// Those that have not ended.
+    live: BTreeMap<DriverId, Driver>,
+    /// The ends that no Master has confirmed.
+    unconfirmed: BTreeMap<DriverId, (DriverState, Option<Used>)>,
+}
+
+#[derive(Debug)]
+struct Driver {
+    description: DriverDescription,
+    /// The addresses of custom resources that it was given.
+    resources: Resources,
+    stage: Stage,
+    /// How often its process was started.
+    starts: u32,
+    /// The pause before the next start.
+    pause: Duration,
+    /// How its process ended last, if it was to be started again.
+    last: Option<ExitStatus>,
+}
+
+/// The stages of a cluster driver.
+///
+/// ```text
+///  the stages of its process --- could not be started, or ended ---> (end)
+///     |                   ^
+///     | failed, and       | pause over
+///     | is supervised     |
+///     +----> PAUSING -----+
+///               | asked to end
+///               v
+///             (end)
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The shell was told to start it.
+    Process(ProcessStage),
+    /// It failed in this way, and will be started again at this time.
+    Pausing { until: Timestamp, last: ExitStatus },
+}
+
+impl Stage {
+    /// The stage of its process, unless it pauses.
+    fn process(self) -> Option<ProcessStage> {
+        match self {
+            Self::Process(process) => Some(process),
+            Self::Pausing { .. } => None,
+        }
+    }
+
+    fn pid(self) -> Option<u32> {
+        self.process()?.pid()
+    }
+
+    /// Whether it was asked to end.
+    fn is_unwanted(self) -> bool {
+        self.process().is_some_and(ProcessStage::is_unwanted)
+    }
+
+    /// When something is due, and what.
+    fn deadline(self, driver: &DriverId) -> Option<(Timestamp, Reason)> {
+        match self {
+            Self::Process(process) => Some((process.kill_at()?, Reason::DriverKillGrace(driver.clone()))),
+            Self::Pausing { until, .. } => Some((until, Reason::DriverPause(driver.clone()))),
+        }
+    }
+}
+
+/// What a signal to a cluster driver has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DriverSignalled {
+    /// Its process is to get the signal.
+    Process,
+    /// Nothing now: its process gets it after its start, or got one as strong.
+    Noted,
+    /// It paused, and has ended. Its process had ended in this way.
+    Ended(ExitStatus),
+}
+
+/// What the end of its process has led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DriverExited {
+    /// It is started again after this pause.
+    Pauses(Duration),
+    /// It has ended in this state.
+    Ended(DriverState),
+}
+
+/// How often a cluster driver was started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Restarts {
+    pub(crate) restarts: u32,
+    /// How its process ended last.
+    pub(crate) last: ExitStatus,
+    /// The rest of its pause, if it pauses.
+    pub(crate) pause_millis: Option<u64>,
+}
+
+impl Drivers {
+    /// The number of live ones.
+    pub(crate) fn live(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Whether it has not ended. One that pauses has not.
+    pub(crate) fn lives(&self, driver: &DriverId) -> bool {
+        self.live.contains_key(driver)
+    }
+
+    /// The ids of live ones.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &DriverId> {
+        self.live.keys()
+    }
+
+    /// What a Master is told again of one that is here, or was.
+    pub(crate) fn report(&self, driver: &DriverId) -> Option<DriverReport> {
+        let running = || self.lives(driver).then_some((DriverState::Running, None));
+        let (state, used) = self.unconfirmed.get(driver).cloned().or_else(running)?;
+        Some(DriverReport { driver: driver.clone(), state, used })
+    }
+
+    /// A cluster driver is to run here.
+    pub(crate) fn add(&mut self, driver: DriverId, description: DriverDescription, resources: Resources) {
+        let row = Driver {
+            description,
+            resources,
+            stage: Stage::Process(ProcessStage::Starting),
+            starts: 0,
+            pause: FIRST_PAUSE,
+            last: None,
+        };
+        self.live.insert(driver, row);
+    }
+
+    /// The process of one that lives, to start.
+    pub(crate) fn plan(&self, driver: &DriverId, config: &Config) -> DriverPlan {
+        let row = &self.live[driver];
+        let DriverDescription { user: _, command, cores, memory, supervise: _, resources: _ } =
+            &row.description;
+        let masters: Vec<String> = config.masters.iter().map(ToString::to_string).collect();
+        DriverPlan {
+            driver: driver.clone(),
+            command: command.clone(),
+            cores: *cores,
+            memory: *memory,
+            on_worker: config.description.resources.named_as_here(&row.resources),
+            resources: row.resources.clone(),
+            master_url: format!("spark://{}", masters.join(",")),
+            is_first: row.starts == 0,
+        }
+    }
+
+    /// Its process runs. Returns how often it was started, and the signal that has waited for this; `None` if it was not
+    /// being started.
+    pub(crate) fn started(
+        &mut self,
+        now: Timestamp,
+        driver: &DriverId,
+        pid: u32,
+    ) -> Option<(u32, Option<Signal>)> {
+        let row = self.live.get_mut(driver)?;
+        let (stage, signal) = row.stage.process()?.started(now, pid)?;
+        row.stage = Stage::Process(stage);
+        row.starts = row.starts.saturating_add(1);
+        Some((row.starts, signal))
+    }
+
+    /// Whether its process is being started.
+    pub(crate) fn is_starting(&self, driver: &DriverId) -> bool {
+        let stage = self.live.get(driver).and_then(|row| row.stage.process());
+        stage.is_some_and(|stage| stage.pid().is_none())
+    }
+
+    /// Removes one whose process could not be started. Returns whether it was asked to end.
+    pub(crate) fn remove_unstarted(&mut self, driver: &DriverId) -> bool {
+        let row = self.live.remove(driver).expect("a driver whose start is looked into lives");
+        row.stage.is_unwanted()
+    }
+
+    /// Its process has ended. Exit code 0 is success, even if it was asked to end. Returns `None` if no process of it ran.
+    pub(crate) fn exited(
+        &mut self,
+        now: Timestamp,
+        driver: &DriverId,
+        status: ExitStatus,
+        shutdown: ShutdownPhase,
+    ) -> Option<DriverExited> {
+        let row = self.live.get_mut(driver).filter(|row| row.stage.pid().is_some())?;
+        let state = match row.stage {
+            _ if status == ExitStatus::SUCCESS => DriverState::Finished,
+            Stage::Process(ProcessStage::Running { since, .. })
+                if row.description.supervise && shutdown == ShutdownPhase::Serving =>
+            {
+                if now.since(since) > SUCCESSFUL_RUN {
+                    row.pause = FIRST_PAUSE;
+                }
+                let pause = row.pause;
+                row.stage = Stage::Pausing { until: now + pause, last: status };
+                row.pause = pause.saturating_mul(2);
+                row.last = Some(status);
+                return Some(DriverExited::Pauses(pause));
+            }
+            stage if stage.is_unwanted() => DriverState::Killed(Some(status)),
+            // This Worker leaves. The Master has it started elsewhere: nobody asked for its end.
+            _ if row.description.supervise => DriverState::Killed(Some(status)),
+            _ => DriverState::Failed(status),
+        };
+        self.live.remove(driver);
+        Some(DriverExited::Ended(state))
+    }
+
+    /// Those whose pause or grace is over.
+    pub(crate) fn due(&self, now: Timestamp) -> Vec<DriverId> {
+        let due = |(driver, row): (&DriverId, &Driver)| {
+            row.stage.deadline(driver).is_some_and(|(at, _)| at <= now).then(|| driver.clone())
+        };
+        self.live.iter().filter_map(due).collect()
+    }
+
+    /// Ends the pause of one that lives, which is being started again. Returns whether it paused.
+    pub(crate) fn end_pause(&mut self, driver: &DriverId) -> bool {
+        let Some(row) = self.live.get_mut(driver) else { return false };
+        let pauses = matches!(row.stage, Stage::Pausing { .. });
+        if pauses {
+            row.stage = Stage::Process(ProcessStage::Starting);
+        }
+        pauses
+    }
+
+    /// Removes those that pause. Returns how each one's process ended last.
+    pub(crate) fn take_pausing(&mut self) -> Vec<(DriverId, ExitStatus)> {
+        let pauses = |(driver, row): (&DriverId, &Driver)| match row.stage {
+            Stage::Pausing { last, .. } => Some((driver.clone(), last)),
+            Stage::Process(_) => None,
+        };
+        let pausing: Vec<_> = self.live.iter().filter_map(pauses).collect();
+        pausing.iter().for_each(|(driver, _)| drop(self.live.remove(driver)));
+        pausing
+    }
+
+    /// Moves a live one towards its end. A signal no stronger than an earlier one has no effect.
+    pub(crate) fn signal(
+        &mut self,
+        driver: &DriverId,
+        signal: Signal,
+        kill_at: Timestamp,
+    ) -> DriverSignalled {
+        let row = self.live.get_mut(driver).expect("only a live driver is signalled");
+        let process = match row.stage {
+            Stage::Process(process) => process,
+            Stage::Pausing { last, .. } => {
+                self.live.remove(driver);
+                return DriverSignalled::Ended(last);
+            }
+        };
+        let (stage, is_sent) = process.signalled(signal, kill_at);
+        row.stage = Stage::Process(stage);
+        if is_sent { DriverSignalled::Process } else { DriverSignalled::Noted }
+    }
+
+    /// Keeps an end until a Master confirms it. Beyond a number of them the first one is forgotten.
+    pub(crate) fn keep_end(&mut self, driver: DriverId, state: DriverState, used: Option<Used>) {
+        self.unconfirmed.insert(driver, (state, used));
+        if self.unconfirmed.len() > MOST_UNCONFIRMED {
+            self.unconfirmed.pop_first();
+        }
+    }
+
+    /// How often one was started again, if it was or will be.
+    pub(crate) fn restarts(&self, now: Timestamp, driver: &DriverId) -> Option<Restarts> {
+        let Driver { stage, starts, last, .. } = self.live.get(driver)?;
+        let pause_millis = match stage {
+            Stage::Pausing { until, .. } => Some(millis(until.since(now))),
+            Stage::Process(_) => None,
+        };
+        Some(Restarts { restarts: starts.saturating_sub(1), last: (*last)?, pause_millis })
+    }
+
+    pub(crate) fn cores_used(&self) -> Cores {
+        self.live.values().map(|driver| driver.description.cores).sum()
+    }
+
+    pub(crate) fn memory_used(&self) -> MiB {
+        self.live.values().map(|driver| driver.description.memory).sum()
+    }
+
+    pub(crate) fn view(&self) -> Vec<RunningDriver> {
+        let view = |(driver, row): (&DriverId, &Driver)| RunningDriver {
+            driver: driver.clone(),
+            cores: row.description.cores,
+            memory: row.description.memory,
+            starts: row.starts,
+            pid: row.stage.pid(),
+        };
+        self.live.iter().map(view).collect()
+    }
+
+    /// Those that a Master is told at registration: all live ones, then those with unconfirmed ends.
+    pub(crate) fn reports(&self) -> Vec<DriverReport> {
+        let live = self.live.keys().map(|driver| DriverReport::new(driver.clone(), DriverState::Running));
+        let report = |(driver, (state, used)): (&DriverId, &(DriverState, Option<Used>))| DriverReport {
+            driver: driver.clone(),
+            state: state.clone(),
+            used: *used,
+        };
+        live.chain(self.unconfirmed.iter().map(report)).collect()
+    }
+
+    /// A Master has confirmed the end of a cluster driver.
+    pub(crate) fn confirm_end(&mut self, driver: &DriverId) {
+        self.unconfirmed.remove(driver);
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        self.live.iter().filter_map(|(driver, row)| row.stage.deadline(driver)).min()
+    }
+
+    pub(crate) fn check(&self, shutdown: &ShutdownPhase) -> Result<(), Violation> {
+        for (driver, row) in &self.live {
+            ensure!("worker", is_sound(driver.as_str()), "{driver:?} cannot be a directory");
+            ensure!("worker", !self.unconfirmed.contains_key(driver), "{driver} lives and has ended");
+            ensure!(
+                "worker",
+                shutdown.wants_master() || *shutdown == ShutdownPhase::Over || row.stage.is_unwanted(),
+                "{driver} was not asked to end in {shutdown:?}"
+            );
+        }
+        let live = self.unconfirmed.iter().find(|(_, (state, _))| *state == DriverState::Running);
+        ensure!("worker", live.is_none(), "{live:?} is kept as ended");
+        ensure!(
+            "worker",
+            self.unconfirmed.len() <= MOST_UNCONFIRMED,
+            "{} unconfirmed ends",
+            self.unconfirmed.len()
+        );
+        Ok(())
+    }
+}

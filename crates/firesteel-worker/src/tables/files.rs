@@ -1,0 +1,164 @@
+//! The table of files that applications bring, and of the executors that wait for them.
+
+use std::collections::BTreeMap;
+
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, FetchId};
+use firesteel_protocol::machine::{Violation, ensure};
+use firesteel_protocol::messages::ApplicationFiles;
+
+use super::executors::Executors;
+use crate::ExecutorPlan;
+
+/// The table of files, by application.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    apps: BTreeMap<AppId, AppFiles>,
+    last: FetchId,
+}
+
+#[derive(Debug)]
+struct AppFiles {
+    names: Vec<String>,
+    stage: Stage,
+    until: Until,
+}
+
+/// The stages of an application's files.
+///
+/// ```text
+///           launch              fetched
+///  (none) ---------> FETCHING -----------> THERE
+///     ^                 | failed             |
+///     +-----------------+--------------------+  the application or the Worker ends
+/// ```
+#[derive(Debug)]
+enum Stage {
+    /// The shell is fetching them, and these executors wait.
+    Fetching { fetch: FetchId, waiting: BTreeMap<ExecutorId, ExecutorPlan> },
+    /// They were fetched: executors can start.
+    There,
+}
+
+/// How long the files of an application are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// Until the Master says that the application has ended.
+    Finished,
+    /// Until no executor of the application is left here, or another one is launched. A Master has registered
+    /// the Worker since, so the application may have ended without a message.
+    Unused,
+}
+
+/// What becomes of an executor that wants its application's files.
+#[derive(Debug)]
+pub(crate) enum Wanted {
+    /// They are there: it can start, with their names.
+    There(ExecutorPlan),
+    /// They are being fetched, and it waits.
+    Awaited,
+    /// They are to be fetched, and it waits.
+    ToFetch(FetchId),
+}
+
+impl Files {
+    /// An executor that is to be started wants these files.
+    pub(crate) fn want(&mut self, files: &ApplicationFiles, mut plan: ExecutorPlan) -> Wanted {
+        let ExecutorKey { app, executor } = plan.executor.clone();
+        if let Some(kept) = self.apps.get_mut(&app) {
+            kept.until = Until::Finished;
+            plan.files = kept.names.clone();
+            return match &mut kept.stage {
+                Stage::There => Wanted::There(plan),
+                Stage::Fetching { waiting, .. } => {
+                    waiting.insert(executor, plan);
+                    Wanted::Awaited
+                }
+            };
+        }
+        self.last = FetchId(self.last.0 + 1);
+        let (fetch, names) = (self.last, files.names());
+        plan.files = names.clone();
+        let stage = Stage::Fetching { fetch, waiting: BTreeMap::from([(executor, plan)]) };
+        self.apps.insert(app, AppFiles { names, stage, until: Until::Finished });
+        Wanted::ToFetch(fetch)
+    }
+
+    /// Removes the files of an application. Returns whether there were any.
+    pub(crate) fn remove(&mut self, app: &AppId) -> bool {
+        self.apps.remove(app).is_some()
+    }
+
+    /// Removes all files. Returns the applications.
+    pub(crate) fn remove_all(&mut self) -> impl Iterator<Item = AppId> + use<> {
+        std::mem::take(&mut self.apps).into_keys()
+    }
+
+    /// Whether an application's files are kept only until no executor of it is left here.
+    pub(crate) fn are_doubtful(&self, app: &AppId) -> bool {
+        self.apps.get(app).is_some_and(|kept| kept.until == Until::Unused)
+    }
+
+    /// A Master has registered the Worker. It will not tell which applications ended before.
+    pub(crate) fn doubt_all(&mut self) {
+        for kept in self.apps.values_mut() {
+            kept.until = Until::Unused;
+        }
+    }
+
+    /// The applications whose files are kept here or being fetched.
+    pub(crate) fn apps(&self) -> impl Iterator<Item = &AppId> {
+        self.apps.keys()
+    }
+
+    /// An executor that waited for files does not wait any more.
+    pub(crate) fn forgo(&mut self, executor: &ExecutorKey) {
+        let waiting = match self.apps.get_mut(&executor.app).map(|kept| &mut kept.stage) {
+            Some(Stage::Fetching { waiting, .. }) => waiting,
+            Some(Stage::There) | None => unreachable!("files that an executor waits for are being fetched"),
+        };
+        waiting.remove(&executor.executor);
+    }
+
+    /// The executors that waited for this fetch, or `None` if it is not awaited any more.
+    pub(crate) fn end_fetch(&mut self, app: &AppId, fetch: FetchId) -> Option<Vec<ExecutorPlan>> {
+        let AppFiles { stage, .. } = self.apps.get_mut(app)?;
+        match stage {
+            Stage::Fetching { fetch: awaited, .. } if *awaited != fetch => None,
+            Stage::There => None,
+            Stage::Fetching { waiting, .. } => {
+                let plans = std::mem::take(waiting).into_values().collect();
+                *stage = Stage::There;
+                Some(plans)
+            }
+        }
+    }
+
+    /// Somebody removed the files of an application: the next launch fetches them again.
+    pub(crate) fn forget(&mut self, app: &AppId) {
+        if self.apps.get(app).is_some_and(|kept| matches!(kept.stage, Stage::There)) {
+            self.apps.remove(app);
+        }
+    }
+
+    /// Checks that the waiting executors are those that the table of executors says.
+    pub(crate) fn check(&self, executors: &Executors) -> Result<(), Violation> {
+        let mut all = 0;
+        for (app, kept) in &self.apps {
+            ensure!(
+                "worker",
+                kept.until == Until::Finished || executors.has_live(app),
+                "files of {app} are kept, which may have ended and has no executor here"
+            );
+            let Stage::Fetching { waiting, .. } = &kept.stage else { continue };
+            for (executor, plan) in waiting {
+                let key = ExecutorKey { app: app.clone(), executor: *executor };
+                ensure!("worker", plan.executor == key, "{} waits in the place of {key}", plan.executor);
+                ensure!("worker", executors.awaits_files(&key), "{key} waits for files and does not know it");
+            }
+            all += waiting.len();
+        }
+        let expected = executors.awaiting_files();
+        ensure!("worker", all == expected, "{expected} executors wait for files, {all} will be started");
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! The table of obstacles: why nothing can be started, and the tries whether it can.
+
+use std::time::Duration;
+
+use firesteel_protocol::machine::{Violation, ensure};
+use firesteel_protocol::messages::DiskSpace;
+use firesteel_protocol::process::StartFailure;
+use firesteel_protocol::time::Timestamp;
+
+use super::drivers::Drivers;
+use super::executors::Executors;
+use super::process::Process;
+use crate::{Reason, StartTried};
+
+/// The longest pause before the next try, in pauses of the settings, if processes could not be started again and again.
+const LONGEST_PAUSE: u32 = 16;
+
+/// What keeps the Worker from starting anything.
+#[derive(Debug, Default)]
+pub(crate) struct Obstacles {
+    phase: Phase,
+    /// Why nothing can be written in the work directory, as the last try showed.
+    directory: Option<String>,
+    /// Why no process can be started, as the last start or try showed.
+    processes: Option<String>,
+    /// The number of times that processes could not be started, since the last one that ran.
+    shortages: u32,
+    /// The space on the work directory's disk, as measured last.
+    space: Option<DiskSpace>,
+    /// Why the disk is too full, in the words of the measurement that found it so. `None`: it is not.
+    too_full: Option<String>,
+    /// Processes that could not be started, and are reported after the try that goes on.
+    failed: Vec<(Process, StartFailure)>,
+}
+
+/// ```text
+///         Start             deadline, or a doubt
+///  IDLE ---------> PLANNED ----------------------> TRYING
+///                     ^                               |
+///                     +--------- StartTried ----------+
+/// ```
+#[derive(Debug, Default)]
+enum Phase {
+    #[default]
+    Idle,
+    /// The shell tries to write, and to start a process if that is what could not be done.
+    Trying { process: bool },
+    /// The next try is planned for this time.
+    Planned { at: Timestamp },
+}
+
+impl Obstacles {
+    pub(crate) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        match self.phase {
+            Phase::Planned { at } => Some((at, Reason::StartTry)),
+            Phase::Idle | Phase::Trying { .. } => None,
+        }
+    }
+
+    /// The space on the disk, as measured last.
+    pub(crate) fn space(&self) -> Option<DiskSpace> {
+        self.space
+    }
+
+    /// Why nothing new is to be started.
+    pub(crate) fn reason(&self) -> Option<&String> {
+        self.directory.as_ref().or(self.too_full.as_ref()).or(self.processes.as_ref())
+    }
+
+    /// Whether something kept the Worker from writing in its work directory at the last try.
+    pub(crate) fn is_of_the_directory(&self) -> bool {
+        self.directory.is_some()
+    }
+
+    /// Plans the next try, if the settings want any. Its pause grows while processes can be started for a moment only.
+    pub(crate) fn plan(&mut self, now: Timestamp, pause: Option<Duration>) {
+        self.phase = match pause {
+            Some(pause) => Phase::Planned { at: now + self.longer(pause) },
+            None => Phase::Idle,
+        };
+    }
+
+    fn longer(&self, pause: Duration) -> Duration {
+        let doublings = self.shortages.saturating_sub(1).min(LONGEST_PAUSE.ilog2());
+        if self.processes.is_some() { pause.saturating_mul(1 << doublings) } else { pause }
+    }
+
+    /// Whether the planned try is due.
+    pub(crate) fn is_due(&self, now: Timestamp) -> bool {
+        matches!(self.phase, Phase::Planned { at } if at <= now)
+    }
+
+    /// Begins a try, unless one goes on. Returns whether it is to start a process, too.
+    pub(crate) fn begin(&mut self) -> Option<bool> {
+        if matches!(self.phase, Phase::Trying { .. }) {
+            return None;
+        }
+        let process = self.processes.is_some();
+        self.phase = Phase::Trying { process };
+        Some(process)
+    }
+
+    /// The machine could not start a process. What keeps it from that lasts until a try starts one. Returns whether that
+    /// is new.
+    pub(crate) fn meet(&mut self, now: Timestamp, failure: &StartFailure, pause: Option<Duration>) -> bool {
+        if self.processes.is_some() {
+            return false;
+        }
+        self.processes = Some(failure.to_string());
+        self.shortages = self.shortages.saturating_add(1);
+        if !matches!(self.phase, Phase::Trying { .. }) {
+            self.plan(now, pause);
+        }
+        true
+    }
+
+    /// A process has started.
+    pub(crate) fn forget_shortages(&mut self) {
+        self.shortages = 0;
+    }
+
+    /// A process could not be started, which is reported after the try that goes on.
+    pub(crate) fn keep_failed(&mut self, process: Process, failure: StartFailure) {
+        self.failed.push((process, failure));
+    }
+
+    /// The failures that waited for the try, which is over.
+    pub(crate) fn take_failed(&mut self) -> Vec<(Process, StartFailure)> {
+        std::mem::take(&mut self.failed)
+    }
+
+    /// The shell has tried to write in the work directory, and to start a process if it was asked to.
+    pub(crate) fn tried(&mut self, tried: StartTried, most_percent: u64) {
+        let StartTried { directory, process, space } = tried;
+        self.directory = directory;
+        self.take_in(space, most_percent);
+        if matches!(self.phase, Phase::Trying { process: true }) {
+            self.processes = process;
+        }
+    }
+
+    /// Takes in the space on the disk. Once it is too full, it stays so until it is some percent below the limit.
+    fn take_in(&mut self, space: Option<DiskSpace>, most_percent: u64) {
+        self.space = space;
+        let was = self.too_full.take();
+        self.too_full = space.filter(|space| is_too_full(*space, most_percent, was.is_some())).map(|space| {
+            let now = || {
+                format!(
+                    "{} % of its disk is used (firesteel.worker.maxDiskUsage: {most_percent})",
+                    space.used_percent()
+                )
+            };
+            was.unwrap_or_else(now)
+        });
+    }
+
+    pub(crate) fn check(&self, executors: &Executors, drivers: &Drivers) -> Result<(), Violation> {
+        let is_tried = self.failed.is_empty() || matches!(self.phase, Phase::Trying { .. });
+        ensure!("worker", is_tried, "{:?} wait for a try that nobody makes", self.failed);
+        let lives = |process: &Process| match process {
+            Process::Executor(executor) => executors.lives(executor),
+            Process::Driver(driver) => drivers.lives(driver),
+        };
+        let over = self.failed.iter().find(|(process, _)| !lives(process));
+        ensure!("worker", over.is_none(), "{over:?} is over, and would be reported once more");
+        let is_tried = self.processes.is_none() || !matches!(self.phase, Phase::Idle);
+        ensure!("worker", is_tried, "it starts nothing, and never tries to");
+        Ok(())
+    }
+}
+
+/// Whether a disk is too full for anything new, after it was or was not so before.
+fn is_too_full(space: DiskSpace, most_percent: u64, was: bool) -> bool {
+    /// Below the limit by so much, a disk that was too full is so no longer.
+    const SLACK: u64 = 3;
+    let used = space.used_percent();
+    if was { used > most_percent.saturating_sub(SLACK) } else { used > most_percent }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_full_until_it_is_some_percent_below_the_limit() {
+        let mut full = false;
+        for (used, expected) in
+            [(90, false), (95, false), (96, true), (95, true), (93, true), (92, false), (95, false)]
+        {
+            full = is_too_full(DiskSpace { total: 100, available: 100 - used }, 95, full);
+            assert_eq!(full, expected, "{used} %");
+        }
+        assert!(!is_too_full(DiskSpace { total: 100, available: 0 }, 100, false), "a limit of 100 % is none");
+    }
+}

@@ -1,0 +1,75 @@
+//! The stages of a process that this Worker was told to run: the same for executors and for cluster drivers.
+
+use firesteel_protocol::process::Signal;
+use firesteel_protocol::time::Timestamp;
+
+/// The stages of a process, from the order to start it until it is gone.
+///
+/// ```text
+///             started               asked to end              grace over
+///  STARTING ------------> RUNNING --------------> ENDING ------------> DYING
+///     | asked to end                                 ^
+///     +------------> DOOMED -------------------------+
+///                              started
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProcessStage {
+    /// The shell was told to start it.
+    Starting,
+    /// It is to be ended with this signal as soon as it has started.
+    Doomed(Signal),
+    /// It runs.
+    Running { pid: u32, since: Timestamp },
+    /// It was sent SIGTERM, and will be killed at this time.
+    Ending { pid: u32, kill_at: Timestamp },
+    /// It was sent SIGKILL, and has not ended yet.
+    Dying { pid: u32 },
+}
+
+impl ProcessStage {
+    pub(crate) fn pid(self) -> Option<u32> {
+        match self {
+            Self::Starting | Self::Doomed(_) => None,
+            Self::Running { pid, .. } | Self::Ending { pid, .. } | Self::Dying { pid } => Some(pid),
+        }
+    }
+
+    /// Whether it was asked to end.
+    pub(crate) fn is_unwanted(self) -> bool {
+        match self {
+            Self::Starting | Self::Running { .. } => false,
+            Self::Doomed(_) | Self::Ending { .. } | Self::Dying { .. } => true,
+        }
+    }
+
+    /// When its grace is over, if it has any.
+    pub(crate) fn kill_at(self) -> Option<Timestamp> {
+        match self {
+            Self::Ending { kill_at, .. } => Some(kill_at),
+            Self::Starting | Self::Doomed(_) | Self::Running { .. } | Self::Dying { .. } => None,
+        }
+    }
+
+    /// It has started. Returns the stage, and the signal that has waited for this. `None` if it was not being started.
+    pub(crate) fn started(self, now: Timestamp, pid: u32) -> Option<(Self, Option<Signal>)> {
+        let waiting = match self {
+            Self::Starting => None,
+            Self::Doomed(signal) => Some(signal),
+            Self::Running { .. } | Self::Ending { .. } | Self::Dying { .. } => return None,
+        };
+        Some((Self::Running { pid, since: now }, waiting))
+    }
+
+    /// It is to be sent this signal, and to be killed at that time if it is still there. A signal no stronger than an earlier
+    /// one has no effect. Returns the stage, and whether there is a process that now gets the signal.
+    pub(crate) fn signalled(self, signal: Signal, kill_at: Timestamp) -> (Self, bool) {
+        let stage = match (self, signal) {
+            (Self::Starting, signal) => Self::Doomed(signal),
+            (Self::Doomed(before), signal) => Self::Doomed(before.max(signal)),
+            (Self::Running { pid, .. }, Signal::Terminate) => Self::Ending { pid, kill_at },
+            (Self::Running { pid, .. } | Self::Ending { pid, .. }, Signal::Kill) => Self::Dying { pid },
+            (same @ Self::Ending { .. }, Signal::Terminate) | (same @ Self::Dying { .. }, _) => same,
+        };
+        (stage, stage != self && stage.pid().is_some())
+    }
+}

@@ -1,0 +1,107 @@
+//! The state of the Worker's registration: its search for a Master, and the terms of the one that it found.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_protocol::ids::{ExecutorKey, PeerId};
+use firesteel_protocol::machine::{Violation, ensure};
+use firesteel_protocol::master_search::{GiveUp, MasterSearch, Pace};
+use firesteel_protocol::messages::{DriverReport, ExecutorState};
+use firesteel_protocol::time::Timestamp;
+
+use super::shutdown_phase::ShutdownPhase;
+use crate::{Config, Reason};
+
+/// Executors may live on a Worker that was registered: a Master that returns should have it within two seconds.
+const PACE: Pace = Pace {
+    first: Duration::from_secs(1),
+    longest: Duration::from_secs(60),
+    returning: Duration::from_secs(1),
+    soon: Duration::from_millis(100),
+};
+
+/// The state of the Worker's registration.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    pub(crate) search: MasterSearch<Told, Terms>,
+    /// The last order to launch an executor that no heartbeat has answered, and the Master that sent it. A Worker that
+    /// registers again on the same connection answers it afterwards.
+    last_order: Option<(PeerId, ExecutorKey)>,
+}
+
+/// What a Master was told when it was asked.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) executors: BTreeMap<ExecutorKey, ExecutorState>,
+    pub(crate) drivers: Vec<DriverReport>,
+    /// The Worker was registered with it on this connection, and orders may still be on their way.
+    pub(crate) gave_orders: bool,
+}
+
+/// How the Worker and the Master that it is registered with have to do with each other.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    /// The Master's URL, as it says.
+    pub(crate) url: String,
+    /// The URL at which it serves HTTP, if it says so.
+    pub(crate) web_address: Option<String>,
+    pub(crate) heartbeat: Duration,
+    pub(crate) next_heartbeat: Timestamp,
+}
+
+impl Registration {
+    pub(crate) fn new(config: &Config) -> Self {
+        let give_up = GiveUp::Rounds(config.max_registration_retries.max(1));
+        let search = MasterSearch::new(&config.masters, PACE, give_up, config.seed);
+        Self { search, last_order: None }
+    }
+
+    /// The connection to the Master that the Worker is registered with.
+    pub(crate) fn master(&self) -> Option<PeerId> {
+        self.search.registered().map(|master| master.peer)
+    }
+
+    /// That Master's URL, as it says.
+    pub(crate) fn master_url(&self) -> Option<&str> {
+        self.search.registered().map(|master| master.terms.url.as_str())
+    }
+
+    /// The URL at which that Master serves HTTP, if it has said so.
+    pub(crate) fn web_address(&self) -> Option<&str> {
+        self.search.registered()?.terms.web_address.as_deref()
+    }
+
+    /// Whether orders from that connection count: those of the Master, and of a Master that asked the Worker
+    /// to register again. An order on its way at that moment is not sent twice.
+    pub(crate) fn takes_orders_of(&self, peer: PeerId) -> bool {
+        self.master() == Some(peer) || self.search.asked(peer).is_some_and(|asked| asked.told.gave_orders)
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        match self.search.registered() {
+            Some(master) => Some((master.terms.next_heartbeat, Reason::Heartbeat)),
+            None => self.search.next_deadline().map(|(at, due)| (at, Reason::Registration(due))),
+        }
+    }
+
+    pub(crate) fn check(&self, shutdown: &ShutdownPhase) -> Result<(), Violation> {
+        let contradiction = self.search.contradiction();
+        ensure!("worker", contradiction.is_none(), "{}", contradiction.unwrap_or_default());
+        ensure!(
+            "worker",
+            shutdown.wants_master() || !self.search.is_seeking(),
+            "a Master is sought in {shutdown:?}"
+        );
+        Ok(())
+    }
+
+    /// An order to launch an executor has come: the next heartbeat answers it.
+    pub(crate) fn answer_order(&mut self, peer: PeerId, executor: ExecutorKey) {
+        self.last_order = Some((peer, executor));
+    }
+
+    /// The last order of this Master that no heartbeat has answered.
+    pub(crate) fn answer_to(&mut self, peer: PeerId) -> Option<ExecutorKey> {
+        self.last_order.take_if(|(from, _)| *from == peer).map(|(_, executor)| executor)
+    }
+}

@@ -1,0 +1,215 @@
+//! The table of what executors, cluster drivers and the machine use: rates and peaks, from one measurement to the next.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_protocol::ids::{DriverId, ExecutorKey};
+use firesteel_protocol::messages::{MachineUsage, Usage, Used};
+use firesteel_protocol::time::{Timestamp, millis};
+
+use crate::{Measurement, ProcessMeasurement, Reason};
+
+/// How soon after a start is measured, if the next measurement is due later: many executors end before that.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
+
+/// What was measured last.
+#[derive(Debug, Default)]
+pub(crate) struct UsageTable {
+    phase: Phase,
+    /// When it was measured. `None`: it never was.
+    measured: Option<Timestamp>,
+    /// The processor time of the machine that was used until then, in milliseconds.
+    busy_millis: u64,
+    machine: Option<MachineUsage>,
+    executors: BTreeMap<ExecutorKey, Usage>,
+    drivers: BTreeMap<DriverId, Usage>,
+}
+
+/// ```text
+///         Start             deadline
+///  IDLE ---------> PLANNED ----------> MEASURING
+///                     ^                    |
+///                     +------ Measured ----+
+/// ```
+#[derive(Debug, Default)]
+enum Phase {
+    #[default]
+    Idle,
+    /// The shell measures.
+    Measuring,
+    /// The next measurement is planned for this time.
+    Planned { at: Timestamp },
+}
+
+impl UsageTable {
+    pub(crate) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        match self.phase {
+            Phase::Planned { at } => Some((at, Reason::Measurement)),
+            Phase::Idle | Phase::Measuring => None,
+        }
+    }
+
+    /// Plans the next measurement after this pause, if the settings want any.
+    pub(crate) fn plan(&mut self, now: Timestamp, pause: Option<Duration>) {
+        self.phase = match pause {
+            Some(pause) => Phase::Planned { at: now + pause },
+            None => Phase::Idle,
+        };
+    }
+
+    /// Begins the measurement that is due. Returns whether one is.
+    pub(crate) fn begin_if_due(&mut self, now: Timestamp) -> bool {
+        let is_due = matches!(self.phase, Phase::Planned { at } if at <= now);
+        if is_due {
+            self.phase = Phase::Measuring;
+        }
+        is_due
+    }
+
+    /// A process was started: it is measured soon.
+    pub(crate) fn measure_soon(&mut self, now: Timestamp) {
+        if let Phase::Planned { at } = &mut self.phase {
+            *at = (now + FIRST_LOOK).min(*at);
+        }
+    }
+
+    /// Whether anything was measured yet.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.measured.is_some()
+    }
+
+    /// What the machine used at the last measurement.
+    pub(crate) fn machine(&self) -> Option<MachineUsage> {
+        self.machine
+    }
+
+    /// What each executor uses.
+    pub(crate) fn executors(&self) -> Vec<(ExecutorKey, Usage)> {
+        self.executors.iter().map(|(key, usage)| (key.clone(), *usage)).collect()
+    }
+
+    /// What each cluster driver uses.
+    pub(crate) fn drivers(&self) -> Vec<(DriverId, Usage)> {
+        self.drivers.iter().map(|(id, usage)| (id.clone(), *usage)).collect()
+    }
+
+    /// The processor time of an executor that has ended.
+    pub(crate) fn note_executor_time(&mut self, executor: ExecutorKey, cpu_millis: u64) {
+        let usage = self.executors.entry(executor).or_default();
+        usage.cpu_millis = usage.cpu_millis.max(cpu_millis);
+    }
+
+    /// The processor time of a cluster driver's process that has ended.
+    pub(crate) fn note_driver_time(&mut self, driver: DriverId, cpu_millis: u64) {
+        let usage = self.drivers.entry(driver).or_default();
+        usage.cpu_millis = usage.cpu_millis.max(cpu_millis);
+    }
+
+    /// A process of a cluster driver starts. What an earlier one used is not its own.
+    pub(crate) fn forget_driver(&mut self, driver: &DriverId) {
+        self.drivers.remove(driver);
+    }
+
+    /// What an executor used that has ended. It is measured no longer.
+    pub(crate) fn take_used_by_executor(&mut self, executor: &ExecutorKey) -> Option<Used> {
+        self.executors.remove(executor).map(used)
+    }
+
+    /// What the last process of a cluster driver used that has ended. It is measured no longer.
+    pub(crate) fn take_used_by_driver(&mut self, driver: &DriverId) -> Option<Used> {
+        self.drivers.remove(driver).map(used)
+    }
+
+    /// Takes in a measurement. Who is not in it has ended, or has not started.
+    pub(crate) fn take_in(&mut self, now: Timestamp, measurement: Measurement) {
+        let Measurement { machine, executors, drivers } = measurement;
+        let elapsed = self.measured.map(|before| millis(now.since(before)));
+        let rate = |from: u64, to: u64| {
+            elapsed
+                .filter(|elapsed| *elapsed > 0)
+                .map_or(0, |elapsed| to.saturating_sub(from) * 1000 / elapsed)
+        };
+        self.machine = machine.map(|machine| MachineUsage {
+            cores: machine.cores,
+            millicores: rate(self.busy_millis, machine.busy_millis),
+            memory: machine.memory,
+            memory_available: machine.memory_available,
+        });
+        self.busy_millis = machine.map_or(0, |machine| machine.busy_millis);
+        self.executors = usages(&self.executors, executors, rate);
+        self.drivers = usages(&self.drivers, drivers, rate);
+        self.measured = Some(now);
+    }
+}
+
+fn used(usage: Usage) -> Used {
+    Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory }
+}
+
+/// What the measured processes use, after what they used at the measurement before.
+fn usages<K: Ord>(
+    before: &BTreeMap<K, Usage>,
+    measured: Vec<(K, ProcessMeasurement)>,
+    rate: impl Fn(u64, u64) -> u64,
+) -> BTreeMap<K, Usage> {
+    let usage = |(key, ProcessMeasurement { cpu_millis, memory }): (K, ProcessMeasurement)| {
+        let last = before.get(&key).copied().unwrap_or_default();
+        // The time of a process that ended without being waited for is in no measurement after it.
+        let cpu_millis = cpu_millis.max(last.cpu_millis);
+        let millicores = rate(last.cpu_millis, cpu_millis);
+        (key, Usage { cpu_millis, millicores, memory, peak_memory: memory.max(last.peak_memory) })
+    };
+    measured.into_iter().map(usage).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use firesteel_protocol::ids::{AppId, ExecutorId};
+
+    use super::*;
+    use crate::MachineMeasurement;
+
+    fn key(number: u32) -> ExecutorKey {
+        ExecutorKey { app: AppId::new("a"), executor: ExecutorId(number) }
+    }
+
+    fn measurement(busy_millis: u64, executors: &[(u32, u64, u64)]) -> Measurement {
+        let process = |&(number, cpu_millis, memory): &(u32, u64, u64)| {
+            (key(number), ProcessMeasurement { cpu_millis, memory })
+        };
+        Measurement {
+            machine: Some(MachineMeasurement { cores: 4, busy_millis, memory: 100, memory_available: 60 }),
+            executors: executors.iter().map(process).collect(),
+            drivers: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn rates_and_peaks_come_from_one_measurement_to_the_next() {
+        let mut table = UsageTable::default();
+        let mut now = Timestamp::from_millis(1_000);
+        for (pause, measured, machine, executors) in [
+            (0, measurement(5_000, &[(0, 700, 30)]), 0, vec![(0, 700, 0, 30, 30)]),
+            // 3 s of processor time in 2 s, and a new executor whose first second counts.
+            (
+                2_000,
+                measurement(8_000, &[(0, 2_700, 20), (1, 500, 5)]),
+                1500,
+                vec![(0, 2_700, 1000, 20, 30), (1, 500, 250, 5, 5)],
+            ),
+            // Its processor time seems to go back, and the other one has ended.
+            (1_000, measurement(8_000, &[(0, 2_600, 40)]), 0, vec![(0, 2_700, 0, 40, 40)]),
+            // No time has passed.
+            (0, measurement(9_000, &[(0, 2_800, 40)]), 0, vec![(0, 2_800, 0, 40, 40)]),
+        ] {
+            now = now + Duration::from_millis(pause);
+            table.take_in(now, measured);
+            assert_eq!(table.machine.map(|machine| machine.millicores), Some(machine));
+            let usage = |(key, usage): (&ExecutorKey, &Usage)| {
+                let Usage { cpu_millis, millicores, memory, peak_memory } = *usage;
+                (key.executor.0, cpu_millis, millicores, memory, peak_memory)
+            };
+            assert_eq!(table.executors.iter().map(usage).collect::<Vec<_>>(), executors);
+        }
+    }
+}
