@@ -1,5 +1,5 @@
 //! The properties of Spark that Firesteel does not read, each with the reason. Those that ask for protection are in
-//! [`protection`](self::protection), too.
+//! [`protection`], too.
 
 pub mod protection;
 
