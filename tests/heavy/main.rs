@@ -15,6 +15,7 @@ mod metrics;
 #[allow(dead_code, reason = "others use more of it")]
 mod ports;
 mod previous;
+mod previous_release;
 mod prometheus;
 
 fn main() -> ExitCode {

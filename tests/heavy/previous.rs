@@ -1,18 +1,19 @@
 //! A cluster of two releases, daemon by daemon: the binary of the previous one is the program that `FIRESTEEL_PREVIOUS` names.
 //! `tests/mixed-versions` builds it at a commit.
 
-use std::env;
 use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::Trial;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, clean, firesteel, run, wait_for};
+use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::component::{Component, Readiness};
 use crate::ports::free_port;
+use crate::previous_release;
 
-const PREVIOUS: Component = Component { name: "previous", look: is_there, prepare: || Readiness::Ready };
+const PREVIOUS: Component =
+    Component { name: "previous", look: previous_release::look, prepare: || Readiness::Ready };
 
 pub(crate) fn trials() -> Vec<Trial> {
     PREVIOUS.trials(&[
@@ -20,13 +21,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("previous::a_running_cluster_is_upgraded_one_daemon_at_a_time", || replaced(Previous, This)),
         ("previous::a_running_cluster_goes_back_one_daemon_at_a_time", || replaced(This, Previous)),
     ])
-}
-
-fn is_there() -> Result<(), String> {
-    let path =
-        env::var("FIRESTEEL_PREVIOUS").map_err(|_| "FIRESTEEL_PREVIOUS names no program".to_owned())?;
-    let done = Command::new(&path).arg("--version").output().map_err(|error| format!("{path}: {error}"))?;
-    done.status.success().then_some(()).ok_or_else(|| format!("{path} --version fails"))
 }
 
 /// Which release runs.
@@ -41,7 +35,7 @@ use Release::{Previous, This};
 impl Release {
     fn command(self) -> Command {
         match self {
-            Previous => clean(env::var("FIRESTEEL_PREVIOUS").expect("it was looked for")),
+            Previous => previous_release::command(),
             This => firesteel(),
         }
     }

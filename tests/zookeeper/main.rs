@@ -3,7 +3,7 @@
 //! - `ensemble`, `host`: servers of ZooKeeper, and where processes run
 //! - `shared`, `exact_map`: a cluster, and a `map` on it whose output is known
 //! - `network`: a network of hosts that can be cut
-//! - `masters`, `partitions`, `rounds`: the tests
+//! - `masters`, `partitions`, `releases`, `rounds`: the tests
 
 use std::process::ExitCode;
 
@@ -22,8 +22,11 @@ mod partitions;
 #[path = "../heavy/ports.rs"]
 #[allow(dead_code, reason = "others use more of it")]
 mod ports;
+#[path = "../heavy/previous_release.rs"]
+mod previous_release;
 #[path = "../e2e/proxy.rs"]
 mod proxy;
+mod releases;
 mod rounds;
 mod shared;
 #[path = "../heavy/wait.rs"]
@@ -38,6 +41,9 @@ fn main() -> ExitCode {
     // One ensemble at a time.
     let arguments =
         libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
-    let trials = [masters::trials(), partitions::trials(), rounds::trials()].into_iter().flatten().collect();
+    let trials = [masters::trials(), partitions::trials(), releases::trials(), rounds::trials()]
+        .into_iter()
+        .flatten()
+        .collect();
     component::run(&arguments, trials)
 }

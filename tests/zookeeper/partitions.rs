@@ -52,7 +52,7 @@ impl Stopwatch {
     }
 }
 
-const PLAN: Plan = Plan { masters: MASTERS, workers: WORKERS, properties: &[] };
+const PLAN: Plan = Plan { masters: MASTERS, workers: WORKERS, ..Plan::HERE };
 
 /// One server of ZooKeeper.
 fn zookeeper() -> Ensemble {

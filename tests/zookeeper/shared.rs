@@ -1,6 +1,7 @@
 //! A cluster that several Masters share.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -18,14 +19,20 @@ pub(crate) const SESSION: Duration = Duration::from_secs(2);
 pub(crate) struct Plan {
     pub(crate) masters: [Host; 2],
     pub(crate) workers: [Host; 2],
+    /// The programs of the Masters.
+    pub(crate) programs: [fn() -> Command; 2],
     /// Properties of the Masters.
     pub(crate) properties: &'static [&'static str],
 }
 
 impl Plan {
     /// Everything on this machine.
-    pub(crate) const HERE: Self =
-        Self { masters: [Host::LOOPBACK; 2], workers: [Host::LOOPBACK; 2], properties: &[] };
+    pub(crate) const HERE: Self = Self {
+        masters: [Host::LOOPBACK; 2],
+        workers: [Host::LOOPBACK; 2],
+        programs: [firesteel; 2],
+        properties: &[],
+    };
 }
 
 /// Masters that share a cluster, with Workers.
@@ -73,7 +80,7 @@ impl Cluster {
         let properties = self.plan.properties.iter().flat_map(|property| ["--conf", property]);
         let arguments: Vec<&str> =
             ["--port", port, "--webui-port", "0"].into_iter().chain(properties).collect();
-        master_on(self.plan.masters[index], &self.ensemble.url(), &arguments)
+        master_on(self.plan.masters[index], self.plan.programs[index](), &self.ensemble.url(), &arguments)
     }
 
     pub(crate) fn add_worker(&self, host: Host, masters: &str, directory: &str) -> Daemon {
@@ -217,12 +224,11 @@ fn is_reaper(process: u32) -> bool {
 
 /// A Master on this machine, once it can be reached.
 pub(crate) fn master(zookeeper: &str, arguments: &[&str]) -> Daemon {
-    master_on(Host::LOOPBACK, zookeeper, arguments)
+    master_on(Host::LOOPBACK, firesteel(), zookeeper, arguments)
 }
 
 /// A Master on this host, once it can be reached.
-fn master_on(host: Host, zookeeper: &str, arguments: &[&str]) -> Daemon {
-    let mut command = firesteel();
+fn master_on(host: Host, mut command: Command, zookeeper: &str, arguments: &[&str]) -> Daemon {
     command.args(["master", "--host", &host.address.to_string()]);
     command.args(["--conf", "spark.deploy.recoveryMode=ZOOKEEPER"]);
     command.arg("--conf").arg(format!("spark.deploy.zookeeper.url={zookeeper}"));

@@ -1,0 +1,43 @@
+//! Masters of two releases that share a cluster, of which each takes over from the other.
+
+use libtest_mimic::Trial;
+
+use crate::cluster::firesteel;
+use crate::component::Component;
+use crate::ensemble::{self, Ensemble};
+use crate::previous_release;
+use crate::shared::{Cluster, Plan, assert_undisturbed};
+
+const PREVIOUS: Component = Component { name: "previous", look, prepare: ensemble::prepare };
+
+pub(crate) fn trials() -> Vec<Trial> {
+    PREVIOUS
+        .trials(&[("previous::a_standby_of_another_release_takes_over_and_the_cluster_goes_back", take_over)])
+}
+
+fn look() -> Result<(), String> {
+    previous_release::look()?;
+    ensemble::look()
+}
+
+fn take_over() {
+    let plan = Plan { programs: [firesteel, previous_release::command], ..Plan::HERE };
+    let mut cluster = Cluster::start_as(plan, Ensemble::start(1));
+    let launch = cluster.servers();
+    let before = cluster.executors();
+    cluster.kill_master(0);
+    cluster.masters[1].wait_for_line(&["leads in epoch 2"]);
+    cluster.masters[1].wait_for_line(&["recovered 1 Worker, 1 application and 2 executors"]);
+    cluster.masters[1].wait_for_line(&["all Workers and applications are back"]);
+    cluster.assert_places();
+    cluster.restart_master(0);
+    cluster.masters[0].wait_for_line(&["standing by"]);
+    cluster.kill_master(1);
+    cluster.masters[0].wait_for_line(&["leads in epoch 3"]);
+    cluster.masters[0].wait_for_line(&["all Workers and applications are back"]);
+    cluster.assert_places();
+    assert_eq!(cluster.executors(), before);
+    assert_undisturbed(&launch);
+    let status = cluster.masters[0].status();
+    assert_eq!(status["completed"][0]["state"], "FINISHED", "the map of the other release: {status}");
+}
