@@ -12,7 +12,6 @@ mod house;
 mod map_runs;
 mod on_yarn;
 mod placement;
-mod runbook;
 mod scripts;
 mod sessions;
 mod simulation;

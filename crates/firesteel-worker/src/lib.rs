@@ -10,7 +10,7 @@
 //! would disagree while messages are on their way. Source: Spark Worker, 4.0.1.
 //!
 //! The files of this folder, from below: what everybody uses (`config`, `note`, `effect`, `event`, `reason`); the
-//! [`tables`], which know no [`Worker`]; and the handlers of events, each `impl Worker`, which use the tables and call each
+//! `tables`, which know no [`Worker`]; and the handlers of events, each `impl Worker`, which use the tables and call each
 //! other as methods. So no two files import each other in a circle.
 
 mod cleaning;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{read, root, sources};
 
 /// The machines whose files are held to this.
-const MACHINES: &[&str] = &["worker"];
+const MACHINES: &[&str] = &["master", "worker"];
 
 /// The path of a module below its machine, or of a name in one.
 type Names = Vec<String>;

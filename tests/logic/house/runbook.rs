@@ -2,22 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::fixtures;
+use super::{read, root};
 
 /// A row of a table in docs/RUNBOOK.md.
 struct Row {
     symptom: String,
     seen: String,
     test: String,
-}
-
-fn root() -> PathBuf {
-    fixtures::path("..")
-}
-
-#[expect(clippy::disallowed_methods, reason = "tests read the sources")]
-fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn rows(page: &str) -> Vec<Row> {

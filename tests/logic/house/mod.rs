@@ -1,6 +1,7 @@
 //! The house itself: floors, purity, and a map of it that stays true.
 
 mod circles;
+mod runbook;
 mod sizes;
 
 use std::collections::BTreeSet;
