@@ -30,7 +30,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// Files of this repository, and their checksums.
 fn checksums(cluster: &YarnCluster) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/e2e");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/logic/scripts");
     let mut files: Vec<_> = fs::read_dir(folder)
         .expect("it is there")
         .map(|entry| entry.expect("it can be read").path().canonicalize().expect("it exists"))

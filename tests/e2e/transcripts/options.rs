@@ -59,8 +59,10 @@ fn elsewhere() -> Vec<(String, String)> {
     rows.map(|row| {
         let words: Vec<&str> = row.split_whitespace().collect();
         let [command, option, test] = words[..] else { panic!("elsewhere.txt: {row:?} is no row") };
-        let (module, function) = test.split_once("::").expect("a test is in a module");
-        let source = read(&directory().join("..").join(format!("{module}.rs")));
+        let (module, function) = test.rsplit_once("::").expect("a test is in a module");
+        let module = directory().join("..").join(module.replace("::", "/"));
+        let file = module.with_extension("rs");
+        let source = read(&if file.is_file() { file } else { module.join("mod.rs") });
         assert!(source.contains(&format!("fn {function}(")), "elsewhere.txt: there is no test {test}");
         (command.to_owned(), option.to_owned())
     })
