@@ -6,6 +6,18 @@
 //! A *driver* owns an application. A *cluster driver* is a program that was submitted to run as a driver on a Worker;
 //! what owns its application knows nothing of that.
 //!
+//! Its files are in rooms, each of which knows only those below it:
+//!
+//! ```text
+//!  handlers    what becomes of each message          clients    what clients ask and are told
+//!  scheduler   the pass: who is given which Workers  durable    what is written down, and recovered from
+//!  tables      what it knows, and no rule
+//!  config, event, effect, note
+//! ```
+//!
+//! A change of what is written down has one body, in `durable/changes`: it changes the tables and adds the record. A handler
+//! calls it and tells others; the recovery calls it for each record.
+//!
 //! The Master knows connections only by number. Each Worker and each application has a *link*: the
 //! connection with which it is lost, or none while the Master waits for it after a restart.
 

@@ -1,6 +1,6 @@
 //! The runbook: its words stand in the program, and the tests that it names look for them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{read, root};
 
