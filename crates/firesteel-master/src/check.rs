@@ -21,7 +21,7 @@ impl Master {
     /// - the amounts of an application's executors add up to what it was granted;
     /// - applications blame living Workers only;
     /// - after a scheduling pass no waiting demand has room on a Worker that its application does not shun,
-    ///   unless that room is reserved (see `queue_scheduling`);
+    ///   unless that room is reserved (see `scheduler::queues`);
     /// - all indexes agree with the rows, and so does the index over the Workers.
     pub(crate) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");

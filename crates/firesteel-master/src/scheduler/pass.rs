@@ -16,7 +16,7 @@ impl Master {
     /// Cluster drivers come before all executors. Applications are served first in, first out, each with its profiles in the order of their numbers. An
     /// application that cannot use what is free does not block the next one. The pass skips demands for which
     /// nothing can have changed since the last one (see `backlog`). With queues, priorities or gangs the
-    /// order is another, and every application is considered (see `queue_scheduling`).
+    /// order is another, and every application is considered (see `scheduler::queues`).
     ///
     /// Source: Spark Master, 4.0.1 (`startExecutorsOnWorkers`).
     pub(crate) fn settle(&mut self, now: Timestamp) {

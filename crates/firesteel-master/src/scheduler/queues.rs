@@ -1,6 +1,6 @@
 //! The scheduling pass where there are queues, priorities or gangs.
 //!
-//! Without them a pass is Spark's, and considers only what has changed (see `settle`). With them it considers
+//! Without them a pass is Spark's, and considers only what has changed (see `scheduler::pass`). With them it considers
 //! every application that waits:
 //!
 //! - **Queues.** The next queue is the one with the smallest dominant share of the cluster, divided by its
