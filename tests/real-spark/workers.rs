@@ -112,6 +112,11 @@ fn executors(cluster: &Cluster, number: usize) -> Vec<u32> {
     executors_within(&cluster.root.path().join(format!("spark-work{number}")))
 }
 
+/// The process of an executor of the first Worker. A Worker of Spark's says that it runs when it is about to become a JVM.
+fn an_executor(cluster: &Cluster) -> u32 {
+    wait("the process of an executor", LONGEST, || executors(cluster, 0).first().copied())
+}
+
 fn killed() {
     let cluster = Cluster::with(0, &[]);
     let mut workers = vec![spark_worker(&cluster, MAIN, 0), spark_worker(&cluster, MAIN, 1)];
@@ -148,7 +153,7 @@ impl Idle {
         let words = [file.to_str().expect("it is UTF-8")];
         let driver = Driver::start(cluster.driver(MAIN, "idle", &words, &[]));
         driver.wait_for("ready ");
-        Self { driver, executor: executors(cluster, 0)[0], file, _worker: worker }
+        Self { driver, executor: an_executor(cluster), file, _worker: worker }
     }
 }
 
@@ -176,7 +181,7 @@ fn returned() {
     processes::signal(idle.executor, Signal::SIGKILL).expect("it runs");
     let ended = wait_for_another(&cluster, 1);
     // Of what ends while no Master is there it says nothing for two minutes, and does not list it.
-    let second = executors(&cluster, 0)[0];
+    let second = an_executor(&cluster);
     cluster.master.signal(Signal::SIGKILL);
     cluster.master.wait();
     processes::signal(second, Signal::SIGKILL).expect("it runs");
