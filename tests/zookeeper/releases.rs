@@ -35,9 +35,9 @@ fn take_over() {
     cluster.kill_master(1);
     cluster.masters[0].wait_for_line(&["leads in epoch 3"]);
     cluster.masters[0].wait_for_line(&["all Workers and applications are back"]);
-    cluster.assert_places();
     assert_eq!(cluster.executors(), before);
     assert_undisturbed(&launch);
+    cluster.assert_places();
     let status = cluster.masters[0].status();
-    assert_eq!(status["completed"][0]["state"], "FINISHED", "the map of the other release: {status}");
+    assert_eq!(status["completed"][0]["state"], "FINISHED", "a map of each release: {status}");
 }
