@@ -4,11 +4,11 @@
 //! fields. So it is left out, and a name that it re-exports counts for the file that defines it. Tests are left out, too.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{read, root, sources};
 
-/// The machines whose files are held to this.
+/// The machines whose files are held to this, each the root of its crate.
 const MACHINES: &[&str] = &["master", "worker"];
 
 /// The path of a module below its machine, or of a name in one.
@@ -21,21 +21,10 @@ type Modules = BTreeMap<Names, String>;
 fn no_files_of_a_machine_import_each_other_in_a_circle() {
     let mut circles = Vec::new();
     for machine in MACHINES {
-        let (folder, _) = place(machine);
+        let folder = root().join("crates").join(format!("firesteel-{machine}")).join("src");
         circles.extend(circles_of(machine, &modules(&folder)));
     }
     assert!(circles.is_empty(), "these import each other in a circle:\n{}", circles.join("\n"));
-}
-
-/// The folder of a machine's files, and how a path begins that leads there.
-fn place(machine: &str) -> (PathBuf, String) {
-    let source = |name: &str| root().join("crates").join(name).join("src");
-    match machine {
-        "master" => (source("firesteel-master"), "crate::".to_owned()),
-        "worker" => (source("firesteel-worker"), "crate::".to_owned()),
-        "allocator" => (source("firesteel-application-master").join(machine), format!("crate::{machine}::")),
-        _ => (source("firesteel-engine").join(machine), format!("crate::{machine}::")),
-    }
 }
 
 /// The modules in the files of a folder, without tests and comments.
@@ -62,11 +51,8 @@ fn code(source: &str) -> String {
 
 /// The circles of a machine: each file that comes back to itself, with the files in its circle that it imports.
 fn circles_of(machine: &str, modules: &Modules) -> Vec<String> {
-    let imports: BTreeMap<&Names, BTreeSet<Names>> = modules
-        .keys()
-        .filter(|file| !file.is_empty())
-        .map(|file| (file, imports(machine, modules, file)))
-        .collect();
+    let imports: BTreeMap<&Names, BTreeSet<Names>> =
+        modules.keys().filter(|file| !file.is_empty()).map(|file| (file, imports(modules, file))).collect();
     let reached = |from: &Names| {
         let (mut found, mut left) = (BTreeSet::new(), vec![from]);
         while let Some(file) = left.pop() {
@@ -86,11 +72,10 @@ fn circles_of(machine: &str, modules: &Modules) -> Vec<String> {
 }
 
 /// The files of its machine that a file names in its paths, in any form, except its machine's `mod.rs` and itself.
-fn imports(machine: &str, modules: &Modules, file: &Names) -> BTreeSet<Names> {
+fn imports(modules: &Modules, file: &Names) -> BTreeSet<Names> {
     let code = &modules[file];
     let mut named: Vec<Names> = Vec::new();
-    let (_, of_machine) = place(machine);
-    named.extend(starts(code, &of_machine).flat_map(|at| paths(&code[at + of_machine.len()..])));
+    named.extend(starts(code, "crate::").flat_map(|at| paths(&code[at + "crate::".len()..])));
     for at in starts(code, "super::") {
         let (mut rest, mut above) = (&code[at..], file.clone());
         let mut is_inside = true;
