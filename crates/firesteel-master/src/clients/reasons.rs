@@ -12,7 +12,8 @@ use firesteel_protocol::scheduling::label::Label;
 use crate::Master;
 use crate::clients::plain_name::plain_name;
 use crate::tables::applications::application::{Application, Profile};
-use crate::tables::workers::row::{Availability, WorkerRow};
+use crate::tables::workers::row::WorkerRow;
+use crate::tables::workers::standing::Availability;
 
 /// The maximum number of labels of Workers that a reason names.
 const MOST_LABELS: usize = 4;

@@ -45,13 +45,13 @@ impl Master {
             Ok(entry) => entry,
             Err(refusal) => return self.refuse_application(peer, &description, refusal),
         };
-        let number = self.config.first_application.saturating_add(self.applications.registered());
-        let app = AppId::new(format!("app-{}-{number:04}", now.compact()));
+        let number = self.applications.registered();
+        let in_id = self.config.first_application.saturating_add(number);
+        let app = AppId::new(format!("app-{}-{in_id:04}", now.compact()));
         self.effects.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
         self.audit(Audit::register(peer, &description, Ok(&app)));
         // Reports about executors now mean those of the new application.
         self.leavers.forget_driver(peer);
-        let number = self.applications.registered();
         self.add_application(now, (number, app.clone()), description, peer.into(), &entry);
         self.see_wanted(&app);
         self.welcome(peer, app);

@@ -8,7 +8,7 @@ use firesteel_placement::index::Slot;
 use firesteel_protocol::ids::{AppId, ExecutorId};
 use firesteel_protocol::time::{Timestamp, millis};
 
-use crate::tables::workers::row::Availability;
+use crate::tables::workers::standing::Availability;
 use crate::{Master, Note};
 
 impl Master {

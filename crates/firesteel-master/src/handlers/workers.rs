@@ -18,8 +18,8 @@ use crate::tables::executors::executor::Probation;
 use crate::tables::link::Link;
 use crate::tables::workers::foreigners::Foreigner;
 use crate::tables::workers::orders::Overdue;
-use crate::tables::workers::row::Availability;
 use crate::tables::workers::silence::Silence;
+use crate::tables::workers::standing::Availability;
 use crate::{Effect, Ignored, Master, Note, Pass};
 
 impl Master {

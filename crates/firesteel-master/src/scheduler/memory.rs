@@ -52,7 +52,7 @@ impl Memory {
         self.seen.lesson()
     }
 
-    /// The costs of making room, as the Workers are now. Whoever uses them gives them back.
+    /// The costs of making room, as the Workers are now. The caller gives them back.
     pub(super) fn take_preemption_costs(&mut self, workers: &mut WorkerTable) -> PreemptionCosts {
         self.catch_up(workers);
         std::mem::take(&mut self.preemption_costs)

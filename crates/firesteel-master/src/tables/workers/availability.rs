@@ -39,13 +39,14 @@ impl WorkerTable {
         if let Some(until) = standing.distrust.until {
             self.excluded.insert((until, slot));
         }
-        let before = row.availability();
+        if standing.availability() == row.availability() {
+            row.standing = standing;
+            return;
+        }
         self.whole.remove(&row.whole_offer());
         row.standing = standing;
         self.whole.add(&row.whole_offer());
-        if row.availability() != before {
-            self.consider_anew(slot);
-        }
+        self.consider_anew(slot);
     }
 
     /// Sets whether a Worker leaves orders unanswered. Returns whether that changed anything.

@@ -16,10 +16,9 @@ use firesteel_protocol::time::Timestamp;
 use crate::tables::capacity::{Amounts, Capacity};
 use crate::tables::link::Link;
 use crate::tables::sorted::Sorted;
-use crate::tables::workers::distrust::Distrust;
 use crate::tables::workers::foreigners::Foreigners;
 use crate::tables::workers::orders::Orders;
-use crate::tables::workers::standing::WorkerStanding;
+use crate::tables::workers::standing::{Availability, WorkerStanding};
 
 /// A living Worker.
 #[derive(Debug)]
@@ -53,16 +52,6 @@ pub(crate) struct WorkerRow {
     pub(crate) is_to_list: bool,
     /// How it stands in the records, if it does not just serve.
     pub(crate) recorded: Option<Box<WorkerStanding>>,
-}
-
-/// Whether a living Worker is given executors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Availability {
-    Serving,
-    /// It is excluded for all applications for a while, and offers no cores.
-    Excluded,
-    /// It is about to end, and offers no cores.
-    Decommissioning,
 }
 
 /// The amounts of a Worker that are withheld in this pass.
@@ -107,15 +96,7 @@ impl WorkerRow {
 
     /// Whether it is given executors.
     pub(crate) fn availability(&self) -> Availability {
-        match self.standing {
-            WorkerStanding { leaving: true, .. } => Availability::Decommissioning,
-            WorkerStanding { leaving: false, distrust: Distrust { until: Some(_), .. }, .. } => {
-                Availability::Excluded
-            }
-            WorkerStanding { leaving: false, distrust: Distrust { until: None, .. }, .. } => {
-                Availability::Serving
-            }
-        }
+        self.standing.availability()
     }
 
     /// Its amounts, in all and free.

@@ -15,6 +15,27 @@ pub struct WorkerStanding {
     pub(crate) distrust: Distrust,
 }
 
+/// Whether a living Worker is given executors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Availability {
+    Serving,
+    /// It is excluded for all applications for a while, and offers no cores.
+    Excluded,
+    /// It is about to end, and offers no cores.
+    Decommissioning,
+}
+
+impl WorkerStanding {
+    /// Whether the Worker is given executors.
+    pub(crate) fn availability(&self) -> Availability {
+        match (self.leaving, self.distrust.until) {
+            (true, _) => Availability::Decommissioning,
+            (false, Some(_)) => Availability::Excluded,
+            (false, None) => Availability::Serving,
+        }
+    }
+}
+
 /// A request to a Worker to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Leave {
