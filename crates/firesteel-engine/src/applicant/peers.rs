@@ -1,5 +1,5 @@
-//! What the owner of an application does about Masters, and about whoever says what is not valid: the same for a driver and for
-//! a launcher.
+//! What the owner of an application does about Masters, and about peers that send what is not valid: the same for a driver and
+//! for a launcher.
 
 use std::collections::BTreeSet;
 
