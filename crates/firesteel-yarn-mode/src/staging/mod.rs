@@ -339,25 +339,6 @@ mod tests {
         assert_eq!(on_hdfs(Some("hdfs://other/tmp")), "hdfs://other/tmp/ann/.firesteelStaging");
     }
 
-    #[cfg(not(feature = "hdfs"))]
-    #[test]
-    fn a_program_without_hdfs_says_what_to_do() {
-        let advice = "this firesteel was built without HDFS; use one that has it (cargo build --features hdfs), or set \
-                      spark.yarn.stagingDir=file:///PATH, which all nodes share";
-        assert_eq!(
-            location(None, Some("hdfs://nn:8020"), Some("/home/ann")),
-            Err(format!("cannot use hdfs://nn:8020 (fs.defaultFS in spark.hadoop.fs.defaultFS): {advice}"))
-        );
-        assert!(
-            location(Some("/shared"), Some("hdfs://nn"), None).is_err(),
-            "that is a path of the default one"
-        );
-        assert_eq!(
-            location(Some("hdfs://nn/x"), None, None),
-            Err(format!("cannot use hdfs://nn/x (spark.yarn.stagingDir): {advice}"))
-        );
-    }
-
     #[tokio::test]
     async fn what_is_staged_is_described_as_it_is_then() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -92,7 +92,14 @@ impl SharedPath {
                 }
             },
             (scheme, authority) => {
-                let named = NamedFileSystem { scheme, authority, text, origin: key.to_owned(), key };
+                let named = NamedFileSystem {
+                    scheme,
+                    authority,
+                    text,
+                    origin: key.to_owned(),
+                    key,
+                    with_hdfs: hdfs::IS_SPOKEN,
+                };
                 FileSystem::named(named, user, conf)?.location(path)
             }
         }
@@ -179,6 +186,8 @@ struct NamedFileSystem<'a> {
     origin: String,
     /// The property that needs the path.
     key: &'static str,
+    /// Whether this program was built with HDFS.
+    with_hdfs: bool,
 }
 
 impl FileSystem {
@@ -188,19 +197,26 @@ impl FileSystem {
         let origin = format!("{DEFAULT} in {}", conf.origin(DEFAULT));
         let (scheme, rest) = scheme(&text).unwrap_or((&text, ""));
         Self::named(
-            NamedFileSystem { scheme, authority: split(rest).0, text: &text, origin, key },
+            NamedFileSystem {
+                scheme,
+                authority: split(rest).0,
+                text: &text,
+                origin,
+                key,
+                with_hdfs: hdfs::IS_SPOKEN,
+            },
             user,
             conf,
         )
     }
 
     fn named(named: NamedFileSystem<'_>, user: &str, conf: &HadoopConf) -> Result<Self, StagingError> {
-        let NamedFileSystem { scheme, authority, text, origin, key } = named;
+        let NamedFileSystem { scheme, authority, text, origin, key, with_hdfs } = named;
         let location = text.to_owned();
         match scheme {
             "file" => Ok(Self::Local),
             "hdfs" if authority.is_empty() => Err(StagingError::NoNameNode { location, origin, key }),
-            "hdfs" if hdfs::IS_SPOKEN => {
+            "hdfs" if with_hdfs => {
                 let mut properties = BTreeMap::new();
                 for name in conf.names().filter(|name| name.starts_with("dfs.")) {
                     properties.extend(conf.get(name)?.map(|value| (name.to_owned(), value)));
@@ -261,6 +277,30 @@ mod tests {
         assert_eq!((scheme("/a/b"), scheme("a/b:c"), scheme("")), (None, None, None));
         assert_eq!(split("//nn:8020/a/b"), ("nn:8020", "/a/b"));
         assert_eq!((split("//nn"), split("///a"), split("/a")), (("nn", "/"), ("", "/a"), ("", "/a")));
+    }
+
+    #[test]
+    fn a_program_without_hdfs_says_what_to_do() {
+        let key = "spark.yarn.stagingDir";
+        for origin in [key, "fs.defaultFS in core-site.xml"] {
+            let text = "hdfs://nn:8020/x";
+            let named = NamedFileSystem {
+                scheme: "hdfs",
+                authority: "nn:8020",
+                text,
+                origin: origin.to_owned(),
+                key,
+                with_hdfs: false,
+            };
+            let refused = FileSystem::named(named, "ann", &HadoopConf::default()).expect_err("it has no HDFS");
+            assert_eq!(
+                refused.to_string(),
+                format!(
+                    "cannot use {text} ({origin}): this firesteel was built without HDFS; use one that has it (cargo build \
+                     --features hdfs), or set {key}=file:///PATH, which all nodes share"
+                )
+            );
+        }
     }
 
     #[cfg(feature = "hdfs")]
