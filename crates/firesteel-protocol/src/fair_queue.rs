@@ -43,7 +43,6 @@ struct Lane {
     first: usize,
     /// Where its newest event is.
     last: usize,
-    /// The number of its events.
     count: usize,
     bytes: usize,
 }
@@ -69,7 +68,6 @@ pub enum Urgency {
 /// How much may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most events of one peer.
     pub events_of_peer: usize,
     /// The most bytes of one peer. One event fits in any case.
     pub bytes_of_peer: usize,
@@ -91,7 +89,6 @@ impl<T> FairQueue<T> {
     /// The most ordinary events of one peer that leave in its turn.
     pub const IN_A_TURN: usize = 8;
 
-    /// An empty queue.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -106,13 +103,11 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// Whether nothing waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.peers.is_empty()
     }
 
-    /// The number of events that wait.
     #[must_use]
     pub fn len(&self) -> usize {
         self.events.len()
@@ -166,7 +161,6 @@ impl<T> FairQueue<T> {
         self.peers.values().map(|lane| &self.events[lane.first].event)
     }
 
-    /// Takes out the next event.
     pub fn pop(&mut self) -> Option<(PeerId, T)> {
         let is_ordinarys_turn =
             self.urgent.is_empty() || (self.in_a_row >= Self::URGENT_IN_A_ROW && !self.ordinary.is_empty());

@@ -13,13 +13,11 @@ macro_rules! text_id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Makes an id of a text.
             #[must_use]
             pub fn new(text: impl Into<Arc<str>>) -> Self {
                 Self(text.into())
             }
 
-            /// The id as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -100,16 +98,13 @@ impl TaskId {
 }
 
 impl ProfileId {
-    /// The number of the default profile.
     pub const DEFAULT: Self = Self(0);
 }
 
 /// The id of an executor: its application's id and its number.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ExecutorKey {
-    /// The application's id.
     pub app: AppId,
-    /// The executor's number.
     pub executor: ExecutorId,
 }
 
@@ -129,7 +124,6 @@ impl fmt::Debug for ExecutorKey {
 /// The id of one attempt at a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AttemptId {
-    /// The task's number.
     pub task: TaskId,
     /// The attempt's number within the task, starting at 0.
     pub attempt: u32,

@@ -16,12 +16,10 @@ pub struct LastHeard {
 }
 
 impl LastHeard {
-    /// Heard at this time.
     pub fn at(heard: Timestamp) -> Self {
         Self { heard, excused: None }
     }
 
-    /// When they were last heard.
     pub fn time(self) -> Timestamp {
         self.heard
     }

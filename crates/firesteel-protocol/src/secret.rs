@@ -19,7 +19,6 @@ pub struct Secret(String);
 pub const EXECUTOR_SECRET: &str = "FIRESTEEL_EXECUTOR_SECRET";
 
 impl Secret {
-    /// The secret that is this word.
     #[must_use]
     pub fn new(word: impl Into<String>) -> Self {
         Self(word.into())

@@ -41,7 +41,6 @@ pub struct StateReader {
 pub struct UnexpectedPage;
 
 impl StateReader {
-    /// A reader that has read nothing.
     #[must_use]
     pub fn new(extent: Extent) -> Self {
         Self {

@@ -54,12 +54,10 @@ pub struct Effects<E> {
 }
 
 impl<E> Effects<E> {
-    /// Adds an effect.
     pub fn push(&mut self, effect: E) {
         self.batch.push(effect);
     }
 
-    /// Makes room for this number of effects.
     pub fn reserve(&mut self, effects: usize) {
         self.batch.reserve(effects);
     }
@@ -72,7 +70,6 @@ impl<E> Effects<E> {
         self.batch.push(note.into());
     }
 
-    /// Adds several effects in their order.
     pub fn extend(&mut self, effects: impl IntoIterator<Item = E>) {
         self.batch.extend(effects);
     }
@@ -125,7 +122,6 @@ pub enum NoteLevel {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{machine}: {sentence}")]
 pub struct Violation {
-    /// The name of the machine.
     pub machine: &'static str,
     /// What should hold, and what was found instead.
     pub sentence: String,

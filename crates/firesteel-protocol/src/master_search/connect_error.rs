@@ -33,7 +33,6 @@ impl Evidence {
 /// Why there is no connection to a Master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectError {
-    /// What it says about the address.
     pub evidence: Evidence,
     /// The error, in words for people.
     pub words: String,

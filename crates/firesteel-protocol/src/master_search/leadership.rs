@@ -87,9 +87,7 @@ impl Leaders {
 pub enum Dispute {
     /// Another one has led after this one. It is not asked, and what it has said no longer counts.
     Deposed {
-        /// The Master's address.
         master: Address,
-        /// Its epoch.
         epoch: u64,
         /// The greatest epoch of a Master that was met.
         latest: u64,
@@ -98,7 +96,6 @@ pub enum Dispute {
     Strangers {
         /// The one that was met first.
         one: Address,
-        /// The other one.
         other: Address,
     },
 }

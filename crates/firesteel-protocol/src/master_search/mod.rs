@@ -66,7 +66,6 @@ pub struct MasterSearch<Told, Terms> {
 /// A Master that was asked.
 #[derive(Clone, Debug)]
 pub struct Asked<Told> {
-    /// The Master's address.
     pub master: Address,
     epoch: u64,
     until: Timestamp,
@@ -96,9 +95,7 @@ enum State<Terms> {
 /// The Master that has registered the seeker.
 #[derive(Clone, Debug)]
 pub struct Registered<Terms> {
-    /// The number of the connection to it.
     pub peer: PeerId,
-    /// The Master's address.
     pub master: Address,
     epoch: u64,
     /// What it said when it registered the seeker.
@@ -124,7 +121,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         }
     }
 
-    /// The Master that has registered the seeker.
     pub fn registered(&self) -> Option<&Registered<Terms>> {
         match &self.state {
             State::Registered(registered) => Some(registered),
@@ -132,7 +128,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         }
     }
 
-    /// The same, to be changed.
     pub fn registered_mut(&mut self) -> Option<&mut Registered<Terms>> {
         match &mut self.state {
             State::Registered(registered) => Some(registered),
@@ -157,12 +152,10 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         !self.asked.is_empty()
     }
 
-    /// Whether a Master ever registered the seeker.
     pub fn was_registered(&self) -> bool {
         self.was_registered
     }
 
-    /// Whether a Master is sought.
     pub fn is_seeking(&self) -> bool {
         matches!(self.state, State::Seeking { .. })
     }

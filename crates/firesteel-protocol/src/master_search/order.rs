@@ -9,15 +9,12 @@ use crate::master_search::leadership::Dispute;
 /// What the seeker has to do, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order<Terms> {
-    /// Connect to this Master.
     Connect(Address),
     /// Ask this Master to register the seeker.
     Ask(PeerId),
-    /// Close this connection.
     Close(PeerId),
     /// The Master that had registered the seeker is lost.
     Lost {
-        /// The Master's address.
         master: Address,
         /// What it said when it registered the seeker.
         terms: Terms,
@@ -33,24 +30,18 @@ pub enum Order<Terms> {
 pub enum Remark {
     /// A Master could not be reached, and will be tried again.
     Unreachable {
-        /// The Master's address.
         master: Address,
-        /// Why it could not be reached.
         error: String,
     },
     /// A Master was asked and did not answer in time.
     Silent {
-        /// The Master's address.
         master: Address,
     },
     /// A Master was asked and hung up.
     HungUp {
-        /// The Master's address.
         master: Address,
     },
-    /// A Master stands by.
     StandsBy {
-        /// The Master's address.
         master: Address,
         /// The Master that leads, if it knows.
         leader: Option<Address>,
@@ -61,7 +52,6 @@ pub enum Remark {
     NextRound {
         /// The number of rounds that have failed.
         failed: u32,
-        /// The time until the next round.
         pause: Duration,
     },
 }

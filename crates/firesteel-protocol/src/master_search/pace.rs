@@ -25,7 +25,6 @@ pub struct Pace {
 /// When a seeker that was never registered gives up. One that was seeks without end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GiveUp {
-    /// After this time.
     After(Duration),
     /// When this number of rounds has failed.
     Rounds(u32),

@@ -20,7 +20,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         timeouts.chain([(next_round, Due::Round)]).min()
     }
 
-    /// Begins to seek a Master.
     pub fn start(&mut self, now: Timestamp) -> Vec<Order<Terms>> {
         let give_up = match self.give_up {
             GiveUp::After(time) => Some(now + time),

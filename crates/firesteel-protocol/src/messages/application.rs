@@ -31,22 +31,16 @@ pub enum ApplicationAnswer {
 pub enum KillAnswer {
     /// The application was ended.
     Killed {
-        /// The application's id.
         app: AppId,
-        /// The number of executors that it had.
         executors: u64,
-        /// The number of cores that its executors had together.
         cores: Cores,
     },
     /// The application had ended before.
     Over {
-        /// The application's id.
         app: AppId,
-        /// How it ended.
         state: ApplicationState,
         /// What became of its work, if its driver said so.
         outcome: Option<Outcome>,
-        /// The time when it ended.
         ended: Timestamp,
     },
     /// No application has this id or name.
@@ -78,7 +72,6 @@ pub struct ApplicationDetail {
 pub struct SchedulingStatus {
     /// The application's own policy. `None`: the Master's.
     pub policy: Option<Policy>,
-    /// The application's resource profiles, by number.
     pub profiles: Vec<ProfileView>,
     /// Cores that count against its maximum although their executors ended, since those are not replaced.
     pub cores_spent: Cores,
@@ -97,7 +90,6 @@ pub struct SchedulingStatus {
     pub ahead: u64,
     /// What it waits for besides room.
     pub hindrance: Option<Hindrance>,
-    /// The sizes of the whole cluster.
     pub cluster: ClusterView,
     /// The other applications that hold the most cores, at most [`MOST_HOLDERS`].
     pub holders: Vec<Holder>,
@@ -112,7 +104,6 @@ pub struct SchedulingStatus {
 /// A Worker that has missed two heartbeats.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LateWorker {
-    /// The Worker's id.
     pub worker: WorkerId,
     /// The number of the application's executors there.
     pub executors: u64,
@@ -121,9 +112,7 @@ pub struct LateWorker {
 /// A Worker that is given nothing new because something is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImpairedWorker {
-    /// The Worker's id.
     pub worker: WorkerId,
-    /// What is wrong.
     pub impairment: Impairment,
 }
 
@@ -151,9 +140,7 @@ pub enum Hindrance {
     /// The free room is reserved for an application that starts with several executors at once and comes
     /// first.
     Reserved {
-        /// The application's id.
         app: AppId,
-        /// The name of that application.
         name: String,
         /// Whether it may use what is not reserved.
         backfill: bool,
@@ -163,13 +150,11 @@ pub enum Hindrance {
 /// A Worker that is excluded for an application, or for all: executors ended there before they were proven.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExcludedWorker {
-    /// The Worker's id.
     pub worker: WorkerId,
     /// How executors ended there.
     pub end: EarlyEnd,
     /// The number of times in a row that they did. Executors that were launched together count once.
     pub times: u32,
-    /// The Worker is excluded until then.
     pub until: Timestamp,
     /// Whether it is excluded for all applications: executors of several fail there, and run elsewhere.
     pub for_all: bool,
@@ -237,13 +222,10 @@ pub const MOST_HOLDERS: usize = 10;
 /// The sizes of all Workers together that are alive: see [`ClusterTotals`](super::ClusterTotals).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterView {
-    /// The number of Workers.
     pub workers: u64,
-    /// The number of cores.
     pub cores: Cores,
     /// The number of free cores that can be given away now.
     pub cores_free: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The amount of free memory that can be given away now.
     pub memory_free: MiB,
@@ -252,28 +234,20 @@ pub struct ClusterView {
 /// An application that holds cores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// The application's id.
     pub app: AppId,
-    /// The name of that application.
     pub name: String,
-    /// The number of cores.
     pub cores: Cores,
-    /// The number of executors.
     pub executors: u64,
 }
 
 /// The executors of one resource profile: what they need, how many there are, and why there are no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileView {
-    /// The profile's number.
     pub id: ProfileId,
-    /// The cores of one executor.
     pub size: ExecutorSize,
-    /// The memory of one executor.
     pub memory: MiB,
     /// The number of addresses that one executor needs of each custom resource.
     pub resources: ResourceAmounts,
-    /// The maximum number of executors.
     pub limit: ExecutorLimit,
     /// The number of executors that have not ended.
     pub held: u64,

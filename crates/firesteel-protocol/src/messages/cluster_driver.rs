@@ -18,9 +18,7 @@ pub struct DriverDescription {
     pub user: String,
     /// The program, its arguments, and the variables that are added to the Worker's environment.
     pub command: Command,
-    /// The number of cores that it takes of its Worker.
     pub cores: Cores,
-    /// The amount of memory that it takes of its Worker.
     pub memory: MiB,
     /// Whether it is started again when it fails or its Worker is lost.
     pub supervise: bool,
@@ -31,9 +29,7 @@ pub struct DriverDescription {
 /// A cluster driver to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverLaunch {
-    /// The cluster driver's id.
     pub driver: DriverId,
-    /// What it runs.
     pub description: DriverDescription,
     /// The addresses of custom resources that it was given.
     pub resources: Resources,
@@ -171,9 +167,7 @@ impl fmt::Display for DriverError {
 /// The state of one cluster driver, as its Worker reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverReport {
-    /// The cluster driver's id.
     pub driver: DriverId,
-    /// Its state.
     pub state: DriverState,
     /// What its last process used, if it has ended and that was measured.
     pub used: Option<Used>,
@@ -190,25 +184,18 @@ impl DriverReport {
 /// A cluster driver as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverView {
-    /// The cluster driver's id.
     pub id: DriverId,
-    /// The user who submitted it.
     pub user: String,
     /// Its program with the arguments, quoted as for a shell.
     pub command: String,
-    /// The number of its cores.
     pub cores: Cores,
-    /// The amount of its memory.
     pub memory: MiB,
     /// Whether it is started again when it fails or its Worker is lost.
     pub supervise: bool,
-    /// Its state.
     pub state: DriverState,
-    /// When it was submitted.
     pub submitted: Timestamp,
     /// When it was given to its Worker, if it was.
     pub launched: Option<Timestamp>,
-    /// When it ended, if it has.
     pub ended: Option<Timestamp>,
     /// Its Worker, or the last one that it had.
     pub worker: Option<DriverPlace>,
@@ -227,11 +214,8 @@ pub struct DriverView {
 /// Where a cluster driver runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverPlace {
-    /// The Worker's id.
     pub worker: WorkerId,
-    /// The Worker's host.
     pub host: String,
-    /// The port that the Worker listens on.
     pub port: u16,
     /// The directory on the Worker with its output.
     pub directory: String,
@@ -313,12 +297,9 @@ impl DriverRestarts {
 /// The answer to a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SubmitDriverAnswer {
-    /// It was submitted.
     Submitted {
-        /// The cluster driver's id.
         driver: DriverId,
     },
-    /// The Master refuses it.
     Refused(RefusedDriver),
 }
 
@@ -329,9 +310,7 @@ pub enum RefusedDriver {
     NoProgram,
     /// It has no cores or no memory, or more than any Worker can have.
     UnsoundSize {
-        /// The number of its cores.
         cores: Cores,
-        /// The amount of its memory.
         memory: MiB,
     },
     /// Its description is too long.
@@ -392,9 +371,7 @@ pub enum KillDriverAnswer {
     },
     /// It had ended before.
     Over {
-        /// The cluster driver's id.
         driver: DriverId,
-        /// How it ended.
         state: DriverState,
     },
     /// No cluster driver has this id, or it is remembered no longer.

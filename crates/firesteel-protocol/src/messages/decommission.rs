@@ -24,7 +24,6 @@ pub enum DecommissionAnswer {
 /// A Worker that gets no more executors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeavingWorker {
-    /// The Worker's id.
     pub id: WorkerId,
     /// The number of executors that it still has.
     pub executors: u64,

@@ -15,7 +15,6 @@ use crate::secret::Secret;
 pub struct ApplicationDescription {
     /// The application's name, for people. It need not be unique.
     pub name: String,
-    /// The user who submitted it.
     pub user: String,
     /// `spark.cores.max`: the maximum number of its cores. `None`: the Master's default.
     pub max_cores: Option<Cores>,
@@ -84,12 +83,10 @@ impl ApplicationDescription {
 pub struct Submitter {
     /// The application's name, for people.
     pub name: String,
-    /// The name of the user.
     pub user: String,
 }
 
 impl Submitter {
-    /// The submitter with these names.
     #[must_use]
     pub fn new(name: impl Into<String>, user: impl Into<String>) -> Self {
         Self { name: name.into(), user: user.into() }
@@ -151,7 +148,6 @@ pub enum UnsoundGang {
     /// Its executors have no fixed number of cores.
     #[error("{executors} executors at once must have a number of cores each")]
     NoCores {
-        /// The number of executors needed at once.
         executors: u64,
     },
     /// The executors need more cores than the application may have.
@@ -159,11 +155,9 @@ pub enum UnsoundGang {
         "{executors} executors of {cores} cores at once are {needed} cores, and the application may have {max}"
     )]
     TooManyCores {
-        /// The number of executors needed at once.
         executors: u64,
         /// The number of cores of each executor.
         cores: Cores,
-        /// The number of cores of all these executors.
         needed: Cores,
         /// The maximum number of the application's cores.
         max: Cores,

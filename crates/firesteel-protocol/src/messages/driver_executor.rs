@@ -11,41 +11,32 @@ use crate::process::{Command, ExitStatus, StartFailure};
 use crate::secret::Secret;
 use crate::wire::Message;
 
-/// A message from an executor to its driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutorToDriver {
     /// The first message on the connection: the executor is ready for tasks.
     RegisterExecutor {
         /// The id of the application that it was started for.
         app: AppId,
-        /// The executor's number.
         executor: ExecutorId,
-        /// The number of its resource profile.
         profile: ProfileId,
         /// The id of the Worker that started it.
         worker: WorkerId,
         /// The host name of that Worker.
         host: String,
-        /// The number of cores.
         cores: Cores,
-        /// The addresses of its custom resources.
         resources: Resources,
         /// The application's secret, which the executor was started with.
         secret: Secret,
     },
     /// An attempt changed its state. `Ended` comes after the last `TaskOutput`.
     StatusUpdate {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// The attempt's state.
         state: TaskState,
     },
     /// A piece of a task's output. An executor never sends more bytes, over both streams, than the driver
     /// gave credit for.
     TaskOutput {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// Standard output or standard error.
         stream: Stream,
         /// The bytes, at least one.
         bytes: Bytes,
@@ -55,41 +46,32 @@ pub enum ExecutorToDriver {
     /// The machine is too short of processes, open files or memory for this attempt, which has not begun: it is not to count.
     /// The executor can take fewer tasks for now.
     TaskGivenBack {
-        /// The attempt's id.
         attempt: AttemptId,
         /// What the machine is short of.
         failure: StartFailure,
     },
 }
 
-/// A message from a driver to an executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverToExecutor {
     /// The driver accepts the executor.
     RegisteredExecutor(HeartbeatRules),
     /// The driver refuses the executor, which then ends.
     RegisterExecutorFailed(RefusedExecutor),
-    /// Tells the executor to start an attempt at a task.
     LaunchTask {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// The command and its settings.
         spec: TaskSpec,
         /// The addresses of the executor that the task may use, alone or with other tasks.
         resources: Resources,
         /// The number of bytes of output that the executor may send before it gets more credit.
         credit: u64,
     },
-    /// Tells the executor to end an attempt.
     KillTask {
-        /// The attempt's id.
         attempt: AttemptId,
     },
     /// Allows that many more bytes of output.
     OutputCredit {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// The number of bytes.
         bytes: u64,
     },
     /// Tells the executor to end, with all its tasks.
@@ -160,9 +142,7 @@ pub enum TaskDirectory {
 /// The state of an attempt at a task, as its executor sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskState {
-    /// Its process runs.
     Running,
-    /// The attempt has ended.
     Ended(TaskEnd),
 }
 
@@ -174,7 +154,6 @@ pub enum TaskEnd {
     /// The process was ended on request. If the driver did not ask for it, the executor itself is ending: a
     /// task sent to it now would not run.
     Killed,
-    /// The process could not be started.
     NotStarted(StartFailure),
 }
 
@@ -199,9 +178,7 @@ impl fmt::Display for TaskEnd {
 /// One of the two outputs of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stream {
-    /// The standard output of the process.
     Stdout,
-    /// The standard error of the process.
     Stderr,
 }
 

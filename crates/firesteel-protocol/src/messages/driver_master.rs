@@ -12,14 +12,12 @@ use super::{ApplicationDescription, ExecutorState, LossReason, Outcome, UnsoundG
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::wire::Message;
 
-/// A message from a driver to the Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverToMaster {
     /// Registers an application. A repetition on the same connection is answered with the same id.
     RegisterApplication(Box<ApplicationDescription>),
     /// The application is done. If the connection ends without this message, the application has failed.
     UnregisterApplication {
-        /// The application's id.
         app: AppId,
         /// What became of its work. `None`: the driver does not say.
         outcome: Option<Outcome>,
@@ -27,29 +25,23 @@ pub enum DriverToMaster {
     /// Sets the number of executors that the application wants, by resource profile. Profiles that are not
     /// named keep their target. A lower target ends no executor.
     RequestExecutors {
-        /// The application's id.
         app: AppId,
         /// The new number of executors, by profile.
         targets: Vec<ExecutorTarget>,
     },
     /// Ends executors. The target stays, so they are replaced unless it was lowered before.
     KillExecutors {
-        /// The application's id.
         app: AppId,
-        /// The numbers of those executors.
         executors: Vec<ExecutorId>,
     },
     /// Names the hosts on which executors are wanted, and those on which none are. Replaces the previous
     /// message; sent at most once a second.
     PreferHosts {
-        /// The application's id.
         app: AppId,
-        /// The hosts that it prefers and avoids.
         wishes: Box<HostWishes>,
     },
     /// Asks why the application has fewer executors than it asked for.
     RequestShortfall {
-        /// The application's id.
         app: AppId,
     },
     /// Registers an application that a Master had registered before: the first message on a new connection. A Master that
@@ -74,7 +66,6 @@ impl DriverToMaster {
         }
     }
 
-    /// The same, to be changed.
     pub fn application_mut(&mut self) -> Option<&mut ApplicationDescription> {
         match self {
             Self::RegisterApplication(description) => Some(description),
@@ -91,7 +82,6 @@ impl DriverToMaster {
 /// An application that a driver brings back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumption {
-    /// The id that it had.
     pub app: AppId,
     /// The executors that the driver takes for living.
     pub executors: Vec<ExecutorId>,
@@ -261,12 +251,10 @@ pub struct ExecutorTarget {
     pub total: u64,
 }
 
-/// A message from the Master to a driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MasterToDriver {
     /// The application is registered.
     RegisteredApplication {
-        /// The application's id.
         app: AppId,
         /// The Master's URL, `spark://host:port`.
         master_url: String,
@@ -279,26 +267,19 @@ pub enum MasterToDriver {
     },
     /// An executor was assigned to the application.
     ExecutorAdded {
-        /// The executor's number.
         executor: ExecutorId,
-        /// The number of its resource profile.
         profile: ProfileId,
         /// The Worker that will run it.
         worker: WorkerId,
-        /// The host's name.
         host: String,
-        /// The number of cores.
         cores: Cores,
-        /// The amount of memory.
         memory: MiB,
         /// The port that the Worker listens on; in YARN mode that of the NodeManager.
         port: u16,
     },
     /// An executor's state changed.
     ExecutorUpdated {
-        /// The executor's number.
         executor: ExecutorId,
-        /// The executor's state.
         state: ExecutorState,
         /// The host that was lost, if the executor was lost with its Worker.
         lost_host: Option<String>,
@@ -308,18 +289,14 @@ pub enum MasterToDriver {
     ///
     /// Source: Spark Master, 4.0.1, which tells the state DECOMMISSIONED.
     ExecutorLeaving {
-        /// The executor's number.
         executor: ExecutorId,
         /// The host, if its Worker leaves with all that ran there.
         host: Option<String>,
     },
     /// A Worker is lost. Every driver hears of it, whether or not it had executors there.
     WorkerRemoved {
-        /// The Worker's id.
         worker: WorkerId,
-        /// The host's name.
         host: String,
-        /// Why it is lost.
         reason: LossReason,
     },
     /// The Master ended the application.
@@ -327,7 +304,6 @@ pub enum MasterToDriver {
     /// The application has ended, and none of its executors is left: each was reported by its Worker
     /// (`ExecutorUpdated` came for it), or is lost with it.
     ExecutorsGone {
-        /// The application's id.
         app: AppId,
     },
     /// The answer to `RequestExecutors`: whether the Master did it.

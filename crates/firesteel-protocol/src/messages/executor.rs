@@ -25,11 +25,9 @@ use crate::process::{ExitStatus, StartFailure};
 pub enum ExecutorState {
     /// The executor is assigned to a Worker; its process has not started.
     Launching,
-    /// The executor's process runs.
     Running,
     /// The executor was ended on request. Has the exit status if its process had started.
     Killed(Option<ExitStatus>),
-    /// The executor's process could not be started.
     Failed(StartFailure),
     /// The executor's Worker is lost, so its end is unknown; or the Master took the executor back for another
     /// application.

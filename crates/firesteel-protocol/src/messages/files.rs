@@ -84,19 +84,16 @@ pub enum UnsoundFiles {
     /// A name that a file in an executor's directory cannot have.
     #[error("{name:?} cannot be the name of a file in an executor's directory")]
     Name {
-        /// The name of the file.
         name: String,
     },
     /// Two files have the same name.
     #[error("two files are called {name:?}")]
     Twice {
-        /// The name of both files.
         name: String,
     },
     /// There are more than [`MOST_FILES`] files.
     #[error("{found} files are more than the {MOST_FILES} that an application may bring")]
     TooMany {
-        /// The number of files.
         found: usize,
     },
 }
@@ -156,7 +153,6 @@ pub enum WorkerToDriver {
     },
 }
 
-/// A message from a driver to a Worker that fetches files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverToWorker {
     /// The next bytes of the file, 1 to [`MAX_CHUNK`].

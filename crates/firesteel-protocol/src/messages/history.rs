@@ -12,13 +12,10 @@ pub const MOST_PAST_EXECUTORS: usize = 100;
 /// An application or a cluster driver that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PastRow {
-    /// An application.
     Application(Box<PastApplication>),
-    /// A cluster driver.
     Driver {
         /// Its number in the order of submission.
         number: u64,
-        /// The cluster driver.
         view: Box<DriverView>,
         /// What its last process used, if that was measured.
         used: Option<Used>,
@@ -48,18 +45,14 @@ pub struct Used {
 /// The place of a row in the history. They are in the order of their ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HistoryPlace {
-    /// When it ended.
     pub ended: Timestamp,
-    /// What it is.
     pub what: PastNumber,
 }
 
 /// The number of an application or of a cluster driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PastNumber {
-    /// The application with this number.
     Application(u64),
-    /// The cluster driver with this number.
     Driver(u64),
 }
 
@@ -81,7 +74,6 @@ pub struct HistoryPage {
 }
 
 impl PastRow {
-    /// The row's place.
     #[must_use]
     pub fn place(&self) -> HistoryPlace {
         let (ended, what) = match self {

@@ -15,42 +15,31 @@ use crate::ids::{DriverId, ExecutorKey};
 /// The part of an executor's log that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRequest {
-    /// The executor's id.
     pub executor: ExecutorKey,
-    /// The output: standard output or standard error.
     pub stream: Stream,
-    /// The position to begin at.
     pub from: LogStart,
 }
 
 /// The part of a cluster driver's log that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverLogRequest {
-    /// The cluster driver's id.
     pub driver: DriverId,
-    /// The output: standard output or standard error.
     pub stream: Stream,
-    /// The position to begin at.
     pub from: LogStart,
 }
 
 /// The part of a log of an executor or a cluster driver that a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogWish {
-    /// Who wrote it.
     pub author: LogAuthor,
-    /// The output: standard output or standard error.
     pub stream: Stream,
-    /// The position to begin at.
     pub from: LogStart,
 }
 
 /// Who writes a log. Written as `executor 3 of app-1`, or as the id of a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogAuthor {
-    /// An executor.
     Executor(ExecutorKey),
-    /// A cluster driver.
     Driver(DriverId),
 }
 

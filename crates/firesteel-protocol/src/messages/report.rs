@@ -12,7 +12,6 @@ use crate::time::Timestamp;
 /// A report of a Worker. It is sent after each registration, and then every few seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerReport {
-    /// The Worker's id.
     pub worker: WorkerId,
     /// The URL at which it serves HTTP, if it does.
     #[serde(deserialize_with = "short_if_any")]
@@ -72,9 +71,7 @@ pub enum WorkerRemark {
     Late,
     /// It runs executors or cluster drivers of another Master, and is given nothing until these end.
     Foreign {
-        /// The number of executors.
         executors: u64,
-        /// The number of cluster drivers.
         drivers: u64,
         /// When they are ended.
         until: Timestamp,
@@ -86,9 +83,7 @@ pub enum WorkerRemark {
 /// When a Worker was lost or has left, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Departure {
-    /// When that was.
     pub at: Timestamp,
-    /// Why that was.
     pub cause: DepartureCause,
 }
 
@@ -99,7 +94,6 @@ pub enum DepartureCause {
     Asked,
     /// It has left in order, since it was stopped.
     Stopped,
-    /// It is lost.
     Lost(LossReason),
 }
 
@@ -162,7 +156,6 @@ impl WorkerRemark {
 pub struct TimedReport {
     /// The Master's time when it came.
     pub received: Timestamp,
-    /// The report itself.
     pub report: WorkerReport,
 }
 

@@ -8,7 +8,6 @@ use crate::time::Timestamp;
 /// For whom room is reserved, and when that application is expected to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservedRoom {
-    /// The application's id.
     pub app: AppId,
     /// When it is expected to start, in the Master's time: enough of what runs says that it will have ended by then. `None`: too
     /// little of what runs says how long it runs.

@@ -20,7 +20,6 @@ struct Part<T> {
 }
 
 impl<T> Shared<T> {
-    /// Makes a part that can be shared.
     #[must_use]
     pub fn new(value: T) -> Self {
         Self(Arc::new(Part { value, encoded: OnceLock::new() }))

@@ -25,7 +25,6 @@ pub enum StatePlace {
     Executor {
         /// The number of its application.
         application: u64,
-        /// The executor's number.
         executor: ExecutorId,
     },
 }
@@ -37,23 +36,18 @@ pub enum StateRow {
     Worker(Box<WorkerView>),
     /// An application, live or ended, without its executors.
     Application {
-        /// The application's number.
         number: u64,
-        /// The application.
         view: Box<ApplicationView>,
     },
     /// A cluster driver, live or ended.
     Driver {
-        /// The cluster driver's number.
         number: u64,
-        /// The cluster driver.
         view: Box<DriverView>,
     },
     /// An executor that has not ended.
     Executor {
         /// The number of its application.
         application: u64,
-        /// The executor.
         view: ExecutorView,
     },
 }
@@ -78,7 +72,6 @@ pub struct StateHead {
     pub url: String,
     /// The URL at which the Master serves HTTP, if it does.
     pub web_address: Option<String>,
-    /// The settings of its scheduler.
     pub scheduling: SchedulingSettings,
     /// The room that is reserved, in the order of serving.
     pub reserved: Vec<ReservedRoom>,
@@ -106,7 +99,6 @@ pub struct StateTotals {
 /// How much one page of an answer holds at most. A row that is longer than a page has a page of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSize {
-    /// The maximum number of rows.
     pub rows: usize,
     /// The maximum length of all rows together, in bytes on the wire.
     pub bytes: usize,
@@ -115,7 +107,6 @@ pub struct PageSize {
 /// A step on the way through a state.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A row.
     Row(StateRow),
     /// A place without a row. To look there takes time, too.
     Nothing(StatePlace),
@@ -130,7 +121,6 @@ impl StatePlace {
 }
 
 impl StateRow {
-    /// The row's place.
     #[must_use]
     pub fn place(&self) -> StatePlace {
         match self {

@@ -9,15 +9,12 @@ use super::{MasterView, WorkerRemark, WorkerState, WorkerView};
 /// Source: Spark Master, 4.0.1, for all but what is free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClusterTotals {
-    /// The number of Workers.
     pub workers: u64,
-    /// The number of cores.
     pub cores: Cores,
     /// The number of cores that executors and cluster drivers hold.
     pub cores_used: Cores,
     /// The number of free cores that can be given away now. A Worker that gets nothing new for now offers none.
     pub cores_free: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The amount of memory that executors and cluster drivers hold.
     pub memory_used: MiB,
@@ -30,11 +27,9 @@ pub struct ClusterTotals {
 pub struct WorkerShare {
     /// Whether it counts, and what of it is offered.
     pub standing: Standing,
-    /// All of its cores.
     pub cores: Cores,
     /// The cores that executors and cluster drivers hold.
     pub cores_used: Cores,
-    /// All of its memory.
     pub memory: MiB,
     /// The memory that they hold.
     pub memory_used: MiB,

@@ -21,13 +21,11 @@ use crate::wire::Message;
 /// says of itself.
 pub const MOST_CORES: Cores = Cores(65_536);
 
-/// A message from a Worker to the Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerToMaster {
     /// The first message on every connection: the Worker, its size, and its executors. Spark sends the
     /// executors in a second message (`WorkerLatestState`); here nothing can happen between the two.
     RegisterWorker {
-        /// The Worker's id, address and size.
         worker: Box<WorkerDescription>,
         /// The executors that run on the Worker, and those that ended without the Master having confirmed it.
         executors: Vec<ExecutorReport>,
@@ -36,7 +34,6 @@ pub enum WorkerToMaster {
     },
     /// Tells the Master that the Worker is alive.
     Heartbeat {
-        /// The Worker's id.
         worker: WorkerId,
         /// The last order to launch an executor that has come on this connection since the previous heartbeat. It answers
         /// this order and all before it.
@@ -46,7 +43,6 @@ pub enum WorkerToMaster {
     /// Master does not know the Worker. Source: the message's name is Spark's; there executors stay for a
     /// while to hand over their data.
     WorkerDecommissioning {
-        /// The Worker's id.
         worker: WorkerId,
     },
     /// An executor's state changed. An end is repeated on the next connection until
@@ -55,7 +51,6 @@ pub enum WorkerToMaster {
     /// Whether the Worker can start executors and cluster drivers: whether it can write in its work directory, has room on its
     /// disk, and can start processes. Sent when that changes, and after a registration if it cannot.
     StartsChecked {
-        /// The Worker's id.
         worker: WorkerId,
         /// Why it cannot, in words for people: `cannot write in /work: No space left on device`.
         #[serde(deserialize_with = "short_if_any")]
@@ -64,9 +59,7 @@ pub enum WorkerToMaster {
     /// The executors that run on a Worker which listed none when it registered. Those that the Master does not know are
     /// ended. Source: the message's name and meaning are Spark's, whose Workers send it after each registration.
     WorkerLatestState {
-        /// The Worker's id.
         worker: WorkerId,
-        /// The executors that run on it.
         executors: Vec<ExecutorReport>,
     },
     /// A cluster driver's state changed. An end is repeated on the next connection until
@@ -78,7 +71,6 @@ pub enum WorkerToMaster {
     /// A supervised cluster driver has failed and is started again. Also sent after each registration, and when it runs again.
     ///
     DriverRestarted {
-        /// The cluster driver's id.
         driver: DriverId,
         /// The number of its starts after the first one.
         restarts: u32,
@@ -150,13 +142,11 @@ impl WorkerDescription {
         Self { id, host, port, cores, memory, resources, work_dir, token, label, callback }
     }
 
-    /// The same with this label.
     #[must_use]
     pub fn with_label(self, label: Option<Label>) -> Self {
         Self { label, ..self }
     }
 
-    /// The same with this token.
     #[must_use]
     pub fn with_token(self, token: Secret) -> Self {
         Self { token, ..self }
@@ -187,9 +177,7 @@ impl WorkerDescription {
 /// The state of one executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorReport {
-    /// The executor's id.
     pub executor: ExecutorKey,
-    /// The executor's state.
     pub state: ExecutorState,
     /// What it used until its end, if it has ended and that was measured.
     pub used: Option<Used>,
@@ -203,7 +191,6 @@ impl ExecutorReport {
     }
 }
 
-/// A message from the Master to a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MasterToWorker {
     /// The Worker is registered, and may be given executors.
@@ -222,21 +209,16 @@ pub enum MasterToWorker {
     RegisterWorkerFailed(RefusedRegistration),
     /// The Master does not know the Worker, which then registers again.
     ReconnectWorker,
-    /// Tells the Worker to start an executor.
     LaunchExecutor(ExecutorLaunch),
-    /// Tells the Worker to end an executor.
     KillExecutor {
-        /// The executor's id.
         executor: ExecutorKey,
     },
     /// An application ended: the Worker need not keep anything of it.
     ApplicationFinished {
-        /// The application's id.
         app: AppId,
     },
     /// The Master knows that the executor ended: the Worker need not report it again.
     ExecutorEndNoted {
-        /// The executor's id.
         executor: ExecutorKey,
     },
     /// Somebody asks the Worker to leave: it takes no more executors, and ends when those that it has have ended. Source: the
@@ -249,12 +231,10 @@ pub enum MasterToWorker {
     LaunchDriver(Box<DriverLaunch>),
     /// Tells the Worker to end a cluster driver.
     KillDriver {
-        /// The cluster driver's id.
         driver: DriverId,
     },
     /// The Master knows that the cluster driver ended: the Worker need not report it again.
     DriverEndNoted {
-        /// The cluster driver's id.
         driver: DriverId,
     },
 }
@@ -262,13 +242,9 @@ pub enum MasterToWorker {
 /// An executor to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorLaunch {
-    /// The executor's id.
     pub executor: ExecutorKey,
-    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The addresses of custom resources that it was given.
     pub resources: Resources,
@@ -279,7 +255,6 @@ pub struct ExecutorLaunch {
 /// What all executors of an application run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorWork {
-    /// The application's name, for people.
     pub app_name: String,
     /// The command to run, with its placeholders.
     pub command: ExecutorCommand,
@@ -298,14 +273,11 @@ pub enum RefusedRegistration {
     SameAddress {
         /// The address, `host:port`.
         address: String,
-        /// The id of the Worker that has this address.
         other: WorkerId,
     },
     /// The Worker has no cores or no memory, or more than the limit.
     UnsoundSize {
-        /// The number of cores that it offers.
         cores: Cores,
-        /// The amount of memory that it offers.
         memory: MiB,
     },
     /// A Worker with this id is connected, and this one does not show its token.
@@ -326,9 +298,7 @@ pub enum RefusedRegistration {
 pub enum Bounded {
     /// The number of living Workers, with this one.
     Workers,
-    /// The Worker's cores.
     Cores,
-    /// The Worker's memory.
     Memory,
     /// The addresses of its custom resources.
     Addresses,

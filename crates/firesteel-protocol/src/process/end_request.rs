@@ -9,7 +9,6 @@ const ECHO: Duration = Duration::from_millis(200);
 /// A request to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndRequest {
-    /// SIGTERM.
     Terminate,
     /// SIGINT: ctrl-c.
     Interrupt,

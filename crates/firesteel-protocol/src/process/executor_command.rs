@@ -89,7 +89,6 @@ impl From<Command> for ExecutorCommand {
 pub struct JavaCommand {
     /// The class that has `main`.
     pub main_class: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// Variables added to the inherited environment.
     pub environment: BTreeMap<String, String>,

@@ -94,21 +94,16 @@ fn quoted_bytes(word: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// [`WorkerId`](Placeholder::WorkerId). Like Spark, Firesteel replaces only whole arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placeholder {
-    /// The executor's number.
     ExecutorId,
-    /// The number of the executor's cores.
     Cores,
     /// The executor's memory in MiB.
     Memory,
     /// The host name of the Worker.
     Hostname,
-    /// The application's id.
     AppId,
     /// The URL that the Worker listens on, `spark://host:port`.
     WorkerUrl,
-    /// The Worker's id.
     WorkerId,
-    /// The resource profile's number.
     ResourceProfileId,
     /// The addresses of the executor's custom resources: `gpu=0,1;nic=a`.
     Resources,
@@ -158,17 +153,12 @@ impl Placeholder {
 /// The values of an executor's placeholders.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling<'a> {
-    /// The executor's id.
     pub executor: &'a ExecutorKey,
-    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The addresses of custom resources that the executor was given.
     pub resources: &'a Resources,
-    /// The id of the Worker that starts the executor.
     pub worker: &'a WorkerId,
     /// The address that this Worker listens on.
     pub address: &'a Address,
@@ -199,14 +189,11 @@ impl Command {
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExitStatus {
-    /// The process exited with this code.
     Code(i32),
-    /// The process was ended by this signal.
     Signal(i32),
 }
 
 impl ExitStatus {
-    /// The exit status of success, code 0.
     pub const SUCCESS: Self = Self::Code(0);
 
     /// The exit status as a shell reports it: 128 + n for signal n.
@@ -307,9 +294,7 @@ impl StartFailure {
 /// A process that was not started, as the daemon that tried it sees it. Peers are told of the failure alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotStarted {
-    /// Why it was not started.
     pub failure: StartFailure,
-    /// Whose fault that is.
     pub fault: Fault,
 }
 

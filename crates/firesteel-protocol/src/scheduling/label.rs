@@ -29,7 +29,6 @@ impl Label {
         }
     }
 
-    /// Its releases.
     pub fn releases(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

@@ -27,19 +27,16 @@ pub enum QueueError {
     /// its limit.
     #[error("{text:?} is no queue: write NAME=WEIGHT, with a weight from 1 to {most}", most = Queues::MOST_WEIGHT)]
     Unsound {
-        /// The text of that queue.
         text: String,
     },
     /// Two queues have the same name.
     #[error("there are two queues called {name}")]
     Twice {
-        /// The name of both queues.
         name: String,
     },
     /// There are more queues than [`Queues::MOST`].
     #[error("there are {count} queues: at most {most}", most = Queues::MOST)]
     TooMany {
-        /// The number of queues.
         count: usize,
     },
     /// There is no queue of that name.
@@ -64,7 +61,6 @@ impl Queues {
     /// The number of characters shown of an unknown name.
     const LONGEST_SAID: usize = 100;
 
-    /// Whether there are no queues.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

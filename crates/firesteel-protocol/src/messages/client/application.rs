@@ -12,13 +12,9 @@ use crate::time::Timestamp;
 /// An application as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationView {
-    /// The application's id.
     pub id: AppId,
-    /// The application's name.
     pub name: String,
-    /// The user who submitted it.
     pub user: String,
-    /// The application's state.
     pub state: ApplicationState,
     /// Why it ended, in words, unless its driver said that it is done.
     pub end: Option<String>,
@@ -26,7 +22,6 @@ pub struct ApplicationView {
     pub outcome: Option<Outcome>,
     /// When it was registered.
     pub submitted: Timestamp,
-    /// When it ended, if it has.
     pub ended: Option<Timestamp>,
     /// The name of its queue, if the Master has queues.
     pub queue: Option<String>,
@@ -36,7 +31,6 @@ pub struct ApplicationView {
     pub gang: u64,
     /// The maximum number of its cores. `None`: no limit.
     pub max_cores: Option<Cores>,
-    /// The number of cores that it holds.
     pub cores_granted: Cores,
     /// The memory of one executor of the default profile.
     pub memory_per_executor: MiB,
@@ -45,9 +39,7 @@ pub struct ApplicationView {
     pub resources_per_executor: ResourceAmounts,
     /// How long it says that it runs, from its start to its end.
     pub run_time: Option<Duration>,
-    /// The number of its executors that have not ended.
     pub executors_live: u64,
-    /// The number of its executors that have ended.
     pub executors_ended: u64,
     /// The number of ended executors that are no longer remembered.
     pub executors_forgotten: u64,
@@ -117,19 +109,13 @@ pub enum ApplicationState {
 /// An executor as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorView {
-    /// The executor's number.
     pub id: ExecutorId,
-    /// The Worker's id.
     pub worker: WorkerId,
     /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
-    /// The addresses of its custom resources.
     pub resources: Resources,
-    /// The executor's state.
     pub state: ExecutorState,
     /// The host name of its Worker.
     pub host: String,
@@ -141,6 +127,5 @@ pub struct ExecutorView {
     pub launched: Timestamp,
     /// When its process was reported to run, if it was.
     pub started: Option<Timestamp>,
-    /// When it ended, if it has.
     pub ended: Option<Timestamp>,
 }

@@ -23,7 +23,6 @@ pub use application::{ApplicationState, ApplicationView, ExecutorView};
 pub use own_view::{RunningDriver, RunningExecutor, WorkerViewOfItself};
 pub use worker::{Impairment, WorkerState, WorkerView};
 
-/// A message from a status client to a Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientToMaster {
     /// Asks for a page of everything that a status page shows.
@@ -40,7 +39,6 @@ pub enum ClientToMaster {
         /// says which number to request next.
         executors_from: ExecutorId,
     },
-    /// Asks the Master to end an application.
     KillApplication {
         /// The application's id or its name. A name means the only live application that has it, or else the
         /// latest ended one.
@@ -60,7 +58,6 @@ pub enum ClientToMaster {
     },
     /// Submits a cluster driver. Source: this message and the two after it have the names of Spark's.
     RequestSubmitDriver(Box<DriverDescription>),
-    /// Asks the Master to end a cluster driver.
     RequestKillDriver {
         /// The cluster driver's id. If it was relaunched, its successor is ended.
         driver: DriverId,
@@ -69,7 +66,6 @@ pub enum ClientToMaster {
     },
     /// Asks for one cluster driver, live or ended.
     RequestDriverStatus {
-        /// The cluster driver's id.
         driver: DriverId,
     },
     /// Asks for a page of what has ended.
@@ -109,26 +105,20 @@ impl ClientToMaster {
     }
 }
 
-/// A message from a Master to a status client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MasterToClient {
     /// A page of the Master's state when it handled the request.
     MasterStateResponse(StatePage),
     /// The application when the Master handled the request.
     ApplicationResponse(ApplicationAnswer),
-    /// The outcome of a request to end an application.
     KillApplicationResponse(KillAnswer),
     /// The Master works.
     ReadyzResponse,
-    /// The outcome of a request to decommission Workers.
     DecommissionWorkersResponse(DecommissionAnswer),
-    /// The outcome of a submission.
     SubmitDriverResponse(SubmitDriverAnswer),
-    /// The outcome of a request to end a cluster driver.
     KillDriverResponse(KillDriverAnswer),
     /// The cluster driver when the Master handled the request, if the Master knows it.
     DriverStatusResponse(Option<Box<DriverView>>),
-    /// A page of what has ended.
     HistoryResponse(HistoryPage),
     /// The Master ends all cluster drivers: this number of them.
     KillAllDriversResponse {
@@ -139,29 +129,22 @@ pub enum MasterToClient {
     ClearCompletedResponse,
 }
 
-/// A message from a status client to a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientToWorker {
     /// Asks for everything that a status page shows.
     RequestWorkerState,
-    /// Asks for a piece of an executor's log.
     RequestLog(LogRequest),
-    /// Asks for what the Worker reports of itself.
     RequestWorkerReport,
-    /// Asks for a piece of a cluster driver's log.
     RequestDriverLog(DriverLogRequest),
 }
 
-/// A message from a Worker to a status client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerToClient {
     /// The Worker's state when it handled the request.
     WorkerStateResponse(WorkerViewOfItself),
-    /// The piece of a log that was asked for.
     LogResponse(LogPiece),
     /// The Worker does not send the piece.
     RequestLogFailed(RefusedLog),
-    /// What the Worker reports of itself.
     WorkerReportResponse(Box<WorkerReport>),
 }
 
@@ -176,7 +159,6 @@ pub struct MasterView {
     pub now: Timestamp,
     /// The URL at which the Master serves HTTP, if it does.
     pub web_address: Option<String>,
-    /// The settings of its scheduler.
     pub scheduling: SchedulingSettings,
     /// The room that is reserved, in the order of serving.
     pub reserved: Vec<ReservedRoom>,

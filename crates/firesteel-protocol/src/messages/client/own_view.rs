@@ -9,13 +9,10 @@ use crate::messages::{ExecutorReport, ExecutorState};
 /// A copy of a Worker's own tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerViewOfItself {
-    /// The Worker's id.
     pub id: WorkerId,
     /// The URL of the Master that it is registered with, if any.
     pub master_url: Option<String>,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The executors that have not ended, by application and number.
     pub executors: Vec<RunningExecutor>,
@@ -44,13 +41,9 @@ impl WorkerViewOfItself {
 /// An executor as its Worker sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningExecutor {
-    /// The executor's id.
     pub executor: ExecutorKey,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
-    /// The executor's state.
     pub state: ExecutorState,
     /// The id of its process, once it has started.
     pub pid: Option<u32>,
@@ -59,11 +52,8 @@ pub struct RunningExecutor {
 /// A cluster driver as its Worker sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningDriver {
-    /// The cluster driver's id.
     pub driver: DriverId,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// How often its process was started.
     pub starts: u32,

@@ -13,27 +13,19 @@ use crate::time::Timestamp;
 /// A Worker as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerView {
-    /// The Worker's id.
     pub id: WorkerId,
-    /// The host's name.
     pub host: String,
-    /// The port's number.
     pub port: u16,
-    /// The Worker's state.
     pub state: WorkerState,
-    /// The number of cores.
     pub cores: Cores,
     /// The number of cores that its executors and cluster drivers hold.
     pub cores_used: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The amount of memory that its executors and cluster drivers hold.
     pub memory_used: MiB,
-    /// The addresses of its custom resources.
     pub resources: Resources,
     /// The addresses that its executors hold.
     pub resources_used: Resources,
-    /// The time of its last heartbeat.
     pub last_heartbeat: Timestamp,
     /// The number of live applications for which it is excluded, since their executors ended there too early.
     pub excluded_for: u64,
