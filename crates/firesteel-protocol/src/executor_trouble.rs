@@ -1,5 +1,5 @@
-//! Why one of Firesteel's own executors ended before it served its driver. It says so by its exit code, which only a Master
-//! that knows the executor's command can tell from the exit code of any other program.
+//! Why one of Firesteel's own executors ended before it served its driver. The executor tells the reason by its exit
+//! code. Only a Master that knows the executor's command can tell this code from the same code of any other program.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ pub const SUBCOMMAND: &str = "executor";
 /// The flag with the address of an executor's driver.
 pub const DRIVER_FLAG: &str = "--driver-url";
 
-/// What to do about a driver whose address is of no use on a Worker's machine.
+/// Advice if a Worker's machine cannot use the driver's address.
 pub const SET_DRIVER_HOST: &str = "set spark.driver.host to a name or an address of the driver's machine that Workers can reach, \
      and spark.driver.port to a port that is open there";
 
@@ -163,8 +163,8 @@ fn driver_of(command: &ExecutorCommand) -> Option<&str> {
     command.arguments.get(flag + 1).map(String::as_str)
 }
 
-/// The state of an executor with this command in words, if it is one of Firesteel's that told its trouble by its exit code.
-/// Any other state is returned as it is.
+/// Turns `EXITED` into `FAILED` with the reason in words, if the command is one of Firesteel's own executors and its
+/// exit code names a trouble. Returns any other state unchanged.
 #[must_use]
 pub fn explained(
     command: &ExecutorCommand,

@@ -61,16 +61,16 @@ impl StateReader {
         self.from.clone().map(|from| ClientToMaster::RequestMasterState { from })
     }
 
-    /// The number of rows that were read.
+    /// The number of rows read so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Takes in the answer to the latest question.
+    /// Adds the answer to the latest question.
     ///
     /// # Errors
-    /// The page does not answer that question. The reader is of no use then.
+    /// The page does not answer that question. The reader must not be used after that.
     pub fn read(&mut self, page: StatePage) -> Result<(), UnexpectedPage> {
         let from = self.from.take().ok_or(UnexpectedPage)?;
         let places: Vec<StatePlace> = page.rows.iter().map(StateRow::place).collect();

@@ -1,8 +1,8 @@
-//! The ids that a note for the log names, for readers that are programs.
+//! The ids that a log note mentions, as fields for programs.
 
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 
-/// The ids that a note for the log names. Its words name them, too.
+/// The ids that a log note mentions. Its text contains them, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mentions<'a> {
     pub app: Option<&'a AppId>,

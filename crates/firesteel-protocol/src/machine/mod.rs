@@ -31,21 +31,22 @@ pub trait Machine {
     /// deadline may come early or late: the machine compares `now` itself.
     fn next_deadline(&self) -> Option<(Timestamp, Self::Reason)>;
 
-    /// Whether an event only asks for a copy of tables. What it leaves behind is checked with what the next event does.
+    /// Whether an event only asks for a copy of tables. Debug builds of the daemons do not check the invariants after
+    /// such an event.
     fn only_asks(_event: &Self::Event) -> bool {
         false
     }
 
-    /// Checks the invariants of the tables. The simulator calls it after every event. Debug builds of the daemons do so after
-    /// every one that does not only ask: a large state is read in many pages.
+    /// Checks the invariants of the tables. The simulator calls it after every event. Debug builds of the daemons do so
+    /// too, except after events that [only ask](Self::only_asks), since a large state is read in many pages.
     ///
     /// # Errors
     /// The first invariant that does not hold, as a sentence with its numbers.
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// The effects of the event at hand, in the order in which the shell performs them. Every machine has this
-/// field: its handlers add to it, and `apply` takes the batch out at its end.
+/// The effects of the current event, in the order in which the shell performs them. Every machine has this field: its
+/// handlers add to it, and `apply` takes the batch out at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effects<E> {
     batch: Vec<E>,

@@ -1,8 +1,8 @@
-//! The search for a Master, of whoever registers with one: a Worker, a driver, a launcher.
+//! How a Worker, a driver or a launcher (the *seeker*) finds a Master to register with.
 //!
-//! A round connects to every Master that is neither connected nor being connected to. Rounds follow each other until a Master
-//! registers the seeker, whether or not those of an earlier round have answered: a machine that is gone takes long to not
-//! answer, and another Master may have come back meanwhile. The pauses between rounds double up to a limit.
+//! Each round connects to every Master that is neither connected nor being connected to. Rounds follow each other until
+//! a Master registers the seeker, even while attempts of earlier rounds are still open: connecting to a dead machine
+//! takes long to fail, and another Master may have come back meanwhile. The pauses between rounds double up to a limit.
 
 pub mod connect_error;
 pub mod leadership;
@@ -30,7 +30,8 @@ use crate::time::Timestamp;
 /// How long a Master that was asked may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The search of one seeker. It remembers `Told` of each Master that it asked, and `Terms` of the one that registered it.
+/// The search of one seeker. It keeps a `Told` for each Master that it asked, and the `Terms` of the Master that
+/// registered it.
 ///
 /// ```text
 ///           start              a Master registers the seeker
@@ -51,14 +52,15 @@ pub struct MasterSearch<Told, Terms> {
     dialling: BTreeSet<Address>,
     /// Connected Masters that lead and have not answered.
     asked: BTreeMap<PeerId, Asked<Told>>,
-    /// Connected Masters that stand by. They are not asked: each hangs up when it begins to lead, or another one does.
+    /// Connected Masters that stand by. They are not asked. Each closes the connection when it begins to lead, or when
+    /// another Master does.
     standbys: BTreeMap<PeerId, Address>,
     leaders: Leaders,
     /// The last error of each Master.
     errors: BTreeMap<Address, ConnectError>,
     /// Whether a Master ever registered the seeker.
     was_registered: bool,
-    /// Whether a Master is sought once more when the present one is lost.
+    /// Whether the search goes on after the present Master is lost.
     goes_on: bool,
     chance: ChaCha8Rng,
 }
@@ -140,7 +142,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         self.asked.get(&peer)
     }
 
-    /// Remembers what a Master that is being asked is told.
+    /// Stores what the seeker told a Master that it is asking.
     pub fn tell(&mut self, peer: PeerId, told: Told) {
         if let Some(asked) = self.asked.get_mut(&peer) {
             asked.told = told;
@@ -182,7 +184,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         }
     }
 
-    /// How long a first Master is sought from the start on, if it is sought for a time.
+    /// How long the seeker searches for its first Master, if that time is limited.
     pub fn patience(&self) -> Option<Duration> {
         match self.give_up {
             GiveUp::After(time) if !self.was_registered => Some(time),
@@ -190,12 +192,12 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         }
     }
 
-    /// Whether this Master is one of those that are sought.
+    /// Whether this Master is one of the Masters to try.
     fn is_sought(&self, master: &Address) -> bool {
         self.leaders.with_named(&self.masters).any(|sought| sought == master)
     }
 
-    /// A connection to this Master was made, which says who leads.
+    /// Handles a new connection to this Master.
     pub fn on_connected(
         &mut self,
         now: Timestamp,
@@ -234,8 +236,8 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         orders
     }
 
-    /// Leaves the Masters that led before one that was met now. What they have said may still be on its way, and the later one
-    /// may have decided otherwise since.
+    /// Closes the connections to Masters that led before the one just met. Their messages may still be on their way,
+    /// and the later leader may have decided otherwise.
     fn leave_outdated(&mut self, now: Timestamp) -> Vec<Order<Terms>> {
         let Self { leaders, asked, errors, .. } = self;
         let mut orders = Vec::new();
@@ -301,7 +303,8 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         orders
     }
 
-    /// A Master registers the seeker: it is kept, and the others are left. `None`: it was not asked, or has answered before.
+    /// Keeps the Master that registers the seeker, and closes the connections to all others. `None`: this Master was
+    /// not asked, or had answered before.
     pub fn on_registered(&mut self, peer: PeerId, terms: Terms) -> Option<(Asked<Told>, Vec<Order<Terms>>)> {
         let asked = self.asked.remove(&peer)?;
         let orders = self.leave_others();
@@ -312,7 +315,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         Some((asked, orders))
     }
 
-    /// A Master refuses the seeker. `None`: it was not asked, or has answered before.
+    /// Handles a Master's refusal. `None`: this Master was not asked, or had answered before.
     pub fn on_refused(&mut self, now: Timestamp, peer: PeerId) -> Option<(Address, Vec<Order<Terms>>)> {
         let Asked { master, .. } = self.asked.remove(&peer)?;
         let mut orders = vec![Order::Close(peer)];
@@ -322,7 +325,8 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         Some((master, orders))
     }
 
-    /// The Master that has registered the seeker wants to be asked again, on the same connection. `None`: it is another one.
+    /// Asks the Master that has registered the seeker again, on the same connection, because the Master wants that.
+    /// `None`: the peer is another Master.
     pub fn on_asked_again(&mut self, now: Timestamp, peer: PeerId) -> Option<Registered<Terms>> {
         let registered = self.registered().filter(|registered| registered.peer == peer)?.clone();
         let (master, epoch) = (registered.master.clone(), registered.epoch);
@@ -362,7 +366,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         }
     }
 
-    /// Replaces the list of Masters. Those that are not in the new list are gone for good.
+    /// Replaces the list of Masters. Drops the Masters that are not in the new list.
     pub fn move_to(&mut self, now: Timestamp, masters: &[Address]) -> Vec<Order<Terms>> {
         self.masters = distinct(masters);
         // What was heard of the old ones no longer counts.
@@ -385,7 +389,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         orders
     }
 
-    /// Stops looking for a Master, now and for good, but keeps the one it has.
+    /// Ends the search for good, but keeps a Master that has registered the seeker.
     pub fn stop_looking(&mut self) -> Vec<Order<Terms>> {
         self.goes_on = false;
         match self.state {
@@ -409,7 +413,8 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         asked.chain(standbys).map(Order::Close).collect()
     }
 
-    /// Whether a Master is both connected and being connected to, and whether one that is not sought is connected.
+    /// A broken invariant in words, if there is one: a Master is both connected and being connected to, or a connected
+    /// Master is not in the list.
     pub fn contradiction(&self) -> Option<String> {
         let connected = self.asked.values().map(|asked| &asked.master).chain(self.standbys.values());
         if let Some(both) = connected.clone().find(|master| self.dialling.contains(*master)) {
@@ -421,7 +426,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
     }
 }
 
-/// These Masters, each once.
+/// The Masters, without duplicates.
 fn distinct(masters: &[Address]) -> Vec<Address> {
     let mut seen = BTreeSet::new();
     masters.iter().filter(|master| seen.insert(*master)).cloned().collect()

@@ -25,7 +25,7 @@ pub enum Order<Terms> {
     GiveUp,
 }
 
-/// What is worth a note.
+/// An event of the search that is worth a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// A Master could not be reached, and will be tried again.
@@ -48,9 +48,9 @@ pub enum Remark {
     },
     /// Two Masters say that they lead.
     Dispute(Dispute),
-    /// Every Master of this round has failed, and the next round begins after this pause. 0: a Master was lost.
+    /// All Masters of this round have failed, and the next round begins after this pause.
     NextRound {
-        /// The number of rounds that have failed.
+        /// The number of rounds that have failed. 0 if a Master was lost.
         failed: u32,
         pause: Duration,
     },
@@ -59,7 +59,7 @@ pub enum Remark {
 /// What a seeker wakes up for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Due {
-    /// A Master that was asked, or all of them, had time enough.
+    /// A Master, or all of them, did not answer in time.
     Timeout,
     /// A round begins.
     Round,

@@ -29,7 +29,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         self.on_deadline(now)
     }
 
-    /// Leaves Masters that have not answered in time, and begins a round if one is due.
+    /// Closes connections to Masters that have not answered in time, and begins a round if one is due.
     pub fn on_deadline(&mut self, now: Timestamp) -> Vec<Order<Terms>> {
         let mut orders = Vec::new();
         for (peer, asked) in self.asked.extract_if(.., |_, asked| asked.until <= now) {
@@ -88,8 +88,8 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         self.remarks().then_some(Order::Remark(next))
     }
 
-    /// Whether it is said how the present round fares. A seeker that was registered tries again soon, maybe for days: it says so
-    /// the first time, the second, the fourth, the eighth and so on.
+    /// Whether to report how the present round went. A seeker that was registered before may try for days. So it
+    /// reports the first, the second, the fourth, the eighth round and so on.
     pub(super) fn remarks(&self) -> bool {
         let rounds = self.rounds();
         !self.was_registered || rounds == 0 || rounds.is_power_of_two()
@@ -109,7 +109,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         jittered(pause, &mut self.chance)
     }
 
-    /// Has the next round begin within this time.
+    /// Makes the next round begin within this time.
     pub(super) fn hurry(&mut self, now: Timestamp, pause: Duration) -> Vec<Order<Terms>> {
         if let State::Seeking { next_round, .. } = &mut self.state {
             *next_round = (now + pause).min(*next_round);
@@ -117,7 +117,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         self.on_deadline(now)
     }
 
-    /// The search of a seeker that was registered, at its beginning.
+    /// How the search begins for a seeker that was registered before.
     pub(super) fn seeking_again(&mut self, now: Timestamp) -> State<Terms> {
         State::Seeking { next_round: now + self.pause(0), rounds: 0, give_up: None }
     }

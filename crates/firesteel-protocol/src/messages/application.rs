@@ -21,7 +21,7 @@ pub enum ApplicationAnswer {
     Unknown,
     /// Several live applications have this name.
     Ambiguous {
-        /// The ids of these applications, or the first of them if there are very many.
+        /// The ids of these applications, or of the first of them if there are very many.
         apps: Vec<AppId>,
     },
 }
@@ -47,7 +47,7 @@ pub enum KillAnswer {
     Unknown,
     /// Several live applications have this name. None was ended.
     Ambiguous {
-        /// The ids of these applications, or the first of them if there are very many.
+        /// The ids of these applications, or of the first of them if there are very many.
         apps: Vec<AppId>,
     },
 }
@@ -73,20 +73,20 @@ pub struct SchedulingStatus {
     /// The application's own policy. `None`: the Master's.
     pub policy: Option<Policy>,
     pub profiles: Vec<ProfileView>,
-    /// Cores that count against its maximum although their executors ended, since those are not replaced.
+    /// Cores of ended executors that are not replaced. They count against the maximum.
     pub cores_spent: Cores,
     /// The number of executors that failed in a row.
     pub failures: u32,
     /// No executor is launched before this time, because of those failures.
     pub relaunch_at: Option<Timestamp>,
-    /// The Workers that are excluded for it, those that stay excluded longest first, at most [`MOST_EXCLUDED`].
+    /// The Workers excluded for the application, longest exclusion first, at most [`MOST_EXCLUDED`].
     pub excluded: Vec<ExcludedWorker>,
     /// The number of excluded Workers that are not listed.
     pub more_excluded: u64,
-    /// The Workers that are given nothing new because something is wrong with them, by id, at most [`MOST_EXCLUDED`].
+    /// The impaired Workers, which get nothing new, by id, at most [`MOST_EXCLUDED`].
     pub impaired: Vec<ImpairedWorker>,
-    /// The number of live applications that are served before it and may have more than they hold: those of
-    /// higher priority in its queue, and those of its priority that registered before it.
+    /// The number of live applications that are served before it and may have more than they hold. These have a higher
+    /// priority in its queue, or the same priority and an earlier registration.
     pub ahead: u64,
     /// What it waits for besides room.
     pub hindrance: Option<Hindrance>,
@@ -95,9 +95,11 @@ pub struct SchedulingStatus {
     pub holders: Vec<Holder>,
     /// The number of other applications that hold cores and are not listed.
     pub more_holders: u64,
-    /// The Workers that are late, those with the most executors of the application first, at most [`MOST_EXCLUDED`].
+    /// The Workers that are late, at most [`MOST_EXCLUDED`]. Those with the most executors of the application come
+    /// first.
     pub late: Vec<LateWorker>,
-    /// When it is expected to start, if room is reserved for it and enough of what runs says how long it runs.
+    /// The expected start, if room is reserved for the application and enough running applications have estimated run
+    /// times.
     pub expected_start: Option<Timestamp>,
 }
 
@@ -109,7 +111,7 @@ pub struct LateWorker {
     pub executors: u64,
 }
 
-/// A Worker that is given nothing new because something is wrong with it.
+/// A Worker that gets nothing new because something is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImpairedWorker {
     pub worker: WorkerId,
@@ -121,9 +123,9 @@ pub struct ImpairedWorker {
 pub enum Hindrance {
     /// It starts with several executors at once.
     Gang {
-        /// The number of executors that it starts with.
+        /// The number of executors that it has to start with.
         executors: u64,
-        /// The number of executors for which it has room.
+        /// The number of its executors for which there is room.
         room: u64,
         /// The number of executors for which room is reserved, by Worker. Only the first Workers are listed
         /// if there are very many.
@@ -132,17 +134,16 @@ pub enum Hindrance {
     /// It starts with several executors at once, and the Workers have room for fewer even when they are
     /// empty.
     NeverFits {
-        /// The number of executors that it starts with.
+        /// The number of executors that it has to start with.
         executors: u64,
         /// The number of executors for which all Workers together have room.
         room: u64,
     },
-    /// The free room is reserved for an application that starts with several executors at once and comes
-    /// first.
+    /// The free room is reserved for another gang, which comes first.
     Reserved {
         app: AppId,
         name: String,
-        /// Whether it may use what is not reserved.
+        /// Whether applications behind the gang may use room that is not reserved.
         backfill: bool,
     },
 }
@@ -153,7 +154,7 @@ pub struct ExcludedWorker {
     pub worker: WorkerId,
     /// How executors ended there.
     pub end: EarlyEnd,
-    /// The number of times in a row that they did. Executors that were launched together count once.
+    /// The number of such ends in a row. Executors that were launched together count once.
     pub times: u32,
     pub until: Timestamp,
     /// Whether it is excluded for all applications: executors of several fail there, and run elsewhere.

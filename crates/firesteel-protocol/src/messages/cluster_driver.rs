@@ -26,7 +26,7 @@ pub struct DriverDescription {
     pub resources: ResourceAmounts,
 }
 
-/// A cluster driver to start.
+/// The order to start a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverLaunch {
     pub driver: DriverId,
@@ -60,7 +60,7 @@ pub enum DriverState {
     Finished,
     /// Its Worker was lost, and another cluster driver was submitted in its place.
     Relaunching {
-        /// The other one's id.
+        /// The id of the cluster driver that takes its place.
         successor: DriverId,
     },
     /// Its Worker has not returned since the Master was restarted.
@@ -221,7 +221,7 @@ pub struct DriverPlace {
     pub directory: String,
 }
 
-/// The variable with the name of a cluster driver, in its environment.
+/// The environment variable with a cluster driver's name.
 pub const DRIVER_NAME: &str = "FIRESTEEL_DRIVER_NAME";
 
 /// How often a supervised cluster driver was started again on its Worker.
@@ -240,21 +240,21 @@ pub struct DriverRestarts {
 pub enum DriverWait {
     /// There is no Worker that takes cluster drivers.
     NoWorker,
-    /// It would not fit any Worker, even if that were empty. The most cores and memory of any.
+    /// It is too large for every Worker, even for an empty one.
     TooLarge {
         /// The most cores of a Worker.
         cores: Cores,
         /// The most memory of a Worker.
         memory: MiB,
     },
-    /// Workers are large enough, and none has room now, or may be given anything.
+    /// Some Workers are large enough, but none of them has room now or may be given anything.
     NoRoom {
         /// The number of Workers that are large enough.
         workers: u64,
     },
-    /// As many run as may (`spark.deploy.maxDrivers`).
+    /// The maximum number of cluster drivers runs already (`spark.deploy.maxDrivers`).
     Limit {
-        /// That number.
+        /// The value of `spark.deploy.maxDrivers`.
         most: u64,
     },
 }
@@ -327,7 +327,7 @@ pub enum RefusedDriver {
     },
     /// The Master of an application on YARN has no Workers.
     NoWorkers,
-    /// Nobody can have the custom resources that it needs.
+    /// Its custom resources are refused.
     Resources {
         /// Why, in words for people.
         why: String,
@@ -364,7 +364,7 @@ pub enum KillDriverAnswer {
         /// The id of the cluster driver that is ended: the successor, if the one that was named was relaunched.
         driver: DriverId,
     },
-    /// It waited for a Worker, and waits no longer.
+    /// It was still waiting for a Worker, and will not start.
     Killed {
         /// The id of the cluster driver that waited.
         driver: DriverId,
@@ -374,7 +374,7 @@ pub enum KillDriverAnswer {
         driver: DriverId,
         state: DriverState,
     },
-    /// No cluster driver has this id, or it is remembered no longer.
+    /// No cluster driver has this id, or the Master no longer remembers it.
     Unknown,
 }
 

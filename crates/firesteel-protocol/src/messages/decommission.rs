@@ -1,4 +1,4 @@
-//! Workers that leave because somebody asks them to.
+//! Decommissioning: Workers that leave on request.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub struct LeavingWorker {
     pub executors: u64,
     /// The number of cluster drivers that it still has.
     pub drivers: u64,
-    /// Whether it ends by itself when its last executor and cluster driver have ended. Spark's own Workers do not.
+    /// Whether the Worker ends by itself after its last executor and cluster driver. Spark's own Workers do not.
     pub ends_itself: bool,
 }
 

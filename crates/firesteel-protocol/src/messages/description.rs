@@ -42,10 +42,10 @@ pub struct ApplicationDescription {
     /// One more than the highest executor number that the driver has seen. A restarted ApplicationMaster
     /// continues from it. A Master that gives the application a new id starts with 0 again.
     pub first_executor: ExecutorId,
-    /// What its driver drew at its start. It gets the application back with this token only.
+    /// A random token that its driver drew at its start. Only a driver with this token gets the application back.
     pub token: Secret,
-    /// What a Master that was restarted needs to call the driver, in the driver's own protocol. Empty: the driver returns by
-    /// itself.
+    /// Data that a restarted Master needs to call the driver, in the driver's own protocol. Empty: the driver returns
+    /// by itself.
     pub callback: Bytes,
 }
 

@@ -43,8 +43,8 @@ pub enum ExecutorToDriver {
     },
     /// The executor is alive. It sends one every interval of [`HeartbeatRules`].
     Heartbeat,
-    /// The machine is too short of processes, open files or memory for this attempt, which has not begun: it is not to count.
-    /// The executor can take fewer tasks for now.
+    /// The machine has too few processes, open files or too little memory to begin this attempt. The attempt does not
+    /// count. The executor can take fewer tasks for now.
     TaskGivenBack {
         attempt: AttemptId,
         /// What the machine is short of.
@@ -69,7 +69,7 @@ pub enum DriverToExecutor {
     KillTask {
         attempt: AttemptId,
     },
-    /// Allows that many more bytes of output.
+    /// Allows this many more bytes of output.
     OutputCredit {
         attempt: AttemptId,
         bytes: u64,
@@ -85,7 +85,7 @@ pub enum DriverToExecutor {
 pub struct HeartbeatRules {
     /// Each side sends the other a heartbeat at this interval, in milliseconds.
     pub interval_millis: u64,
-    /// An executor that has received nothing from its driver for this time ends, in milliseconds.
+    /// An executor ends after it has received nothing from its driver for this time, in milliseconds.
     pub patience_millis: u64,
 }
 

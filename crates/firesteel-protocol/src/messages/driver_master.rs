@@ -34,8 +34,8 @@ pub enum DriverToMaster {
         app: AppId,
         executors: Vec<ExecutorId>,
     },
-    /// Names the hosts on which executors are wanted, and those on which none are. Replaces the previous
-    /// message; sent at most once a second.
+    /// Names the hosts on which the application wants executors, and the hosts on which it wants none. Replaces the
+    /// previous message; sent at most once a second.
     PreferHosts {
         app: AppId,
         wishes: Box<HostWishes>,
@@ -83,7 +83,7 @@ impl DriverToMaster {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumption {
     pub app: AppId,
-    /// The executors that the driver takes for living.
+    /// The executors that the driver believes to be live.
     pub executors: Vec<ExecutorId>,
     /// The application, with its token, for a Master that does not know it.
     pub description: Box<ApplicationDescription>,
@@ -208,7 +208,7 @@ pub enum UnsoundProfile {
     /// There are more custom resources than allowed.
     #[error("nobody can have {0} custom resources: at most {most}", most = ResourceProfile::MOST_RESOURCES)]
     Resources(usize),
-    /// The name of a custom resource has that many bytes, which is too long.
+    /// The name of a custom resource is too long: it has this many bytes.
     #[error("the name of a custom resource cannot have {0} bytes: at most {most}", most = ResourceProfile::LONGEST_NAME)]
     Name(usize),
     /// It asks for a resource both with a kind and without, as for `gpu` and `gpu:A100`.
@@ -281,16 +281,16 @@ pub enum MasterToDriver {
     ExecutorUpdated {
         executor: ExecutorId,
         state: ExecutorState,
-        /// The host that was lost, if the executor was lost with its Worker.
+        /// The lost host, if the executor was lost with its Worker.
         lost_host: Option<String>,
     },
-    /// The executor will be ended soon, not by a fault of its own: it should get no more tasks, and what still runs there
-    /// has not failed. Its end is told later.
+    /// The executor will be ended soon, not through its own fault. It should get no more tasks, and tasks that are lost
+    /// with it have not failed. Its end is reported later.
     ///
     /// Source: Spark Master, 4.0.1, which tells the state DECOMMISSIONED.
     ExecutorLeaving {
         executor: ExecutorId,
-        /// The host, if its Worker leaves with all that ran there.
+        /// The host, if its whole Worker leaves.
         host: Option<String>,
     },
     /// A Worker is lost. Every driver hears of it, whether or not it had executors there.
@@ -342,7 +342,7 @@ pub enum ApplicationEnd {
         /// The user who ended it: `ann@host`.
         by: String,
     },
-    /// Its own manager gave it up.
+    /// Its own ApplicationMaster gave it up.
     GivenUp {
         /// The reason, in words for people.
         reason: String,
@@ -359,7 +359,7 @@ pub enum ApplicationEnd {
 }
 
 impl ApplicationEnd {
-    /// Whether the application was never taken.
+    /// Whether the Master refused to register the application.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! The states of an executor, as Master, Worker and driver tell them to each other.
+//! The states of an executor, as Master, Worker and driver report them.
 
 use std::fmt;
 
@@ -88,7 +88,7 @@ impl fmt::Display for ExecutorState {
 pub enum LossReason {
     /// The Worker's connection ended.
     Disconnected,
-    /// The Master heard nothing from the Worker for that many seconds.
+    /// The Master heard nothing from the Worker for too long.
     HeartbeatTimeout {
         /// The timeout in seconds, as set by `spark.worker.timeout`.
         seconds: u64,
@@ -102,14 +102,14 @@ pub enum LossReason {
         /// The application that gets the room.
         by: AppId,
     },
-    /// The cluster's manager ended its container, for reasons that lie outside of the executor.
+    /// The cluster manager ended its container, for reasons outside of the executor.
     Container {
         /// The reason, in words for people.
         why: String,
     },
     /// The executor was ended because it used more memory than its container has.
     OverMemory {
-        /// What the cluster's manager says about it.
+        /// The cluster manager's message about it.
         why: String,
     },
     /// The Worker did not answer the order to launch it.

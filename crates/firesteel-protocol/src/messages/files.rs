@@ -162,8 +162,8 @@ pub enum DriverToWorker {
         /// The reason, in words for people.
         reason: String,
     },
-    /// Other Workers are served first, and this one later. The message is repeated often enough for the
-    /// Worker to know that the driver is alive.
+    /// Other Workers are served first, this one later. The message is repeated often enough to show the Worker that the
+    /// driver is alive.
     FileDelayed,
 }
 

@@ -1,4 +1,4 @@
-//! What has ended, for `firesteel history`: applications and cluster drivers, with what their executors came to.
+//! The rows of `firesteel history`: ended applications and cluster drivers.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::{ApplicationView, DriverView};
 use crate::ids::ExecutorId;
 use crate::time::Timestamp;
 
-/// The maximum number of executors that are remembered of an application in the history: those with the highest numbers.
+/// The history remembers at most this number of an application's executors: those with the highest numbers.
 pub const MOST_PAST_EXECUTORS: usize = 100;
 
 /// An application or a cluster driver that has ended.
@@ -29,11 +29,11 @@ pub struct PastApplication {
     pub number: u64,
     /// The application with its executors, at most [`MOST_PAST_EXECUTORS`].
     pub view: ApplicationView,
-    /// What executors used, as far as that was measured.
+    /// What executors used, for those that were measured.
     pub used: Vec<(ExecutorId, Used)>,
 }
 
-/// What a process used until it ended or was measured last, with all that it started.
+/// What a process and all its descendants used, until it ended or was measured last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {
     /// The processor time, user and system, in milliseconds.
@@ -85,7 +85,8 @@ impl PastRow {
 }
 
 impl PastApplication {
-    /// What all its executors used together, and the most memory that one of them had. `None`: nothing was measured.
+    /// What all its executors used in total, and the highest memory peak of any one of them. `None`: nothing was
+    /// measured.
     #[must_use]
     pub fn used(&self) -> Option<Used> {
         let add = |all: Used, one: Used| Used {

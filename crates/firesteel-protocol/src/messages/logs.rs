@@ -64,7 +64,7 @@ impl fmt::Display for LogAuthor {
 }
 
 impl LogWish {
-    /// The question to the Worker.
+    /// The request to send to the Worker.
     #[must_use]
     pub fn question(self) -> ClientToWorker {
         let Self { author, stream, from } = self;
@@ -94,12 +94,12 @@ impl From<DriverLogRequest> for LogWish {
 /// A position in a log to begin at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogStart {
-    /// That byte, or the first one that is still kept.
+    /// This byte, or the first one that is still kept.
     Offset(u64),
-    /// That number of bytes before the end, or the first byte that is kept.
+    /// This number of bytes before the end, or the first byte that is kept.
     LastBytes(u64),
-    /// That number of lines before the end, or the first byte that is kept. Text after the last line break
-    /// counts as a line.
+    /// This number of lines before the end, or the first byte that is kept. Text after the last line break counts as a
+    /// line.
     LastLines(u64),
 }
 

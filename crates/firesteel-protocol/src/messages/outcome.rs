@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What became of an application's work, as its driver tells when it unregisters. Beside it stands the application's
-/// state, which is `FINISHED` however the work went, as in Spark.
+/// What became of an application's work. Its driver reports this when it unregisters. The application's state is
+/// separate: it is `FINISHED` however the work went, as in Spark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// All of the work was done.
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn words_from_a_peer_are_cut_and_have_no_control_characters() {
-        /// An outcome as a peer may write it.
+        /// An outcome as a peer sends it, before its words are cut.
         #[derive(Serialize)]
         #[expect(dead_code, reason = "only the place of Failed among the variants counts")]
         enum Foreign {

@@ -1,4 +1,4 @@
-//! What a Worker reports of itself besides its registration: where it serves HTTP, and what is used there.
+//! A Worker's report about itself: where it serves HTTP, and what is used there.
 
 use std::fmt;
 
@@ -16,64 +16,64 @@ pub struct WorkerReport {
     /// The URL at which it serves HTTP, if it does.
     #[serde(deserialize_with = "short_if_any")]
     pub web_address: Option<String>,
-    /// The URL at which its Master serves HTTP, if it has one and that says so.
+    /// The URL at which its Master serves HTTP, if it is known.
     #[serde(deserialize_with = "short_if_any")]
     pub master_web_address: Option<String>,
-    /// What is used of its machine, once it was measured.
+    /// The usage of its machine, once it was measured.
     pub machine: Option<MachineUsage>,
     /// The space on the disk of its work directory, once it was measured.
     pub disk: Option<DiskSpace>,
-    /// What its executors use, those that were measured.
+    /// The usage of its executors that were measured.
     pub executors: Vec<(ExecutorKey, Usage)>,
-    /// What its cluster drivers use, those that were measured.
+    /// The usage of its cluster drivers that were measured.
     pub drivers: Vec<(DriverId, Usage)>,
 }
 
-/// What a process uses, with all that it started.
+/// What a process and all its descendants use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// The processor time since its start, user and system, in milliseconds.
     pub cpu_millis: u64,
-    /// The processor time per time since the measurement before, in thousandths of a core.
+    /// The processor use since the previous measurement, in thousandths of a core.
     pub millicores: u64,
-    /// The memory in RAM, in bytes. What several of its processes share counts several times.
+    /// The memory in RAM, in bytes. Memory that several of its processes share counts several times.
     pub memory: u64,
     /// The most memory in RAM of all measurements, in bytes.
     pub peak_memory: u64,
 }
 
-/// What is used of a machine, by whomever.
+/// What all processes on a machine use together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineUsage {
     /// The number of its processors.
     pub cores: u64,
-    /// How much of them was used since the measurement before, in thousandths of a core.
+    /// The processor use since the previous measurement, in thousandths of a core.
     pub millicores: u64,
     /// The amount of its memory, in bytes.
     pub memory: u64,
-    /// The part of it that programs can still have, in bytes.
+    /// The memory that programs can still have, in bytes.
     pub memory_available: u64,
 }
 
 /// The space on a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskSpace {
-    /// All of it, in bytes, without what is reserved for the system.
+    /// The total space in bytes, without what is reserved for the system.
     pub total: u64,
-    /// What is free, in bytes.
+    /// The free space in bytes.
     pub available: u64,
 }
 
-/// How a Worker is, if that is out of the ordinary.
+/// What is unusual about a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerRemark {
     /// Two heartbeats are missing.
     Late,
-    /// It runs executors or cluster drivers of another Master, and is given nothing until these end.
+    /// It runs executors or cluster drivers of another Master, and gets nothing until these end.
     Foreign {
         executors: u64,
         drivers: u64,
-        /// When they are ended.
+        /// When the Master ends them.
         until: Timestamp,
     },
     /// It is lost, or has left in order.
@@ -90,7 +90,7 @@ pub struct Departure {
 /// Why a Worker is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DepartureCause {
-    /// It has left in order, since somebody asked it to.
+    /// It has left in order, on request.
     Asked,
     /// It has left in order, since it was stopped.
     Stopped,
@@ -98,7 +98,7 @@ pub enum DepartureCause {
 }
 
 impl DepartureCause {
-    /// The state of a Worker that is gone for this cause.
+    /// The state of a Worker that is gone for this reason.
     #[must_use]
     pub fn state(&self) -> WorkerState {
         match self {
@@ -107,7 +107,7 @@ impl DepartureCause {
         }
     }
 
-    /// Why what the Worker had is lost.
+    /// The loss reason that the Worker's executors get.
     #[must_use]
     pub fn loss(&self) -> LossReason {
         match self {
@@ -160,7 +160,7 @@ pub struct TimedReport {
 }
 
 impl DiskSpace {
-    /// The used part in percent, rounded down. An empty disk is not used.
+    /// The used part in percent, rounded down. 0 if the disk has no space at all.
     #[must_use]
     pub fn used_percent(self) -> u64 {
         let used = u128::from(self.total.saturating_sub(self.available)) * 100;
@@ -169,14 +169,14 @@ impl DiskSpace {
 }
 
 impl WorkerReport {
-    /// What all its executors use together.
+    /// The usage of all its executors together.
     #[must_use]
     pub fn of_executors(&self) -> Usage {
         sum(self.executors.iter().map(|(_, usage)| *usage))
     }
 }
 
-/// What several processes use together. The peaks may have been at different times.
+/// The usage of several processes together. Their peaks may have been at different times.
 pub fn sum(usages: impl Iterator<Item = Usage>) -> Usage {
     usages.fold(Usage::default(), |all, one| Usage {
         cpu_millis: all.cpu_millis.saturating_add(one.cpu_millis),

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::ids::AppId;
 use crate::time::Timestamp;
 
-/// For whom room is reserved, and when that application is expected to start.
+/// An application that room is reserved for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservedRoom {
     pub app: AppId,
-    /// When it is expected to start, in the Master's time: enough of what runs says that it will have ended by then. `None`: too
-    /// little of what runs says how long it runs.
+    /// When it is expected to start, in the Master's time: enough of what runs will have ended by then. `None`: too few
+    /// running applications have estimated run times.
     pub at: Option<Timestamp>,
     /// The number of executors that it needs at once.
     pub executors: u64,

@@ -1,8 +1,9 @@
 //! A Master's state in pages, so that no answer is long and none keeps the Master busy.
 //!
 //! The state is a list of rows in the order of their places: the Workers by id, the applications in the order of
-//! registration, the cluster drivers in the order of submission, and the live executors by application and number. A place belongs to one row for ever, so a client that
-//! asks for one page after the other gets each row that is there all the time exactly once.
+//! registration, the cluster drivers in the order of submission, and the live executors by application and number. A
+//! place belongs to one row for ever. So a client that asks for all pages gets each row that exists all the time
+//! exactly once.
 
 use serde::{Deserialize, Serialize};
 
@@ -108,7 +109,7 @@ pub struct PageSize {
 #[derive(Clone, Debug)]
 pub enum Step {
     Row(StateRow),
-    /// A place without a row. To look there takes time, too.
+    /// A place without a row. Looking there takes time, too.
     Nothing(StatePlace),
 }
 

@@ -22,10 +22,10 @@ pub struct ClusterTotals {
     pub memory_free: MiB,
 }
 
-/// What a Worker adds to the sums.
+/// A Worker's contribution to the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerShare {
-    /// Whether it counts, and what of it is offered.
+    /// Whether it counts, and what it offers.
     pub standing: Standing,
     pub cores: Cores,
     /// The cores that executors and cluster drivers hold.
@@ -35,10 +35,10 @@ pub struct WorkerShare {
     pub memory_used: MiB,
 }
 
-/// How a Worker counts.
+/// How a Worker counts in the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is alive, and what is free there is given away.
+    /// It is alive, and its free amounts can be given away.
     Serving,
     /// It is alive, and gets nothing new for now: it is excluded for all applications, or impaired.
     Withheld,
@@ -93,7 +93,7 @@ impl ClusterTotals {
 }
 
 impl WorkerView {
-    /// What the Worker adds to the sums. One that runs executors of another Master is given nothing.
+    /// The Worker's contribution to the sums. A Worker that runs executors of another Master offers nothing.
     #[must_use]
     pub fn share(&self) -> WorkerShare {
         let is_foreign = matches!(self.remark, Some(WorkerRemark::Foreign { .. }));

@@ -17,8 +17,7 @@ use crate::scheduling::label::Label;
 use crate::secret::Secret;
 use crate::wire::Message;
 
-/// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker
-/// says of itself.
+/// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker claims.
 pub const MOST_CORES: Cores = Cores(65_536);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,13 +34,13 @@ pub enum WorkerToMaster {
     /// Tells the Master that the Worker is alive.
     Heartbeat {
         worker: WorkerId,
-        /// The last order to launch an executor that has come on this connection since the previous heartbeat. It answers
-        /// this order and all before it.
+        /// The latest order to launch an executor that came on this connection since the previous heartbeat. The
+        /// heartbeat answers this order and all before it.
         last_order: Option<ExecutorKey>,
     },
-    /// The Worker will end, now or when its executors have ended: the Master gives it no more. Has no effect if the
-    /// Master does not know the Worker. Source: the message's name is Spark's; there executors stay for a
-    /// while to hand over their data.
+    /// The Worker will end, now or when its executors have ended: the Master gives it nothing more. Has no effect if
+    /// the Master does not know the Worker. Source: the message's name is Spark's; there executors stay for a while to
+    /// hand over their data.
     WorkerDecommissioning {
         worker: WorkerId,
     },
@@ -66,7 +65,7 @@ pub enum WorkerToMaster {
     /// [`MasterToWorker::DriverEndNoted`] confirms it. Source: the message's name is Spark's, which loses ends that it
     /// reports while no Master can be reached.
     DriverStateChanged(DriverReport),
-    /// Where the Worker serves HTTP, and what is used there. It replaces what was reported before.
+    /// The Worker's report about itself. It replaces the previous report.
     WorkerReported(Box<WorkerReport>),
     /// A supervised cluster driver has failed and is started again. Also sent after each registration, and when it runs again.
     ///
@@ -89,7 +88,7 @@ impl WorkerToMaster {
     }
 }
 
-/// The longest callback of a Worker that is no text to be limited, in bytes.
+/// Callbacks up to this length, in bytes, are exempt from the limit on the lengths of texts.
 const MOST_CALLBACK: usize = 64 << 10;
 
 /// The Worker's id, address and size.
@@ -111,17 +110,17 @@ pub struct WorkerDescription {
     /// The absolute path of the directory for executors: an executor's is
     /// `<work_dir>/<application>/<executor>`. It is shown to people; nothing else opens it.
     pub work_dir: String,
-    /// What the Worker drew at its start and shows with each registration. While a Worker is connected, nobody
-    /// else can register with its id, unless they show the same token.
+    /// A random token that the Worker drew at its start and sends with each registration. While a Worker is connected,
+    /// another registration with its id must show the same token.
     pub token: Secret,
-    /// What the Worker runs only. `None`: executors of all applications.
+    /// Restricts the Worker to applications with this label. `None`: it runs executors of all applications.
     pub label: Option<Label>,
-    /// What a Master that was restarted or takes over needs to call the Worker, in the Worker's own protocol. Empty: the Worker
+    /// Data that a restarted or new Master needs to call the Worker, in the Worker's own protocol. Empty: the Worker
     /// returns by itself.
     pub callback: Bytes,
 }
 
-/// What a Worker has for executors.
+/// What a Worker offers to executors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
     /// Cores in all, at least 1.
@@ -213,7 +212,7 @@ pub enum MasterToWorker {
     KillExecutor {
         executor: ExecutorKey,
     },
-    /// An application ended: the Worker need not keep anything of it.
+    /// An application ended: the Worker need not keep any of its data.
     ApplicationFinished {
         app: AppId,
     },
@@ -221,10 +220,10 @@ pub enum MasterToWorker {
     ExecutorEndNoted {
         executor: ExecutorKey,
     },
-    /// Somebody asks the Worker to leave: it takes no more executors, and ends when those that it has have ended. Source: the
-    /// message's name is Spark's; there the Worker stays until it is stopped.
+    /// The Worker is asked to leave: it takes no more executors, and ends when those that it has have ended. Source:
+    /// the message's name is Spark's; there the Worker stays until it is stopped.
     DecommissionWorker {
-        /// The time after which it ends what still runs, in milliseconds.
+        /// The time after which it ends everything that still runs, in milliseconds.
         within_millis: Option<u64>,
     },
     /// Tells the Worker to start a cluster driver. Repeated until the Worker has reported on it.
@@ -284,7 +283,7 @@ pub enum RefusedRegistration {
     IdTaken,
     /// The Worker has more of something than the Master's settings allow.
     Exceeds {
-        /// What there is too much of.
+        /// What the Worker has too much of.
         what: Bounded,
         /// The amount that it has; for memory in MiB, for texts the bytes of the longest one.
         found: u64,
@@ -309,7 +308,7 @@ pub enum Bounded {
 }
 
 impl Bounded {
-    /// What is counted, and the setting with the most of it.
+    /// The limited thing in words, and the name of the setting that limits it.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Workers => ("Workers", "firesteel.master.maxWorkers"),

@@ -36,7 +36,8 @@ impl ExecutorCommand {
         }
     }
 
-    /// The same without the driver's own description, which only Workers with a label are told.
+    /// This command without the driver's own description of the application. Only Workers with a label get the
+    /// description.
     #[must_use]
     pub fn without_description(&self) -> Self {
         match self {
@@ -47,8 +48,7 @@ impl ExecutorCommand {
         }
     }
 
-    /// The releases of Spark that its executors may be of. `None` if they are no executors of Spark's, or of an unknown
-    /// release.
+    /// The Spark releases that its executors may have. `None` if they are not Spark's, or of an unknown release.
     #[must_use]
     pub fn label(&self) -> Option<Label> {
         match self {
@@ -92,21 +92,21 @@ pub struct JavaCommand {
     pub arguments: Vec<String>,
     /// Variables added to the inherited environment.
     pub environment: BTreeMap<String, String>,
-    /// What comes before Spark's own jars.
+    /// Class path entries before Spark's own jars.
     pub class_path: Vec<String>,
-    /// Where libraries of the system are looked for.
+    /// Directories with native libraries.
     pub library_path: Vec<String>,
     /// Options of the JVM.
     pub java_options: Vec<String>,
     /// The releases of Spark that its driver may be of: `3.4` is 3.4.0 and all after it, up to 3.5. Empty if that is not
     /// known. Executors must be of their driver's release.
     pub releases: Vec<String>,
-    /// The application as its driver described it, in the driver's own protocol, for Workers of that protocol. Empty if
-    /// there are none.
+    /// The application as its driver described it, in the driver's own protocol, for Workers that speak this protocol.
+    /// Empty if there are none.
     pub description: Bytes,
 }
 
-/// Shows neither the values of variables nor the options nor the description, since they may have secrets.
+/// Hides the values of variables, the options and the description, since they may contain secrets.
 impl fmt::Debug for JavaCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { main_class, arguments, environment, class_path, library_path, releases, .. } = self;

@@ -57,7 +57,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// A word that is quoted where a shell needs it. What is not UTF-8 is written for bash: `$'caf\\xe9'`.
+/// A word that is quoted where a shell needs it. Bytes that are not UTF-8 are written for bash: `$'caf\\xe9'`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quoted<'a>(pub &'a str);
 
@@ -272,7 +272,7 @@ fn cut(mut text: String) -> String {
 }
 
 impl StartFailure {
-    /// Whether the failure may be the work directory's: nothing can be written there.
+    /// Whether the cause may be that nothing can be written in the work directory.
     #[must_use]
     pub fn may_be_of_the_disk(&self) -> bool {
         match self.step {
@@ -281,7 +281,7 @@ impl StartFailure {
         }
     }
 
-    /// Whether the failure lies with the machine: starting the same process there again would fail, too.
+    /// Whether the machine is the cause: starting the same process there again would fail, too.
     #[must_use]
     pub fn is_of_the_machine(&self) -> bool {
         match self.step {
@@ -291,24 +291,24 @@ impl StartFailure {
     }
 }
 
-/// A process that was not started, as the daemon that tried it sees it. Peers are told of the failure alone.
+/// A process that was not started, as seen by the daemon that tried it. Peers are told only the failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotStarted {
     pub failure: StartFailure,
     pub fault: Fault,
 }
 
-/// Whose fault it is that a process was not started, as far as the operating system's error tells.
+/// Whose fault it is that a process was not started, as far as the operating system's error shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is the command's, or nobody knows.
+    /// The command's fault, or unknown.
     Command,
-    /// It is the machine's, and passes: there are not enough processes, open files or memory, or the program is being
-    /// written.
+    /// The machine's fault, and temporary: there are not enough processes, open files or memory, or the program is
+    /// being written.
     Shortage,
-    /// It is the machine's: Firesteel's own program cannot be started there.
+    /// The machine's fault: Firesteel's own program cannot be started there.
     OwnProgram,
-    /// Nobody's: the application's files were fetched, and somebody removed them since.
+    /// Nobody's fault: the application's files were fetched, and have been removed since.
     LostFiles,
 }
 
@@ -323,7 +323,7 @@ impl Fault {
     }
 }
 
-/// A failure that is not known to be the machine's.
+/// Assumes that the machine is not at fault.
 impl From<StartFailure> for NotStarted {
     fn from(failure: StartFailure) -> Self {
         Self { failure, fault: Fault::Command }

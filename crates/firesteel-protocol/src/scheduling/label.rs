@@ -1,11 +1,11 @@
-//! What a Worker can run only, and what an application is.
+//! Labels: which applications' executors a Worker can run.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Releases of Spark that cannot be told apart, such as 3.4 and 3.5.
+/// Spark releases that cannot be told apart, such as 3.4 and 3.5.
 ///
 /// A Worker with a label runs only the executors of applications whose label has a release in common with its own. A
 /// Worker without one runs those of all applications.
@@ -33,13 +33,13 @@ impl Label {
         self.0.iter().map(String::as_str)
     }
 
-    /// The number of its bytes.
+    /// Its length in bytes.
     pub fn length(&self) -> usize {
         self.0.iter().map(String::len).sum()
     }
 }
 
-/// As in `Spark 3.4 or 3.5`.
+/// Written as in `Spark 3.4 or 3.5`.
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let releases: Vec<&str> = self.releases().collect();

@@ -22,8 +22,8 @@ use crate::version::Version;
 /// The preamble of this build's own version.
 pub const PREAMBLE: [u8; 8] = preamble(Version::CURRENT);
 
-/// The first bytes that both sides send: a byte that starts neither a frame of Spark's (0x00), nor TLS
-/// (0x16), nor a text protocol; then the name and the version.
+/// The first bytes that both sides send: a magic byte, the name and the version. The magic byte starts neither a frame
+/// of Spark's (0x00), nor TLS (0x16), nor a text protocol.
 #[must_use]
 pub const fn preamble(version: Version) -> [u8; 8] {
     [0xF5, b'F', b'S', b'T', b'L', b'\r', b'\n', version.0]
@@ -45,7 +45,8 @@ pub const MAX_LOG_PIECE: usize = 1 << 20;
 /// The largest standard input of a task, in bytes. It is sent in one frame with the task.
 pub const MAX_STDIN: usize = 8 << 20;
 
-/// What this build adds to each struct: a build of the feature `next` writes as a version with one more field does.
+/// Bytes that this build appends to each struct. A build with the feature `next` writes like a later version that has
+/// one more field.
 const LATER_FIELDS: &[u8] = if cfg!(feature = "next") { b"\x05later" } else { b"" };
 
 /// The first message of each side of a connection.
@@ -57,15 +58,15 @@ pub struct Hello {
     pub name: String,
     /// In a local cluster: a nonce, and from the side that dials a proof (`admission` in `firesteel-host`). Empty elsewhere.
     pub challenge: Bytes,
-    /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 from a Master that was not elected, and from
-    /// all others.
+    /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 from a Master that was not elected,
+    /// and from all other roles.
     pub epoch: u64,
-    /// From a Master that stands by: the one that leads, if it knows. `None` from all others.
+    /// The leader, from a standby Master that knows it. `None` from all others.
     pub leader: Option<Address>,
 }
 
 impl Hello {
-    /// The hello of one with this role and name that says nothing more.
+    /// A hello with this role and name, and nothing else.
     #[must_use]
     pub fn new(role: Role, name: impl Into<String>) -> Self {
         Self { role, name: name.into(), challenge: Bytes::new(), epoch: 0, leader: None }
@@ -85,7 +86,8 @@ pub enum Role {
     Client,
     /// An executor: runs the tasks of a driver.
     Executor,
-    /// A Master that stands by while another one leads. It hears nobody, and closes its connections when it begins to lead.
+    /// A Master that stands by while another one leads. It handles no messages, and closes its connections when it
+    /// begins to lead.
     Standby,
 }
 
@@ -173,9 +175,10 @@ pub struct TooLong {
     pub limit: usize,
 }
 
-/// What is sent to a peer: a message as a whole.
+/// A complete message, as it is sent to a peer.
 pub trait Message: Serialize + Send + Sync + 'static {
-    /// The part of its encoding that it [shares](crate::messages::Shared) with other messages. No more than some fields follow.
+    /// The part of its encoding that it [shares](crate::messages::Shared) with other messages. Only a few fields may
+    /// follow that part.
     fn shared(&self) -> Option<Bytes> {
         None
     }
@@ -211,13 +214,13 @@ pub fn append<M: Serialize>(message: &M, bytes: &mut BytesMut, limit: usize) -> 
     Ok(())
 }
 
-/// How many bytes a message or a part of one takes in the body of a frame.
+/// The length of a message, or of a part of one, in the body of a frame.
 #[must_use]
 pub fn length<M: Serialize>(message: &M) -> usize {
     write_to(message, Count::default(), LATER_FIELDS)
 }
 
-/// A message as a later version writes it, in which each struct has more fields: these bytes.
+/// Encodes a message like a later version that appends these bytes to each struct.
 #[must_use]
 pub fn encode_with_later_fields<M: Serialize>(message: &M, later: &'static [u8]) -> Bytes {
     let mut body = BytesMut::new();
@@ -225,7 +228,7 @@ pub fn encode_with_later_fields<M: Serialize>(message: &M, later: &'static [u8])
     body.freeze()
 }
 
-/// The number of bytes in the sink afterwards.
+/// Writes the message. Returns the number of bytes in the sink afterwards.
 fn write_to<M: Serialize, S: Sink>(message: &M, sink: S, later: &'static [u8]) -> usize {
     let mut writer = Writer::new(sink, later);
     message.serialize(&mut writer).expect("our messages have no type that postcard cannot write");

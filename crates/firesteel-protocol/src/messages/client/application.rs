@@ -16,7 +16,7 @@ pub struct ApplicationView {
     pub name: String,
     pub user: String,
     pub state: ApplicationState,
-    /// Why it ended, in words, unless its driver said that it is done.
+    /// Why it ended, in words. `None` if it is live, or if its driver said that it is done.
     pub end: Option<String>,
     /// What became of its work, if its driver said so when the application ended.
     pub outcome: Option<Outcome>,
@@ -34,22 +34,22 @@ pub struct ApplicationView {
     pub cores_granted: Cores,
     /// The memory of one executor of the default profile.
     pub memory_per_executor: MiB,
-    /// The number of addresses that it needs of each custom resource: by the default profile, or what an executor had if the
-    /// application has ended.
+    /// The number of addresses that one executor of the default profile needs of each custom resource. For an ended
+    /// application, the number that its executors had.
     pub resources_per_executor: ResourceAmounts,
-    /// How long it says that it runs, from its start to its end.
+    /// Its own estimate of its run time, from its start to its end.
     pub run_time: Option<Duration>,
     pub executors_live: u64,
     pub executors_ended: u64,
     /// The number of ended executors that are no longer remembered.
     pub executors_forgotten: u64,
-    /// Its executors by number: in a Master's state those that have not ended, in an answer about one
-    /// application all that are remembered.
+    /// Its executors by number. A Master's state has those that have not ended. An answer about one application has all
+    /// that are remembered.
     pub executors: Vec<ExecutorView>,
 }
 
 impl ApplicationView {
-    /// An application that registered at this time, and has neither executors nor wishes.
+    /// An application that has just registered, without executors and with defaults for everything else.
     #[must_use]
     pub fn registered(id: AppId, submitter: Submitter, submitted: Timestamp) -> Self {
         let Submitter { name, user } = submitter;
@@ -77,7 +77,8 @@ impl ApplicationView {
         }
     }
 
-    /// How it stands or ended, with what its driver said of its work: as in Spark it is FINISHED even if that failed.
+    /// The state, changed to FAILED or KILLED if the driver reported such an outcome. `state` itself is FINISHED then,
+    /// as in Spark.
     #[must_use]
     pub fn result(&self) -> ApplicationState {
         match (self.state, &self.outcome) {
@@ -102,7 +103,8 @@ pub enum ApplicationState {
     Failed,
     /// Another user or program ended it.
     Killed,
-    /// Its driver has not returned since the Master was restarted. If it has ended: how its work ended is not known.
+    /// Its driver has not returned since the Master was restarted. For an ended application: how its work ended is
+    /// unknown.
     Unknown,
 }
 

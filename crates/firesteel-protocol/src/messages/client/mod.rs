@@ -27,7 +27,7 @@ pub use worker::{Impairment, WorkerState, WorkerView};
 pub enum ClientToMaster {
     /// Asks for a page of everything that a status page shows.
     RequestMasterState {
-        /// The place where the page begins.
+        /// Where the page begins.
         from: StatePlace,
     },
     /// Asks for one application, live or ended, with its executors.
@@ -46,14 +46,13 @@ pub enum ClientToMaster {
         /// The user who asks for it: `ann@host`.
         by: String,
     },
-    /// Asks whether the Master works, with everything behind it that it has been told before. Source: Spark's message
-    /// of this name.
+    /// Asks whether the Master works and handles its messages. Source: Spark's message of this name.
     RequestReadyz,
     /// Asks the Master to give Workers no more executors. They end when their executors have ended.
     DecommissionWorkers {
-        /// A Worker's id, or a host: all Workers there.
+        /// A Worker's id, or a host to mean all Workers there.
         which: String,
-        /// The time after which they end what still runs, in milliseconds.
+        /// The time after which they end everything that still runs, in milliseconds.
         within_millis: Option<u64>,
     },
     /// Submits a cluster driver. Source: this message and the two after it have the names of Spark's.
@@ -68,9 +67,9 @@ pub enum ClientToMaster {
     RequestDriverStatus {
         driver: DriverId,
     },
-    /// Asks for a page of what has ended.
+    /// Asks for a page of the history.
     RequestHistory {
-        /// The place where the page begins.
+        /// Where the page begins.
         from: HistoryPlace,
     },
     /// Asks the Master to end all cluster drivers. Source: this message and the next one have the names of Spark's.
@@ -86,7 +85,7 @@ pub enum ClientToMaster {
 }
 
 impl ClientToMaster {
-    /// Whether it orders nothing.
+    /// Whether the message only asks and changes nothing.
     #[must_use]
     pub fn only_asks(&self) -> bool {
         match self {
@@ -107,9 +106,9 @@ impl ClientToMaster {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MasterToClient {
-    /// A page of the Master's state when it handled the request.
+    /// A page of the state, as of the time when the Master handled the request.
     MasterStateResponse(StatePage),
-    /// The application when the Master handled the request.
+    /// The application, as of the time when the Master handled the request.
     ApplicationResponse(ApplicationAnswer),
     KillApplicationResponse(KillAnswer),
     /// The Master works.
@@ -117,12 +116,12 @@ pub enum MasterToClient {
     DecommissionWorkersResponse(DecommissionAnswer),
     SubmitDriverResponse(SubmitDriverAnswer),
     KillDriverResponse(KillDriverAnswer),
-    /// The cluster driver when the Master handled the request, if the Master knows it.
+    /// The cluster driver, as of the time when the Master handled the request. `None`: the Master does not know it.
     DriverStatusResponse(Option<Box<DriverView>>),
     HistoryResponse(HistoryPage),
-    /// The Master ends all cluster drivers: this number of them.
+    /// The Master ends all cluster drivers.
     KillAllDriversResponse {
-        /// The number of cluster drivers that lived.
+        /// The number of cluster drivers that were live.
         drivers: u64,
     },
     /// The Master has forgotten the cluster drivers and applications that had ended.
@@ -140,7 +139,7 @@ pub enum ClientToWorker {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerToClient {
-    /// The Worker's state when it handled the request.
+    /// The Worker's state, as of the time when it handled the request.
     WorkerStateResponse(WorkerViewOfItself),
     LogResponse(LogPiece),
     /// The Worker does not send the piece.
@@ -155,14 +154,14 @@ pub struct MasterView {
     pub url: String,
     /// The Master's time when it made the first page.
     pub began: Timestamp,
-    /// The Master's time when it made the last page. Each row is of a moment between these two.
+    /// The Master's time when it made the last page. Each row shows a moment between these two times.
     pub now: Timestamp,
     /// The URL at which the Master serves HTTP, if it does.
     pub web_address: Option<String>,
     pub scheduling: SchedulingSettings,
     /// The room that is reserved, in the order of serving.
     pub reserved: Vec<ReservedRoom>,
-    /// How far it is behind with the messages of Workers and drivers, in milliseconds: how long they waited lately.
+    /// How long messages of Workers and drivers waited lately before the Master handled them, in milliseconds.
     pub lag_millis: u64,
     /// Living Workers by id, then dead ones that are still remembered.
     pub workers: Vec<WorkerView>,
@@ -177,7 +176,7 @@ pub struct MasterView {
 }
 
 impl MasterView {
-    /// The state of a Master that has nothing, and has this URL.
+    /// The state of a Master with this URL and without any rows.
     #[must_use]
     pub fn empty(url: impl Into<String>) -> Self {
         Self {

@@ -33,18 +33,18 @@ pub struct WorkerView {
     pub excluded_until: Option<Timestamp>,
     /// Why it is given nothing new for now, if something is wrong with it.
     pub impairment: Option<Impairment>,
-    /// What the Worker runs only, if it does not run executors of all applications.
+    /// Restricts the Worker to applications with this label. `None`: it runs executors of all applications.
     pub label: Option<Label>,
-    /// How it is, if that is out of the ordinary.
+    /// What is unusual about the Worker, if anything.
     pub remark: Option<WorkerRemark>,
-    /// What it reported of itself last, if it is alive and has.
+    /// Its latest report, if it is alive and has sent one.
     pub report: Option<Box<TimedReport>>,
 }
 
-/// Why a living Worker is given nothing new until that is over.
+/// Why a living Worker gets nothing new for the moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Impairment {
-    /// Its heartbeats come, and it does not answer orders to launch executors.
+    /// It sends heartbeats, but does not answer orders to launch executors.
     Deaf,
     /// It can start no executors, for this reason.
     CannotStart(String),
@@ -60,7 +60,7 @@ impl fmt::Display for Impairment {
 }
 
 impl WorkerView {
-    /// A living Worker without executors, which was heard at this time.
+    /// A living Worker without executors, last heard at this time.
     #[must_use]
     pub fn unused(worker: &WorkerDescription, last_heartbeat: Timestamp) -> Self {
         Self {
