@@ -15,7 +15,6 @@ use super::limits::Limits;
 /// A Master's settings. `Default` has Spark's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The Master's own URL, `spark://host:port`.
     pub url: String,
     /// The URL at which the Master serves HTTP, if it does. Not a setting.
     pub web_address: Option<String>,
@@ -136,7 +135,6 @@ pub enum Durability {
 pub enum Retries {
     /// After that many failures in a row.
     AtMost(u32),
-    /// The application is never ended for failures.
     Unlimited,
 }
 

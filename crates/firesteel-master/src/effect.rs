@@ -6,7 +6,6 @@ use firesteel_protocol::messages::{MasterToClient, MasterToDriver, MasterToWorke
 
 use super::{Note, Record};
 
-/// An effect of a Master, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Make records durable before any of the effects that follow is performed. If they [may
@@ -14,14 +13,11 @@ pub enum Effect {
     Persist(Vec<Record>),
     /// Send a message. If the connection has ended, nothing happens.
     Send {
-        /// The connection's number.
         peer: PeerId,
-        /// The message itself.
         message: Outbound,
     },
     /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
     Close {
-        /// The connection's number.
         peer: PeerId,
     },
     /// Write a line to the log.
@@ -40,14 +36,10 @@ impl From<Note> for Effect {
     }
 }
 
-/// A message from the Master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// A message to a Worker.
     Worker(MasterToWorker),
-    /// A message to a driver.
     Driver(MasterToDriver),
-    /// A message to a status client.
     Client(MasterToClient),
 }
 

@@ -10,16 +10,13 @@ use firesteel_protocol::time::Timestamp;
 pub enum Event {
     /// A message arrived on a connection.
     Received {
-        /// The connection's number.
         peer: PeerId,
         /// When the message had arrived whole. It may have waited since, while the Master handled others.
         arrived: Timestamp,
-        /// The message itself.
         message: Inbound,
     },
     /// A connection ended, for whatever reason.
     Disconnected {
-        /// The connection's number.
         peer: PeerId,
     },
     /// The time of the next deadline has come.
@@ -29,14 +26,10 @@ pub enum Event {
     },
 }
 
-/// A message to the Master. The roles in the hello decide which kind a connection may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
-    /// A message from a Worker.
     Worker(WorkerToMaster),
-    /// A message from a driver.
     Driver(DriverToMaster),
-    /// A message from a status client.
     Client(ClientToMaster),
 }
 

@@ -193,7 +193,6 @@ impl Master {
         all
     }
 
-    /// The other applications that hold cores.
     pub(super) fn other_holders<'a>(&'a self, app: &'a Application) -> impl Iterator<Item = &'a Application> {
         self.applications.queue().filter(|other| other.id != app.id && other.cores_granted > Cores::ZERO)
     }

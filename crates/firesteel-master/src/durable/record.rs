@@ -30,34 +30,26 @@ pub enum Record {
     Time(Timestamp),
     /// The numbers from which a Master counts on. The first record of an image.
     Founded(Counters),
-    /// A Worker registered.
     WorkerRegistered {
-        /// The Worker's number.
         worker: u64,
         /// The Worker's id, address, size and token.
         description: Box<WorkerDescription>,
     },
     /// Whether a Worker is to be given executors changed.
     WorkerChanged {
-        /// The Worker's number.
         worker: u64,
         /// How it stands now.
         standing: Box<WorkerStanding>,
     },
     /// A Worker is lost, or has left in order. The ends of its executors come before.
     WorkerRemoved {
-        /// The Worker's number.
         worker: u64,
-        /// Why it is gone.
         cause: DepartureCause,
         /// When it was last heard.
         last_heard: Timestamp,
     },
-    /// An application registered.
     ApplicationRegistered {
-        /// The application's number.
         app: u64,
-        /// The application's id.
         id: AppId,
         /// The maximum number of its cores.
         max_cores: Cores,
@@ -66,56 +58,41 @@ pub enum Record {
     },
     /// A driver set the number of executors that it wants.
     TargetsSet {
-        /// The application's number.
         app: u64,
         /// The new number of executors, by profile.
         targets: Vec<ExecutorTarget>,
     },
     /// A driver named the hosts that it prefers and avoids.
     HostsPreferred {
-        /// The application's number.
         app: u64,
-        /// The hosts.
         wishes: Box<HostWishes>,
     },
     /// What an application's failures led to changed.
     ApplicationChanged {
-        /// The application's number.
         app: u64,
         /// How it stands now.
         standing: Box<ApplicationStanding>,
     },
     /// An executor was assigned to a Worker.
     ExecutorLaunched {
-        /// The application's number.
         app: u64,
-        /// The executor's number.
         executor: ExecutorId,
-        /// The Worker's number.
         worker: u64,
-        /// The number of its resource profile.
         profile: ProfileId,
-        /// The number of cores.
         cores: Cores,
-        /// The amount of memory.
         memory: MiB,
         /// The addresses of custom resources, if it has any.
         resources: Option<Resources>,
     },
     /// An executor's process runs.
     ExecutorStarted {
-        /// The application's number.
         app: u64,
-        /// The executor's number.
         executor: ExecutorId,
     },
     /// An executor ended, or was taken back.
     ExecutorEnded {
-        /// The application's number.
         app: u64,
-        /// The executor's number.
         executor: ExecutorId,
-        /// How it ended.
         state: ExecutorState,
         /// What it used, if that was measured.
         used: Option<Used>,
@@ -133,9 +110,7 @@ pub enum Record {
     },
     /// An application ended. The ends of its executors come before.
     ApplicationEnded {
-        /// The application's number.
         app: u64,
-        /// How it ended.
         end: ApplicationEnd,
     },
     /// In an image: the description of a lost Worker that records of executors name by this number.
@@ -158,37 +133,28 @@ pub enum Record {
     EndedRestored(Box<EndedImage>),
     /// A cluster driver was submitted. `driver` is its number in the order of submission.
     DriverSubmitted {
-        /// The cluster driver's number.
         driver: u64,
-        /// The cluster driver's id.
         id: DriverId,
-        /// What it runs.
         description: Box<DriverDescription>,
     },
     /// A cluster driver was given to a Worker.
     DriverLaunched {
-        /// The cluster driver's number.
         driver: u64,
-        /// The Worker's number.
         worker: u64,
         /// The addresses of custom resources that it was given.
         resources: Resources,
     },
     /// A cluster driver that was given to a Worker waits again: it never ran there.
     DriverReturned {
-        /// The cluster driver's number.
         driver: u64,
     },
     /// Somebody asked for the end of a cluster driver that runs.
     DriverKillAsked {
-        /// The cluster driver's number.
         driver: u64,
     },
     /// A cluster driver ended.
     DriverEnded {
-        /// The cluster driver's number.
         driver: u64,
-        /// How it ended.
         end: Box<DriverEnd>,
     },
     /// In an image: an ended cluster driver that is remembered.

@@ -22,12 +22,10 @@ impl Records {
         Self { durability, batch: Vec::new() }
     }
 
-    /// Whether records are collected.
     pub(crate) fn are_wanted(&self) -> bool {
         self.durability == Durability::Durable
     }
 
-    /// Adds a record of a decision made at this time.
     pub(crate) fn add(&mut self, now: Timestamp, record: Record) {
         if !self.are_wanted() {
             return;

@@ -26,7 +26,6 @@ use crate::{Config, Master, Note, Pass};
 pub struct RecoveryError {
     /// The record's number, counted from 1.
     pub number: u64,
-    /// The record's kind.
     pub kind: &'static str,
     /// What is wrong.
     pub contradiction: Contradiction,
@@ -74,7 +73,6 @@ impl Master {
         Ok(master)
     }
 
-    /// Its settings.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
@@ -158,9 +156,7 @@ impl Master {
 /// Numbers of those who are away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Away {
-    /// The number of Workers.
     pub workers: usize,
-    /// The number of applications.
     pub applications: usize,
     /// The number of executors on these Workers.
     pub executors: usize,

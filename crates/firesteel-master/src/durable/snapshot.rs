@@ -30,7 +30,6 @@ pub struct Snapshot {
     pub reserved: Option<AppId>,
 }
 
-/// A living Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerSnapshot {
     /// The Worker's id, address and size. Unlike a Worker that registers, it may have negative amounts.
@@ -75,20 +74,15 @@ pub enum Presence {
 /// A cluster driver that runs, as what it takes of its Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverSnapshot {
-    /// The Worker's id.
     pub worker: WorkerId,
-    /// The number of its cores.
     pub cores: Cores,
-    /// The amount of its memory.
     pub memory: MiB,
     /// The addresses that it has, by the names that its Worker has for them.
     pub resources: Resources,
 }
 
-/// A live application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationSnapshot {
-    /// The application's id.
     pub id: AppId,
     /// The application as its driver described it.
     pub description: ApplicationDescription,
@@ -134,22 +128,15 @@ pub struct ProfileSnapshot {
     pub limit: ExecutorLimit,
 }
 
-/// An executor of a live application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorSnapshot {
-    /// The executor's number.
     pub id: ExecutorId,
-    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The Worker's id.
     pub worker: WorkerId,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// What it holds of each resource.
     pub resources: HeldResources,
-    /// When it was launched.
     pub launched: Timestamp,
 }
 
@@ -178,27 +165,22 @@ pub enum SnapshotError {
     /// Two Workers have the same id, address or connection.
     #[error("worker {worker} has the id, address or connection of another one")]
     WorkerTwice {
-        /// The Worker's id.
         worker: WorkerId,
     },
     /// Two applications have the same id or connection.
     #[error("application {app} has the id or connection of another one")]
     ApplicationTwice {
-        /// The application's id.
         app: AppId,
     },
     /// An application names a queue that the Master does not have.
     #[error("application {app}: {error}")]
     Queue {
-        /// The application's id.
         app: AppId,
-        /// Why the queue is refused.
         error: QueueError,
     },
     /// The Worker of a cluster driver does not exist, or the driver's addresses do not exist there or are taken.
     #[error("a cluster driver is on worker {worker}, which is not there or has no such addresses free")]
     Driver {
-        /// The Worker's id.
         worker: WorkerId,
     },
     /// An executor's number is taken, or its Worker, profile or addresses do not exist.
@@ -206,7 +188,6 @@ pub enum SnapshotError {
         "executor {executor} has a number that is taken, or a worker, profile or address that is not there"
     )]
     Executor {
-        /// The executor's id.
         executor: ExecutorKey,
     },
 }

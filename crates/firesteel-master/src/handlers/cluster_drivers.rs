@@ -383,7 +383,6 @@ impl Master {
         live.or_else(|| self.drivers.ended(id).cloned()).map(Box::new)
     }
 
-    /// A copy of a live cluster driver.
     pub(crate) fn view_of_driver(&self, driver: &ClusterDriver) -> DriverView {
         driver.view(driver.run.as_ref().map(|run| self.workers.row(run.slot)), self.wait_of(driver))
     }

@@ -58,7 +58,6 @@ impl PreemptionCosts {
         });
     }
 
-    /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }

@@ -103,7 +103,6 @@ enum Served {
 /// A reservation, for views and checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservationView {
-    /// The application's id.
     pub app: AppId,
     /// When the application is expected to start. What has ended by then may use the reserved room before.
     pub at: Option<Timestamp>,

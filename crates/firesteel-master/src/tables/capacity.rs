@@ -3,7 +3,6 @@
 
 use firesteel_placement::{Cores, MiB, Offer, ResourceAmounts, Resources};
 
-/// The amounts of a Worker, in all and free.
 #[derive(Debug)]
 pub(crate) struct Capacity {
     total: Amounts,

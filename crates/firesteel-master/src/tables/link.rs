@@ -14,7 +14,6 @@ use firesteel_protocol::ids::PeerId;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// On the connection with this number.
     Here(PeerId),
     /// On no connection since the Master was restarted. It may return until the recovery ends.
     Away,
@@ -29,7 +28,6 @@ impl Link {
         }
     }
 
-    /// Whether it has a connection.
     pub(crate) fn is_here(self) -> bool {
         self.peer().is_some()
     }

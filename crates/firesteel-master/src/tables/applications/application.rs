@@ -36,7 +36,6 @@ pub(crate) const DEFAULT_MEMORY: MiB = MiB(1024);
 /// The maximum number of ended executors remembered for an application.
 const ENDED_LIMIT: usize = 1000;
 
-/// A live application.
 #[derive(Debug)]
 pub(crate) struct Application {
     pub(crate) id: AppId,
@@ -49,7 +48,6 @@ pub(crate) struct Application {
     pub(crate) link: Link,
     /// Its number in the order of registration.
     pub(crate) sequence: u64,
-    /// The number of its queue; 0 if the Master has no queues.
     pub(crate) queue: usize,
     pub(crate) submitted: Timestamp,
     /// How long it says that it runs after it has started.
@@ -83,7 +81,6 @@ pub(crate) struct Application {
 /// What the Master adds to the description of a new application.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// The number of its queue.
     pub(crate) queue: usize,
     /// The maximum of its cores.
     pub(crate) max_cores: Cores,
@@ -260,7 +257,6 @@ impl Application {
             .retain(|id, profile| *id == ProfileId::DEFAULT || profile.is_wanted() || profile.held > 0);
     }
 
-    /// A resource profile that a demand or an executor of the application has.
     pub(crate) fn profile(&self, id: ProfileId) -> &Profile {
         self.profiles.get(&id).expect("the profile is one of the application's")
     }

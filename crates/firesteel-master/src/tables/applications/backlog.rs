@@ -19,7 +19,6 @@ use firesteel_protocol::ids::ProfileId;
 
 use crate::tables::workers::table::WorkerTable;
 
-/// The key of a demand: its application's number and its profile's.
 pub(crate) type DemandKey = (u64, ProfileId);
 
 /// The amounts that one executor takes.
@@ -39,7 +38,6 @@ pub(crate) struct Backlog {
     touched: BTreeSet<u64>,
 }
 
-/// The demands of one shape.
 #[derive(Debug)]
 struct Waiting {
     /// A demand for one executor of the shape, with no other limits.
@@ -73,7 +71,6 @@ impl Backlog {
         self.touched.insert(sequence)
     }
 
-    /// Forgets an application that has ended.
     pub(crate) fn forget(&mut self, sequence: u64) {
         self.touched.remove(&sequence);
     }
@@ -123,7 +120,6 @@ impl Backlog {
         self.shapes.get(shape).is_some_and(|waiting| waiting.demands.contains(&key))
     }
 
-    /// The number of filed demands.
     pub(crate) fn len(&self) -> usize {
         self.shapes.values().map(|waiting| waiting.demands.len()).sum()
     }

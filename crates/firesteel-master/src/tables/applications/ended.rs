@@ -6,15 +6,12 @@ use firesteel_protocol::messages::{ApplicationEnd, ApplicationView, ExecutorView
 use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::history::History;
 
-/// The latest applications that have ended.
 pub(crate) type EndedApplications = History<AppId, Ended>;
 
-/// An application that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// Its number in the order of registration.
     pub(crate) sequence: u64,
-    /// How it ended.
     pub(crate) end: ApplicationEnd,
     /// The application without its executors.
     pub(crate) row: ApplicationView,

@@ -65,7 +65,6 @@ impl Exclusions {
         self.ends.is_empty()
     }
 
-    /// Whether a Worker is excluded now.
     pub(crate) fn excludes(&self, worker: Slot) -> bool {
         !self.ends.is_empty() && self.by_worker.get(&worker).is_some_and(|blame| blame.until.is_some())
     }
@@ -162,7 +161,6 @@ impl Exclusions {
         }
     }
 
-    /// Forgets a Worker.
     pub(crate) fn forget(&mut self, worker: Slot) {
         self.readmit(worker);
         self.by_worker.remove(&worker);

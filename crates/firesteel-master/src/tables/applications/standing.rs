@@ -8,7 +8,6 @@ use super::exclusions::Blame;
 /// What an application's failures led to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationStanding {
-    /// The number of failures in a row.
     pub(crate) in_a_row: u32,
     /// No executor is launched before this time.
     pub(crate) hold_until: Option<Timestamp>,

@@ -46,7 +46,6 @@ pub(crate) enum AnyApplication<'a> {
 }
 
 impl ApplicationTable {
-    /// The number of applications that have ever registered.
     pub(crate) fn registered(&self) -> u64 {
         self.next_sequence
     }
@@ -56,7 +55,6 @@ impl ApplicationTable {
         self.next_sequence = self.next_sequence.max(number);
     }
 
-    /// An application's standing may have changed.
     pub(crate) fn mark(&mut self, id: &AppId) {
         self.changed.insert(self.live(id).sequence);
     }
@@ -76,7 +74,6 @@ impl ApplicationTable {
         self.rows.len() - self.by_peer.len()
     }
 
-    /// Whether an application with that number is live.
     pub(crate) fn is_numbered(&self, number: u64) -> bool {
         self.rows.contains_key(&number)
     }
@@ -187,7 +184,6 @@ impl ApplicationTable {
         released
     }
 
-    /// The number of live applications.
     pub(crate) fn live_count(&self) -> usize {
         self.rows.len()
     }
@@ -261,7 +257,6 @@ impl ApplicationTable {
         considered(&mut self.backlog, row)
     }
 
-    /// The live application with that number.
     fn numbered(&self, sequence: u64) -> &Application {
         self.rows.get(&sequence).expect("the application is live")
     }
@@ -322,7 +317,6 @@ impl ApplicationTable {
         }
     }
 
-    /// Whether no application has changed since the last pass.
     pub(crate) fn is_settled(&self) -> bool {
         self.backlog.is_settled()
     }
@@ -336,7 +330,6 @@ impl ApplicationTable {
         self.by_peer.get(&peer) == Some(id)
     }
 
-    /// The live applications in the order of registration.
     pub(crate) fn queue(&self) -> impl Iterator<Item = &Application> {
         self.rows.values()
     }
@@ -353,7 +346,6 @@ impl ApplicationTable {
         self.priorities.range((queue, i32::MIN)..(queue, priority)).next().is_some()
     }
 
-    /// The applications that have ended and are remembered.
     pub(crate) fn ended(&self) -> &EndedApplications {
         &self.ended
     }
@@ -365,7 +357,6 @@ impl ApplicationTable {
         merged(live, ended)
     }
 
-    /// The live applications by number, from that number on.
     pub(crate) fn live_from(&self, number: u64) -> impl Iterator<Item = &Application> {
         self.rows.range(number..).map(|(_, row)| row)
     }

@@ -13,7 +13,6 @@ use crate::tables::capacity::Grant;
 use crate::tables::link::Link;
 use crate::tables::workers::row::WorkerRow;
 
-/// A cluster driver that has not ended.
 #[derive(Debug)]
 pub(crate) struct ClusterDriver {
     /// Its number in the order of submission, by which records name it.
@@ -59,7 +58,6 @@ impl ClusterDriver {
         MasterToWorker::LaunchDriver(Box::new(DriverLaunch { driver, description, resources }))
     }
 
-    /// The name under which it was submitted, if it was given one.
     fn name(&self) -> Option<&str> {
         self.description.command.environment.get(DRIVER_NAME).map(String::as_str)
     }

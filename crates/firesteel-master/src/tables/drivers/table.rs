@@ -152,7 +152,6 @@ impl ClusterDriverTable {
         merged(live, ended)
     }
 
-    /// The number of those that are listed.
     pub(crate) fn len(&self) -> usize {
         self.live.len() + self.ended.len()
     }

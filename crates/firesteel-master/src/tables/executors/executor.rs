@@ -10,7 +10,6 @@ use firesteel_protocol::time::Timestamp;
 use crate::tables::capacity::Grant;
 use crate::tables::executors::record::ExecutorRecord;
 
-/// An executor that has not ended.
 #[derive(Debug)]
 pub(crate) struct Executor {
     /// The slot of its Worker in the index. The slot stays the Worker's for as long as the executor lives.

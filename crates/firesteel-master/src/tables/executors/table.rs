@@ -22,7 +22,6 @@ pub(crate) struct ExecutorTable {
 type Chunk = Vec<(ExecutorId, Executor)>;
 
 impl ExecutorTable {
-    /// The number of executors.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -47,7 +46,6 @@ impl ExecutorTable {
         Some(&mut self.chunks[chunk][at].1)
     }
 
-    /// Adds an executor that is not there.
     pub(crate) fn insert(&mut self, id: ExecutorId, executor: Executor) {
         let Err((mut chunk, mut at)) = self.place(id) else {
             unreachable!("an executor's number is not given twice")
@@ -93,12 +91,10 @@ impl ExecutorTable {
         first.chain(others.iter().flatten()).map(|(id, executor)| (*id, executor))
     }
 
-    /// All executors, by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ExecutorId, &Executor)> {
         self.chunks.iter().flatten().map(|(id, executor)| (*id, executor))
     }
 
-    /// All executors, by number.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Executor> {
         self.iter().map(|(_, executor)| executor)
     }

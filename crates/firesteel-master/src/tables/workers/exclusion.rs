@@ -16,7 +16,6 @@ impl WorkerTable {
         self.excluded.iter().map(|(_, slot)| *slot)
     }
 
-    /// The number of Workers that are excluded for all applications.
     pub(crate) fn excluded(&self) -> usize {
         self.excluded.len()
     }

@@ -20,7 +20,6 @@ use crate::tables::workers::foreigners::Foreigners;
 use crate::tables::workers::orders::Orders;
 use crate::tables::workers::standing::{Availability, WorkerStanding};
 
-/// A living Worker.
 #[derive(Debug)]
 pub(crate) struct WorkerRow {
     /// Its number in the order of registration, by which records name it.
@@ -94,12 +93,10 @@ impl WorkerRow {
         &self.standing
     }
 
-    /// Whether it is given executors.
     pub(crate) fn availability(&self) -> Availability {
         self.standing.availability()
     }
 
-    /// Its amounts, in all and free.
     pub(crate) fn capacity(&self) -> &Capacity {
         &self.capacity
     }
@@ -139,7 +136,6 @@ impl WorkerRow {
         }
     }
 
-    /// Whether it may be given executors now.
     pub(crate) fn serves(&self) -> bool {
         self.link.is_here()
             && self.availability() == Availability::Serving

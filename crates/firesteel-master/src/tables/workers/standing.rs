@@ -15,7 +15,6 @@ pub struct WorkerStanding {
     pub(crate) distrust: Distrust,
 }
 
-/// Whether a living Worker is given executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Availability {
     Serving,
@@ -26,7 +25,6 @@ pub(crate) enum Availability {
 }
 
 impl WorkerStanding {
-    /// Whether the Worker is given executors.
     pub(crate) fn availability(&self) -> Availability {
         match (self.leaving, self.distrust.until) {
             (true, _) => Availability::Decommissioning,

@@ -105,7 +105,6 @@ impl WorkerTable {
         slot
     }
 
-    /// Removes a living Worker and returns its row.
     pub(crate) fn remove(&mut self, id: &WorkerId) -> WorkerRow {
         let slot = self.index.remove(id).expect("the Worker is alive");
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
@@ -124,7 +123,6 @@ impl WorkerTable {
         row
     }
 
-    /// Whether every living Worker runs executors of applications with this label.
     pub(crate) fn all_admit(&self, label: Option<&Label>) -> bool {
         self.labels.all_admit(label)
     }
@@ -303,7 +301,6 @@ impl WorkerTable {
         self.dead.forget(now);
     }
 
-    /// The number of Workers that have ever registered.
     pub(crate) fn registered(&self) -> u64 {
         self.next_number
     }
@@ -328,7 +325,6 @@ impl WorkerTable {
         self.index.len() - self.by_peer.len()
     }
 
-    /// The number of living Workers.
     pub(crate) fn alive_count(&self) -> usize {
         self.index.len()
     }
@@ -404,7 +400,6 @@ impl WorkerTable {
         self.by_address.range(first..=last).map(|(_, id)| self.slot(id).expect("the Worker is alive"))
     }
 
-    /// The living Workers by id.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &WorkerRow> {
         self.slots().map(|(_, row)| row)
     }
@@ -419,7 +414,6 @@ impl WorkerTable {
         self.slots().filter_map(|(slot, row)| Some((slot, row, row.impairment()?)))
     }
 
-    /// The amounts of all living Workers together.
     pub(crate) fn whole(&self) -> &ClusterTotal {
         &self.whole
     }
