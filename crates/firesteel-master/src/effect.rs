@@ -8,10 +8,10 @@ use super::{Note, Record};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Make records durable before any of the effects that follow is performed. If they [may
-    /// wait](Record::may_wait), it is enough to do so with the next ones.
+    /// Make records durable before any of the following effects is performed. Records that [may wait](Record::may_wait)
+    /// can be written together with the next ones.
     Persist(Vec<Record>),
-    /// Send a message. If the connection has ended, nothing happens.
+    /// Send a message. Does nothing if the connection has ended.
     Send {
         peer: PeerId,
         message: Outbound,

@@ -1,17 +1,17 @@
-//! The events that a Master is told.
+//! The events of a Master.
 
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::machine::kind::{Kind, Label};
 use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};
 use firesteel_protocol::time::Timestamp;
 
-/// An event for a Master. There is none for a new connection: a peer counts from its first message.
+/// An event for a Master. A new connection is no event: a peer counts from its first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A message arrived on a connection.
     Received {
         peer: PeerId,
-        /// When the message had arrived whole. It may have waited since, while the Master handled others.
+        /// When the whole message had arrived. It may have waited since then, while the Master handled others.
         arrived: Timestamp,
         message: Inbound,
     },
@@ -21,7 +21,8 @@ pub enum Event {
     },
     /// The time of the next deadline has come.
     Deadline {
-        /// Everything that arrived before this time has been handled. It is in the past while messages wait for their turn.
+        /// Everything that arrived before this time has been handled. It lies in the past while messages wait for their
+        /// turn.
         heard_until: Timestamp,
     },
 }

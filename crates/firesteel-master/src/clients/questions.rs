@@ -20,12 +20,11 @@ use crate::tables::applications::application::{Application, Profile};
 use crate::tables::applications::exclusions::Blame;
 use crate::{Audit, Effect, Master, Note, Outbound};
 
-/// The number of profiles, from the first on, for which advice is looked for. Each piece of advice costs
-/// several placements.
+/// Advice is computed for this number of profiles only. Each piece of advice costs several placements.
 const MOST_ADVISED: usize = 8;
 /// The maximum number of applications with the same name that an answer lists.
 const MOST_NAMESAKES: usize = 20;
-/// The applications that an id or a name may mean.
+/// The applications that an id or a name may refer to.
 enum Meant {
     Live(AppId),
     Over(AppId),
@@ -85,7 +84,7 @@ impl Master {
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
     }
 
-    /// Has a request of a person, and what became of it, written into the log.
+    /// Logs a person's request and its result.
     pub(crate) fn audit(&mut self, audit: Audit) {
         self.effects.note(Note::Audited(Box::new(audit)));
     }
@@ -181,7 +180,7 @@ impl Master {
         }
     }
 
-    /// The Workers that are late, those with the most executors of the application first.
+    /// The Workers that are late. Those with the most executors of the application come first.
     fn late_workers(&self, app: &Application) -> Vec<LateWorker> {
         let late = |slot: Slot| LateWorker {
             worker: self.workers.row(slot).description.id.clone(),
@@ -197,7 +196,7 @@ impl Master {
         self.applications.queue().filter(|other| other.id != app.id && other.cores_granted > Cores::ZERO)
     }
 
-    /// The Workers that are excluded for an application, those that stay excluded longest first.
+    /// The Workers that are excluded for an application, longest exclusion first.
     fn excluded_for(&self, app: &Application) -> Vec<ExcludedWorker> {
         let view = |(slot, blame): (Slot, &Blame)| ExcludedWorker {
             worker: self.workers.row(slot).description.id.clone(),
@@ -223,7 +222,7 @@ impl Master {
         excluded
     }
 
-    /// The Workers with which something is wrong, by id.
+    /// The impaired Workers, by id.
     fn impaired(&self) -> impl Iterator<Item = ImpairedWorker> {
         self.workers
             .impaired()
@@ -274,7 +273,7 @@ impl Master {
     }
 }
 
-/// A profile, with what the cluster has for it.
+/// A profile, with what the cluster can give it.
 struct ProfileStand<'a> {
     app: &'a Application,
     profile: &'a Profile,

@@ -1,4 +1,4 @@
-//! The image of a Master: records that lead to its tables.
+//! The image of a Master: records that produce its tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::tables::drivers::table::PastDriver;
 use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::workers::standing::WorkerStanding;
 
-/// The records of an image, and what they have named so far.
+/// The records of an image under construction, and what they have named so far.
 struct Image {
     records: Vec<Record>,
-    /// The time that the last record of it set.
+    /// The time set by its last time record.
     time: Option<Timestamp>,
-    /// The numbers of the Workers whose descriptions are in it.
+    /// The numbers of the Workers that the image describes.
     workers: BTreeMap<*const WorkerDescription, u64>,
     next_worker: u64,
 }
@@ -36,7 +36,7 @@ impl Image {
         }
     }
 
-    /// The number of an executor's Worker. A lost Worker is described with a number that no Worker has.
+    /// The number of an executor's Worker. A lost Worker gets a number that no other Worker has.
     fn number(&mut self, worker: &Arc<WorkerDescription>) -> u64 {
         let key = Arc::as_ptr(worker);
         if let Some(number) = self.workers.get(&key) {
@@ -71,7 +71,7 @@ impl Image {
 }
 
 impl Master {
-    /// Records that lead to these tables. A journal begins with them.
+    /// Records that produce these tables. A journal begins with them.
     #[must_use]
     pub fn image(&self) -> Vec<Record> {
         let counters = Counters {

@@ -1,11 +1,11 @@
 //! What a durable Master writes down: its decisions, from which it is recovered.
 //!
-//! A record says what was decided, never why: replaying it decides nothing anew, so a Master with other settings or of a
+//! A record says what was decided, never why. Replaying it decides nothing, so a Master with other settings or of a
 //! later version recovers the same tables. Applications and Workers are named by short numbers, and the time is written
-//! once for all records of an event, so that most records take some ten bytes.
+//! once for all records of an event. So most records take some ten bytes.
 //!
-//! An *image* is a list of records that begins with [`Record::Founded`] and leads to the tables of a Master at one moment
-//! (`image`). A journal is an image and the records since.
+//! An *image* is a list of records that begins with [`Record::Founded`] and produces the tables of a Master at one
+//! moment (`image`). A journal is an image and the records since.
 
 use bytes::BytesMut;
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts, Resources};
@@ -26,22 +26,22 @@ use crate::tables::workers::standing::WorkerStanding;
 /// One decision of a Master, or a part of an image. `app` and `worker` are numbers in the order of registration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Record {
-    /// The time of the decisions that follow, until the next such record.
+    /// The time of the following decisions, until the next such record.
     Time(Timestamp),
-    /// The numbers from which a Master counts on. The first record of an image.
+    /// The counters of a Master. The first record of an image.
     Founded(Counters),
     WorkerRegistered {
         worker: u64,
         /// The Worker's id, address, size and token.
         description: Box<WorkerDescription>,
     },
-    /// Whether a Worker is to be given executors changed.
+    /// A Worker's standing changed: whether it gets executors.
     WorkerChanged {
         worker: u64,
-        /// How it stands now.
+        /// Its new state.
         standing: Box<WorkerStanding>,
     },
-    /// A Worker is lost, or has left in order. The ends of its executors come before.
+    /// A Worker is lost, or has left in order. The ends of its executors are recorded before.
     WorkerRemoved {
         worker: u64,
         cause: DepartureCause,
@@ -62,15 +62,15 @@ pub enum Record {
         /// The new number of executors, by profile.
         targets: Vec<ExecutorTarget>,
     },
-    /// A driver named the hosts that it prefers and avoids.
+    /// A driver named the hosts that it prefers and excludes.
     HostsPreferred {
         app: u64,
         wishes: Box<HostWishes>,
     },
-    /// What an application's failures led to changed.
+    /// The consequences of an application's failures changed.
     ApplicationChanged {
         app: u64,
-        /// How it stands now.
+        /// Its new state.
         standing: Box<ApplicationStanding>,
     },
     /// An executor was assigned to a Worker.
@@ -103,17 +103,17 @@ pub enum Record {
         app: u64,
         /// The executor's number.
         executor: ExecutorId,
-        /// How its process ended, if that is news.
+        /// How its process ended, if that was not known.
         status: Option<ExitStatus>,
         /// What it used, if that was measured.
         used: Option<Used>,
     },
-    /// An application ended. The ends of its executors come before.
+    /// An application ended. The ends of its executors are recorded before.
     ApplicationEnded {
         app: u64,
         end: ApplicationEnd,
     },
-    /// In an image: the description of a lost Worker that records of executors name by this number.
+    /// In an image: the description of a lost Worker. Records of executors refer to it by this number.
     FormerWorker {
         /// A number that no Worker has.
         worker: u64,
@@ -122,12 +122,12 @@ pub enum Record {
     },
     /// In an image: a lost Worker that is remembered.
     DeadWorker {
-        /// The Worker as clients see it.
+        /// The Worker, as clients see it.
         view: Box<WorkerView>,
-        /// When it is forgotten.
+        /// When the Master forgets the Worker.
         forgotten_at: Timestamp,
     },
-    /// In an image: what is not in the description of the application that registered last.
+    /// In an image: the rest of the application registered last, beyond its description.
     ApplicationRestored(Box<ApplicationImage>),
     /// In an image: an ended application that is remembered.
     EndedRestored(Box<EndedImage>),
@@ -148,7 +148,7 @@ pub enum Record {
     DriverReturned {
         driver: u64,
     },
-    /// Somebody asked for the end of a cluster driver that runs.
+    /// Somebody asked to end a running cluster driver.
     DriverKillAsked {
         driver: u64,
     },
@@ -159,22 +159,23 @@ pub enum Record {
     },
     /// In an image: an ended cluster driver that is remembered.
     EndedDriverRestored(Box<EndedDriver>),
-    /// In an image, after all cluster drivers: where their numbers and their placement go on.
+    /// In an image, after all cluster drivers: the counters of cluster drivers.
     DriversCounted {
         /// The number of cluster drivers that were ever submitted.
         drivers: u64,
-        /// The Worker that was given one last.
+        /// The Worker that got a cluster driver last.
         last_worker: Option<WorkerId>,
     },
-    /// In an image: what has ended and is no longer among the latest.
+    /// In an image: a row of the history.
     Archived(Box<PastRow>),
-    /// The applications and cluster drivers that had ended are forgotten.
+    /// The ended applications and cluster drivers were dropped from the lists.
     CompletedCleared,
-    /// Whether executors of applications that this state never had are left alone for a while, since it is new.
+    /// Whether executors of applications that this state never had are left alone for a while, because the state is
+    /// new.
     ForeignHeld(bool),
 }
 
-/// The numbers from which a Master counts on.
+/// The counters of a Master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// The number in the id of its first application.
@@ -185,7 +186,7 @@ pub struct Counters {
     pub workers: u64,
 }
 
-/// What the description of a live application does not have.
+/// The state of a live application beyond its description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationImage {
     /// Whether it ever had an executor.
@@ -195,11 +196,11 @@ pub struct ApplicationImage {
     pub(crate) profiles: Vec<(ProfileId, ProfileImage)>,
     /// The numbers of the living Workers that ever ran one of its executors.
     pub(crate) workers: Vec<u64>,
-    /// The ids of the lost ones, which may register again.
+    /// The ids of lost Workers that ever ran one of its executors. These may register again.
     pub(super) lost_workers: Vec<WorkerId>,
     /// The ended executors that are remembered, in the order of their ends.
     pub(crate) ended: Vec<ExecutorImage>,
-    /// The number of those that are not.
+    /// The number of ended executors that are no longer remembered.
     pub(crate) forgotten: u64,
 }
 
@@ -212,7 +213,7 @@ pub struct ProfileImage {
     pub(crate) limit: ExecutorLimit,
 }
 
-/// An ended application.
+/// An ended application that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedImage {
     /// Its number in the order of registration.
@@ -234,7 +235,7 @@ pub struct DriverEnd {
     pub used: Option<Used>,
 }
 
-/// An ended cluster driver.
+/// An ended cluster driver that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedDriver {
     /// Its number in the order of submission.
@@ -244,7 +245,7 @@ pub struct EndedDriver {
     pub(crate) used: Option<Used>,
 }
 
-/// An ended executor.
+/// An ended executor that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorImage {
     pub(crate) id: ExecutorId,
@@ -269,7 +270,8 @@ firesteel_protocol::kinds!("record", Record: Time Founded WorkerRegistered Worke
     Archived CompletedCleared ForeignHeld);
 
 impl Record {
-    /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.
+    /// Whether others may learn of all these records before they are durable. If such records are lost, Workers and
+    /// drivers report the same again when they return.
     #[must_use]
     pub fn may_wait(records: &[Self]) -> bool {
         let may = |record: &Self| {
@@ -278,17 +280,17 @@ impl Record {
         records.iter().all(may)
     }
 
-    /// Appends the bytes of records to others.
+    /// Appends the encoded records to these bytes.
     pub fn append_all(records: &[Self], bytes: &mut BytesMut) {
         for record in records {
             wire::append(record, bytes, usize::MAX).expect("there is no limit");
         }
     }
 
-    /// The records in these bytes.
+    /// Decodes records.
     ///
     /// # Errors
-    /// The bytes are not those of whole records: a later version wrote them.
+    /// The bytes are not those of whole records, because a later version wrote them.
     pub fn read_all(mut bytes: &[u8]) -> Result<Vec<Self>, UnreadableRecord> {
         let mut records = Vec::new();
         while !bytes.is_empty() {
@@ -301,11 +303,11 @@ impl Record {
     }
 }
 
-/// Bytes that are no record.
+/// Bytes that are not a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("after {after} records come bytes that this version of Firesteel cannot read: {error}")]
 pub struct UnreadableRecord {
-    /// The number of records before it.
+    /// The number of records before these bytes.
     pub after: usize,
     /// The error that postcard reports.
     pub error: postcard::Error,

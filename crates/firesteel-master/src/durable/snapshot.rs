@@ -1,4 +1,4 @@
-//! A Master's tables as data, written by hand or read from a file.
+//! A Master's tables as data. People write it by hand, or it is read from a file.
 
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
@@ -26,7 +26,7 @@ pub struct Snapshot {
     pub drivers: Vec<DriverSnapshot>,
     /// The live applications, in the order of registration.
     pub applications: Vec<ApplicationSnapshot>,
-    /// The first of the live applications for which room is reserved.
+    /// The first live application that room is reserved for.
     pub reserved: Option<AppId>,
 }
 
@@ -36,22 +36,22 @@ pub struct WorkerSnapshot {
     pub description: WorkerDescription,
     /// The number of its connection.
     pub peer: PeerId,
-    /// What decides whether it is given executors.
+    /// Whether it gets executors.
     pub condition: WorkerCondition,
 }
 
 impl WorkerSnapshot {
-    /// A Worker that nothing keeps from being given executors.
+    /// A Worker that may get executors.
     #[must_use]
     pub fn serving(description: WorkerDescription, peer: PeerId) -> Self {
         Self { description, peer, condition: WorkerCondition::default() }
     }
 }
 
-/// What decides whether a living Worker is given executors. By default it is.
+/// Conditions that keep a living Worker from getting executors. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCondition {
-    /// Whether it is here to stay.
+    /// Whether it stays.
     pub presence: Presence,
     /// The end of its exclusion for all applications, if it is excluded.
     pub excluded_until: Option<Timestamp>,
@@ -59,10 +59,10 @@ pub struct WorkerCondition {
     pub impairment: Option<Impairment>,
 }
 
-/// Whether a living Worker is here to stay.
+/// Whether a living Worker stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
-    /// It is here to stay.
+    /// It is connected and stays.
     #[default]
     Here,
     /// It is being decommissioned.
@@ -71,13 +71,13 @@ pub enum Presence {
     Away,
 }
 
-/// A cluster driver that runs, as what it takes of its Worker.
+/// A running cluster driver, reduced to the amounts that it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverSnapshot {
     pub worker: WorkerId,
     pub cores: Cores,
     pub memory: MiB,
-    /// The addresses that it has, by the names that its Worker has for them.
+    /// The addresses that it holds, under its Worker's names for them.
     pub resources: Resources,
 }
 
@@ -94,15 +94,15 @@ pub struct ApplicationSnapshot {
     pub profiles: Vec<ProfileSnapshot>,
     /// Its executors. They are restored as launching.
     pub executors: Vec<ExecutorSnapshot>,
-    /// The least number of its next executor.
+    /// The lowest number that its next executor may get.
     pub next_executor: ExecutorId,
-    /// When executors of other applications were ended for it, the earliest first.
+    /// When it ended executors of other applications, earliest first.
     pub preempted: Vec<Timestamp>,
-    /// What else limits its executors.
+    /// Other limits on its executors.
     pub condition: ApplicationCondition,
 }
 
-/// What limits the executors of a live application besides its own requests. The default: nothing.
+/// Limits on the executors of a live application other than its own requests. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationCondition {
     /// Whether its driver has not returned since the Master was restarted.
@@ -113,7 +113,7 @@ pub struct ApplicationCondition {
     pub failures: u32,
     /// No executor is launched before this time, because of those failures.
     pub relaunch_at: Option<Timestamp>,
-    /// The Workers that are excluded for it alone. Those that are not there do not matter.
+    /// The Workers that are excluded for it alone. Workers that do not exist are ignored.
     pub excluded: Vec<ExcludedWorker>,
 }
 
@@ -143,14 +143,14 @@ pub struct ExecutorSnapshot {
 /// The custom resources of an executor of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeldResources {
-    /// These amounts: it gets the addresses that a new executor would get.
+    /// These amounts. It gets the addresses that a new executor would get.
     Amounts(ResourceAmounts),
-    /// Exactly these addresses, by the names that its Worker has for them.
+    /// Exactly these addresses, under its Worker's names for them.
     These(Resources),
 }
 
 impl HeldResources {
-    /// Takes them from what is free. `None`, and nothing is taken, if it is not there.
+    /// Takes them from the free resources. Returns `None` and takes nothing if some are not there.
     pub fn take(&self, free: &mut Resources) -> Option<Resources> {
         match self {
             Self::Amounts(amounts) => free.take(amounts),
@@ -242,7 +242,7 @@ impl Master {
         Ok(())
     }
 
-    /// Restores a cluster driver. What it runs is not known.
+    /// Restores a cluster driver. Its command is unknown.
     fn restore_driver(&mut self, now: Timestamp, driver: DriverSnapshot) -> Result<(), SnapshotError> {
         let DriverSnapshot { worker, cores, memory, resources } = driver;
         let wrong = || SnapshotError::Driver { worker: worker.clone() };

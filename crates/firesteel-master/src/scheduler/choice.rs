@@ -19,7 +19,7 @@ use crate::tables::applications::wishes::Wishes;
 use crate::tables::workers::row::WorkerRow;
 use crate::tables::workers::table::WorkerTable;
 
-/// A Worker's rank for an application: the least comes first. Without wishes all Workers have the same rank.
+/// A Worker's rank for an application: the lowest comes first. Without host preferences all Workers have the same rank.
 type Rank = Option<(Locality, Reverse<u64>)>;
 
 /// The Workers for an application's executors, in the order in which these are launched.
@@ -52,15 +52,15 @@ pub(super) fn choose(
     }
 }
 
-/// Whether all these Workers are alike to an application: it prefers none and shuns none.
+/// Whether an application treats all these Workers alike: it prefers none and excludes none.
 pub(super) fn is_indifferent(application: &Application, workers: &WorkerTable) -> bool {
     application.wishes.is_empty()
         && application.exclusions.is_empty()
         && workers.all_admit(application.label.as_ref())
 }
 
-/// Workers near preferred hosts come first, and late ones last. If none is late and all are alike to the application, the decision
-/// is Spark's. The measures of other policies do not look at who is late.
+/// Places as Spark does, but Workers near preferred hosts come first, and late ones last. If no Worker is late and the
+/// application treats all alike, the decision is Spark's. The measures of other policies ignore lateness.
 fn as_spark(
     config: &Config,
     workers: &WorkerTable,
@@ -81,7 +81,7 @@ fn as_spark(
     shares
 }
 
-/// The Workers that come before all others, by rank.
+/// The Workers that come before all others, grouped by rank.
 fn near(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
     let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
     for host in wishes.near() {
@@ -93,7 +93,7 @@ fn near(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
     ranks.into_values().collect()
 }
 
-/// The Workers that come after all others, by rank.
+/// The Workers that come after all others, grouped by rank.
 fn late(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
     let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
     for slot in workers.late() {
@@ -102,7 +102,7 @@ fn late(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
     ranks.into_values().collect()
 }
 
-/// The same, found by looking at every Worker.
+/// The Workers near preferred hosts, found by looking at every Worker.
 fn near_of_all(
     config: &Config,
     workers: &WorkerTable,
@@ -131,8 +131,9 @@ fn executors(shares: &[Share]) -> Vec<(Slot, Cores)> {
     shares.iter().flat_map(each).collect()
 }
 
-/// Workers near preferred hosts come first; the measure decides among Workers of the same rank. If all Workers are
-/// alike to the application, only Workers that changed since the last executor of the same kind are looked at.
+/// Places by a measure. Workers near preferred hosts come first; the measure decides among Workers of the same rank. If
+/// the application treats all Workers alike, only Workers that changed since the last executor of the same kind are
+/// looked at.
 fn by_measure(
     policy: Measured<'_>,
     (workers, memory): (&mut WorkerTable, &mut Memory),
@@ -156,8 +157,8 @@ fn by_measure(
     shares
 }
 
-/// Spreads over the executors that the application holds. Among Workers on whose hosts the same number of its
-/// executors run, those near preferred hosts come first.
+/// Spreads the application's executors, counting those that it holds. Among hosts with the same number of its
+/// executors, the Workers near preferred hosts come first.
 fn over_held(
     config: &Config,
     workers: &WorkerTable,
@@ -203,7 +204,7 @@ fn over_held(
     shares
 }
 
-/// The Workers that may be chosen for an application: those that it does not shun.
+/// The Workers that may be chosen for an application: those that it does not exclude.
 fn candidates<'a>(
     workers: &'a WorkerTable,
     application: &'a Application,

@@ -1,4 +1,4 @@
-//! The applications that wait in a scheduling pass by queues, and which of them comes next.
+//! The applications that wait in a pass by queues, and which of them comes next.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +11,8 @@ use crate::Master;
 use crate::tables::applications::application::Application;
 use crate::tables::applications::turn::Turn;
 
-/// The place of an application in its queue: the highest priority first, then the earliest turn, then the earliest registration.
+/// The position of an application in its queue: the highest priority first, then the earliest turn, then the earliest
+/// registration.
 pub(crate) type QueueRank = (Reverse<i32>, Turn, u64);
 
 /// The applications that wait, by queue.
@@ -29,13 +30,13 @@ pub(crate) struct WaitingQueues {
 #[derive(Debug, Default)]
 struct WaitingQueue {
     weight: u32,
-    /// The amounts that its applications hold. Not counted for a single queue, which needs no share.
+    /// The amounts that its applications hold. Not counted if there is a single queue, which needs no share.
     held: Amounts,
     /// The waiting applications, the next one first.
     waiting: BTreeMap<QueueRank, AppId>,
 }
 
-/// An application whose turn it is.
+/// The application to serve next.
 #[derive(Clone, Debug)]
 pub(crate) struct Next {
     pub(crate) app: AppId,
@@ -76,20 +77,20 @@ impl WaitingQueues {
         }
     }
 
-    /// The application was given executors that take these amounts together. If it had the reservation, its queue is served like
-    /// any other.
+    /// Records that an application got executors with these amounts. If it had the reservation, its queue is then
+    /// served like any other.
     pub(crate) fn gave(&mut self, to: &Next, amounts: &Amounts) {
         self.queues[to.queue].held.add(amounts);
         self.first = self.first.filter(|(_, first)| *first != to.rank);
     }
 
-    /// The application has had its turn.
+    /// Records that an application has had its turn.
     pub(crate) fn pass(&mut self, next: Next) {
         self.queues[next.queue].waiting.remove(&next.rank);
         self.passed.push(next.app);
     }
 
-    /// Adds an application if it waits, and takes it out if it does not.
+    /// Adds an application if it waits, and removes it if it does not.
     fn consider(&mut self, application: &Application) {
         let rank = application.queue_rank();
         let waiting = &mut self.queues[application.queue].waiting;
@@ -121,8 +122,8 @@ impl Master {
         waiting
     }
 
-    /// Executors of the applications `preempted` were ended for another one. All that have had their turn wait again: there may be
-    /// room for them, too, and the preempted ones want more.
+    /// Makes all applications that have had their turn wait again, because executors of `preempted` were ended. There
+    /// may be room for the former, too, and the preempted applications want more.
     pub(super) fn wait_again(
         &self,
         waiting: WaitingQueues,

@@ -1,5 +1,5 @@
-//! The amounts of a Worker: in all, and free. An executor's share is a value that cannot be copied, so it
-//! cannot be given back twice.
+//! The amounts of a Worker: total and free. An executor's share is a value that cannot be copied, so it cannot be given
+//! back twice.
 
 use firesteel_placement::{Cores, MiB, Offer, ResourceAmounts, Resources};
 
@@ -23,7 +23,7 @@ pub(crate) struct Amounts {
 pub(crate) struct Grant {
     cores: Cores,
     memory: MiB,
-    /// `None` if it has none. Elsewhere, since there are very many executors and few have any.
+    /// `None` if it has none. Boxed, since there are very many executors and few have any.
     resources: Option<Box<Resources>>,
 }
 
@@ -79,13 +79,13 @@ impl Capacity {
         }
     }
 
-    /// The free amounts as an offer of the Worker with that id.
+    /// The free amounts as an offer of the Worker with this id.
     pub(crate) fn offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
         let Amounts { cores, memory, ref resources } = self.free;
         Offer { worker, cores, memory, resources }
     }
 
-    /// The amounts in all as an offer of the Worker with that id.
+    /// The total amounts as an offer of the Worker with this id.
     pub(crate) fn whole_offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
         let Amounts { cores, memory, ref resources } = self.total;
         Offer { worker, cores, memory, resources }

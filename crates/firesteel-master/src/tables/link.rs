@@ -1,8 +1,8 @@
-//! Where a Worker or an application is reached.
+//! Where to reach a Worker or an application.
 
 use firesteel_protocol::ids::PeerId;
 
-/// Where a Worker or an application is reached.
+/// Where to reach a Worker or an application.
 ///
 /// ```text
 ///                registers, with its id and token
@@ -15,7 +15,7 @@ use firesteel_protocol::ids::PeerId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     Here(PeerId),
-    /// On no connection since the Master was restarted. It may return until the recovery ends.
+    /// Without a connection since the Master was restarted. It may return until the recovery ends.
     Away,
 }
 

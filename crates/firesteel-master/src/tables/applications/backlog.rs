@@ -1,14 +1,13 @@
-//! The backlog: demands that wait, indexed so that an event considers only what it has changed.
+//! The backlog: waiting demands, indexed so that an event considers only what it has changed.
 //!
-//! After a scheduling pass no waiting demand can be placed: no Worker has room for one more of its executors.
-//! In the next pass only two kinds of demands can have room: those of applications that have changed since,
-//! and those that fit a Worker with more room than before. To find the latter, demands are filed by the
-//! amounts that one executor takes, their *shape*. One question answers whether there is room for all demands
-//! of a shape, be they ten or ten thousand.
+//! After a scheduling pass no waiting demand can be placed: no Worker has room for one more of its executors. In the
+//! next pass only two kinds of demands can have room: those of applications that have changed since, and those that fit
+//! a Worker with more room than before. To find the latter, demands are filed by the amounts of one executor, their
+//! *shape*. One lookup finds out whether there is room for all demands of a shape, be they ten or ten thousand.
 //!
-//! The pass considers only these demands, in the order in which a full pass would, and makes the same
-//! decisions. The table unfiles an application whenever it is handed out to be changed, and files it again at
-//! the end of the pass, so no handler has to care.
+//! The pass considers only these demands, in the order in which a full pass would, and makes the same decisions. The
+//! table unfiles an application whenever code gets it for a change, and files it again at the end of the pass. So
+//! handlers need not do anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -24,7 +23,7 @@ pub(crate) type DemandKey = (u64, ProfileId);
 /// The amounts that one executor takes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Shape {
-    /// The least number of cores. It is the first field, so that small shapes come first.
+    /// The lowest number of cores. It is the first field, so that small shapes come first.
     cores: Cores,
     memory: MiB,
     resources: ResourceAmounts,
@@ -66,7 +65,7 @@ impl Shape {
 }
 
 impl Backlog {
-    /// Marks an application as possibly changed. Returns whether it was not marked before.
+    /// Marks an application as possibly changed. Returns whether it was unmarked before.
     pub(super) fn touch(&mut self, sequence: u64) -> bool {
         self.touched.insert(sequence)
     }
@@ -75,7 +74,7 @@ impl Backlog {
         self.touched.remove(&sequence);
     }
 
-    /// The applications that may have changed, from that number on.
+    /// The applications that may have changed, from this number on.
     pub(super) fn touched_from(&self, sequence: u64) -> impl Iterator<Item = u64> {
         self.touched.range(sequence..).copied()
     }
@@ -111,7 +110,7 @@ impl Backlog {
         }
     }
 
-    /// The applications with filed demands. One with several profiles may come more than once.
+    /// The applications with filed demands. An application with several profiles may come more than once.
     pub(crate) fn filed(&self) -> impl Iterator<Item = u64> {
         self.shapes.values().flat_map(|waiting| &waiting.demands).map(|(sequence, _)| *sequence)
     }
@@ -134,8 +133,8 @@ impl Backlog {
         ReadyDemands(with_room.filter_map(first).collect())
     }
 
-    /// Takes out the next ready demand, if it comes before `before`. The next demand of its shape takes its
-    /// place. A shape without room is dropped.
+    /// Takes out the next ready demand, if it comes before `before`. The next demand of its shape takes its place. A
+    /// shape without room is dropped.
     pub(crate) fn next(
         &self,
         ready: &mut ReadyDemands,

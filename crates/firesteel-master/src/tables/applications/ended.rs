@@ -25,7 +25,7 @@ impl Ended {
         ApplicationView { executors: self.executors_from(ExecutorId(0)).collect(), ..self.row.clone() }
     }
 
-    /// Copies of its remembered executors, from that number on.
+    /// Copies of its remembered executors, from this number on.
     pub(crate) fn executors_from(&self, from: ExecutorId) -> impl Iterator<Item = ExecutorView> {
         let first = self.executors.partition_point(|record| record.id < from);
         self.executors[first..].iter().map(|record| record.view(&self.row.id))
@@ -39,7 +39,7 @@ impl Ended {
 }
 
 impl EndedApplications {
-    /// The id of the latest application with that name.
+    /// The id of the latest application with this name.
     pub(crate) fn named(&self, name: &str) -> Option<AppId> {
         self.iter().rev().find(|(_, ended)| ended.row.name == name).map(|(_, ended)| ended.row.id.clone())
     }

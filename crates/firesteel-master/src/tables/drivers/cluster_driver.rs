@@ -1,4 +1,4 @@
-//! A live cluster driver: one that waits for a Worker or runs on one.
+//! A live cluster driver, which waits for a Worker or runs on one.
 
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Resources};
@@ -20,11 +20,11 @@ pub(crate) struct ClusterDriver {
     pub(crate) id: DriverId,
     pub(crate) description: DriverDescription,
     pub(crate) submitted: Timestamp,
-    /// Whether somebody asked for its end.
+    /// Whether somebody asked to end it.
     pub(crate) kill_asked: bool,
     /// `None` while it waits for a Worker.
     pub(crate) run: Option<Run>,
-    /// How often it was started again on its Worker, as that says.
+    /// How often its Worker has started it again, as the Worker reports it.
     pub(crate) restarts: Option<DriverRestarts>,
 }
 
@@ -34,12 +34,12 @@ pub(crate) struct Run {
     pub(crate) slot: Slot,
     pub(crate) grant: Grant,
     pub(crate) launched: Timestamp,
-    /// The heartbeats of the Worker since it was told to start it, until it reports on it. `None`: it has.
+    /// The heartbeats of the Worker since the order to start it. `None`: the Worker has reported on it.
     pub(crate) unanswered: Option<u32>,
 }
 
 impl ClusterDriver {
-    /// What it needs, as a demand for one executor.
+    /// Its needs, as a demand for one executor.
     pub(crate) fn demand(&self) -> Demand {
         Demand {
             size: ExecutorSize::Fixed(self.description.cores),
@@ -51,7 +51,7 @@ impl ClusterDriver {
         }
     }
 
-    /// The order to start it, which names its addresses as they were asked for.
+    /// The order to start it, with its addresses under the names that it asked for.
     pub(crate) fn order(&self) -> MasterToWorker {
         let resources = self.has().as_asked(&self.description.resources);
         let (driver, description) = (self.id.clone(), self.description.clone());
@@ -67,7 +67,7 @@ impl ClusterDriver {
         self.run.as_ref().map_or(Resources::NONE, |run| run.grant.resources())
     }
 
-    /// A copy for clients. `worker` is the one that it runs on, and otherwise `wait` says why it has none.
+    /// A copy for clients. `worker` is the one that it runs on. Without one, `wait` says why.
     pub(crate) fn view(&self, worker: Option<&WorkerRow>, wait: Option<DriverWait>) -> DriverView {
         let DriverDescription { user, command, cores, memory, supervise, resources } = &self.description;
         let state = match worker.map(|row| row.link) {

@@ -1,4 +1,4 @@
-//! What is known of one executor.
+//! The record of one executor.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use firesteel_protocol::time::Timestamp;
 
 use crate::tables::capacity::Amounts;
 
-/// What is known of one executor, live or ended. Short, since many ended ones are remembered: what clients are told is put
-/// together when they ask.
+/// The record of one executor, live or ended. It is short, since many ended ones are remembered. The view for clients
+/// is built on request.
 #[derive(Debug)]
 pub(crate) struct ExecutorRecord {
     pub(crate) id: ExecutorId,
@@ -27,7 +27,7 @@ pub(crate) struct ExecutorRecord {
 }
 
 impl ExecutorRecord {
-    /// Its process has ended, after the Master had taken it back.
+    /// Records how its process ended, after the Master had taken the executor back.
     pub(crate) fn learn(&mut self, now: Timestamp, status: Option<ExitStatus>, used: Option<Used>) {
         if status.is_some() {
             self.state = ExecutorState::Killed(status);
@@ -58,7 +58,7 @@ impl ExecutorRecord {
     }
 }
 
-/// The path of an executor's directory. Empty if its Worker does not say where it has them.
+/// The path of an executor's directory. Empty if its Worker does not tell its work directory.
 fn directory(work_dir: &str, app: &AppId, executor: ExecutorId) -> String {
     match work_dir {
         "" => String::new(),

@@ -4,16 +4,16 @@ use firesteel_protocol::ids::ExecutorId;
 
 use crate::tables::executors::executor::Executor;
 
-/// The most rows of a chunk.
+/// The maximum number of rows in a chunk.
 const CHUNK: usize = 32;
 
 /// The live executors of one application, by number.
 ///
-/// There are very many, and nearly all are added in the order of their numbers. A B-tree would leave its nodes half empty
-/// then. Here rows are in chunks, which become full.
+/// There are very many, and nearly all are added in the order of their numbers. A B-tree would leave its nodes half
+/// empty then. Here rows are in chunks, which become full.
 #[derive(Debug, Default)]
 pub(crate) struct ExecutorTable {
-    /// Chunks by number. None is empty, and each has a place for its next row only when that comes.
+    /// Chunks by number. None is empty, and none reserves memory for rows that have not come.
     chunks: Vec<Chunk>,
     len: usize,
 }
@@ -68,7 +68,7 @@ impl ExecutorTable {
         self.len += 1;
     }
 
-    /// Takes out an executor. Memory that its chunk no longer needs is given back.
+    /// Removes an executor. Memory that its chunk no longer needs is given back.
     pub(crate) fn remove(&mut self, id: ExecutorId) -> Option<Executor> {
         let (chunk, at) = self.place(id).ok()?;
         let rows = &mut self.chunks[chunk];
@@ -82,7 +82,7 @@ impl ExecutorTable {
         Some(executor)
     }
 
-    /// The executors from that number on, by number.
+    /// The executors from this number on, by number.
     pub(crate) fn from(&self, id: ExecutorId) -> impl Iterator<Item = (ExecutorId, &Executor)> {
         let (chunk, at) = self.place(id).unwrap_or_else(|place| place);
         let (first, others) =
@@ -99,7 +99,7 @@ impl ExecutorTable {
         self.iter().map(|(_, executor)| executor)
     }
 
-    /// The chunk with this executor and its place in it; if it is not there, where it belongs.
+    /// The chunk with this executor and its position in the chunk. If it is not there: where it belongs.
     fn place(&self, id: ExecutorId) -> Result<(usize, usize), (usize, usize)> {
         let chunk = self.chunks.partition_point(|rows| rows[0].0 <= id).saturating_sub(1);
         let Some(rows) = self.chunks.get(chunk) else { return Err((chunk, 0)) };

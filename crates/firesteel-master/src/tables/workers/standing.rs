@@ -1,11 +1,11 @@
-//! How a Worker stands: whether it is to be given executors, as that is written down.
+//! A Worker's standing: whether it may get executors, as that is recorded.
 
 use firesteel_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::distrust::Distrust;
 
-/// Whether a Worker is given executors.
+/// Whether a Worker may get executors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerStanding {
     /// Whether it is about to end.
@@ -34,9 +34,9 @@ impl WorkerStanding {
     }
 }
 
-/// A request to a Worker to leave.
+/// A request that a Worker leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Leave {
-    /// The Worker ends then, whatever runs there.
+    /// When the Worker ends, even if something still runs there.
     pub(crate) by: Option<Timestamp>,
 }

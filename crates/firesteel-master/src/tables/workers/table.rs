@@ -21,22 +21,22 @@ use crate::tables::link::Link;
 use crate::tables::workers::orders::Orders;
 use crate::tables::workers::row::{Withheld, WorkerRow};
 
-/// Up to this number of Workers, each is asked whether it has room, instead of the index.
+/// Up to this number of Workers, the table asks each for room instead of the index.
 const FEW: usize = 16;
 
 /// The living Workers, and the lost ones that are remembered.
 ///
-/// The free amounts of a living Worker are in its row and in the index, which finds Workers with room. Only
-/// this table changes them, and always both.
+/// The free amounts of a living Worker are in its row and in the index, which finds Workers with room. Only this table
+/// changes them, and always both.
 #[derive(Debug)]
 pub(crate) struct WorkerTable {
     /// The living Workers by id, and in the worker order.
     pub(super) index: Index<WorkerId>,
     /// The rows of the living Workers, by slot.
     pub(super) rows: Vec<Option<WorkerRow>>,
-    /// The amounts of all living Workers together.
+    /// The total amounts of all living Workers together.
     pub(super) whole: ClusterTotal,
-    /// The Workers whose amounts changed since the scheduler looked last.
+    /// The Workers with amounts that changed since the scheduler looked last.
     pub(super) moved: Moved,
     /// The Workers that may have more room than at the last pass.
     pub(super) gained: BTreeSet<Slot>,
@@ -47,15 +47,15 @@ pub(crate) struct WorkerTable {
     pub(super) labels: LabelCounts,
     pub(super) by_peer: BTreeMap<PeerId, Slot>,
     pub(super) by_address: BTreeMap<Address, WorkerId>,
-    /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change the Worker's
-    /// entry; entries that heartbeats have outdated are moved on when they come first.
+    /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change the
+    /// Worker's entry. Outdated entries are moved on when they come first.
     pub(super) looks: BTreeSet<(Timestamp, Slot)>,
-    /// The Workers of which two heartbeats are missing.
+    /// The Workers that have missed two heartbeats.
     pub(super) late: BTreeSet<Slot>,
     pub(super) dead: DeadWorkers,
     /// The number of Workers that have ever registered.
     next_number: u64,
-    /// The Workers whose standing may have changed in the event at hand.
+    /// The Workers whose standing may have changed in the current event.
     pub(super) changed: BTreeSet<Slot>,
 }
 
@@ -132,8 +132,8 @@ impl WorkerTable {
         self.index.place(demand, strategy)
     }
 
-    /// Places a demand with some Workers before all others and some after them, rank by rank, and without those that are
-    /// shunned.
+    /// Places a demand rank by rank: some Workers come before all others, some after them, and excluded ones are left
+    /// out.
     pub(crate) fn place_ranked(
         &self,
         demand: &Demand,
@@ -149,12 +149,12 @@ impl WorkerTable {
         self.index.slots()
     }
 
-    /// A Worker's free cores and memory, if that is cheaper than its offer and it has no custom resources free.
+    /// A Worker's free cores and memory, if it has no custom resources free. This is cheaper than its offer.
     pub(crate) fn plain(&self, slot: Slot) -> Option<(Cores, MiB)> {
         self.index.plain(slot)
     }
 
-    /// An offer of a Worker's free amounts without what is withheld, if there is one in the slot.
+    /// An offer of a Worker's free amounts that are not withheld, if the slot has a Worker.
     pub(crate) fn offer_at(&self, slot: Slot) -> Option<Offer<'_>> {
         Some(self.at(slot)?.open_offer(self.withheld.get(&slot)))
     }
@@ -164,13 +164,13 @@ impl WorkerTable {
         self.moved.take()
     }
 
-    /// Shows the Workers with room for one more executor to `look`, in the worker order, until it breaks.
+    /// Passes the Workers with room for one more executor to `look`, in the worker order, until it breaks.
     pub(crate) fn walk(&self, demand: &Demand, look: impl FnMut(Slot) -> ControlFlow<()>) {
         self.index.walk(demand, look);
     }
 
-    /// Takes placed shares out of the index. The rows give them out one executor at a time, by
-    /// [`grant`](Self::grant).
+    /// Takes placed shares out of the index. Then [`grant`](Self::grant) takes them out of the rows, one executor at a
+    /// time.
     pub(crate) fn claim(&mut self, demand: &Demand, shares: &[Share]) {
         self.index.take(demand, shares);
         for share in shares {
@@ -178,7 +178,7 @@ impl WorkerTable {
         }
     }
 
-    /// Takes an executor's share, which the index has given out, from the Worker's row.
+    /// Takes an executor's share from the Worker's row. The index has given it out already.
     pub(crate) fn grant(&mut self, slot: Slot, each: &Demand, cores: Cores) -> Option<Grant> {
         let grant = self.row_mut(slot).capacity.take(cores, each.memory, &each.resources);
         self.withhold_anew(slot);
@@ -198,14 +198,15 @@ impl WorkerTable {
         grant
     }
 
-    /// Takes a share with exactly these addresses, as an executor had it before, from the Worker's row and from the index.
+    /// Takes a share with exactly these addresses from the Worker's row and from the index. Used for executors that
+    /// existed before.
     pub(crate) fn grant_exactly(&mut self, slot: Slot, share: Amounts) -> Option<Grant> {
         let grant = self.row_mut(slot).capacity.take_exactly(share);
         self.index_anew(slot);
         grant
     }
 
-    /// Gives a Worker the share of an executor back.
+    /// Gives an executor's share back to its Worker.
     pub(crate) fn give_back(&mut self, slot: Slot, grant: Grant) {
         self.row_mut(slot).capacity.give_back(grant);
         self.index_anew(slot);
@@ -219,7 +220,7 @@ impl WorkerTable {
         rows.map(|row| row.offer().cores).max()
     }
 
-    /// Whether a Worker that gained room fits one executor of a demand that had no room at the last pass.
+    /// Whether one executor of a demand fits a Worker that gained room. The demand had no room at the last pass.
     pub(crate) fn gained_room_for(&self, one: &Demand) -> bool {
         if self.gained.len() > FEW {
             return self.index.fits_anywhere(one);
@@ -227,8 +228,8 @@ impl WorkerTable {
         self.gained.iter().any(|slot| self.index.fits(*slot, one))
     }
 
-    /// The first Worker by id that has room for a cluster driver, or the first after this one, all round, and a late one if no
-    /// other has. Workers with a label run only executors.
+    /// The first Worker with room for a cluster driver, by id, or starting after this one and going round. A late
+    /// Worker is chosen only if no other has room. Workers with a label run only executors.
     pub(crate) fn first_with_room(&self, one: &Demand, after: Option<&WorkerId>) -> Option<Slot> {
         if !self.index.fits_anywhere(one) {
             return None;
@@ -248,12 +249,12 @@ impl WorkerTable {
         all.find(prompt).or_else(|| self.late.iter().copied().find(fits))
     }
 
-    /// An offer of a Worker's free amounts without what is withheld.
+    /// An offer of a Worker's free amounts that are not withheld.
     pub(crate) fn open_offer<'a>(&'a self, slot: Slot, row: &'a WorkerRow) -> Offer<'a> {
         row.open_offer(self.withheld.get(&slot))
     }
 
-    /// Forgets which Workers gained room: the pass has considered them.
+    /// Forgets which Workers gained room, after the pass has considered them.
     pub(crate) fn settle(&mut self) {
         self.gained.clear();
     }
@@ -274,7 +275,7 @@ impl WorkerTable {
         self.moved.add(slot, self.rows.len());
     }
 
-    /// Remembers a Worker that was removed, and forgets those that are overdue.
+    /// Remembers a removed Worker, and forgets Workers whose time is over.
     pub(crate) fn bury(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
         self.dead.forget(departure.at);
         let forgotten_at = row.last_heartbeat.time() + remember;
@@ -291,12 +292,13 @@ impl WorkerTable {
         self.dead.add(view, forgotten_at);
     }
 
-    /// The lost Workers that are remembered at this time, each with the time when it is forgotten, in the order of their losses.
+    /// The lost Workers that are remembered at this time, in the order of their losses, each with the time when it is
+    /// forgotten.
     pub(crate) fn dead(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
         self.dead.at(now)
     }
 
-    /// Forgets lost Workers that are overdue. Called before they are shown.
+    /// Forgets lost Workers whose time is over. Called before they are shown.
     pub(crate) fn forget_dead(&mut self, now: Timestamp) {
         self.dead.forget(now);
     }
@@ -305,7 +307,7 @@ impl WorkerTable {
         self.next_number
     }
 
-    /// Gives the next Worker this number at least.
+    /// Makes the next Worker get this number or a higher one.
     pub(crate) fn count_from(&mut self, number: u64) {
         self.next_number = self.next_number.max(number);
     }
@@ -315,7 +317,7 @@ impl WorkerTable {
         std::mem::take(&mut self.changed)
     }
 
-    /// The Workers of which two heartbeats are missing.
+    /// The Workers that have missed two heartbeats.
     pub(crate) fn late(&self) -> &BTreeSet<Slot> {
         &self.late
     }
@@ -329,7 +331,8 @@ impl WorkerTable {
         self.index.len()
     }
 
-    /// Moves a living Worker to another connection, where it hears again. Returns whether it was deaf.
+    /// Moves a living Worker to another connection, where it gets orders again. Returns whether it did not answer
+    /// orders before.
     pub(crate) fn move_to(&mut self, id: &WorkerId, peer: PeerId) -> bool {
         let slot = self.slot(id).expect("the Worker is alive");
         let row = self.row_mut(slot);
@@ -348,7 +351,7 @@ impl WorkerTable {
         self.set_deaf(slot, false)
     }
 
-    /// The slot of a living Worker. After the Worker's end another Worker may get it.
+    /// The slot of a living Worker. After the Worker's end another Worker may get the slot.
     pub(crate) fn slot(&self, id: &WorkerId) -> Option<Slot> {
         self.index.slot(id)
     }
@@ -357,17 +360,17 @@ impl WorkerTable {
         self.slot(id).map(|slot| self.row(slot))
     }
 
-    /// A Worker that another table of the Master names, so that it must be alive.
+    /// A Worker that another table of the Master names. So it must be alive.
     pub(crate) fn living(&self, id: &WorkerId) -> &WorkerRow {
         self.get(id).expect("the Worker is alive")
     }
 
-    /// The Worker in a slot that the index gave or that an executor has, so that it must be alive.
+    /// The Worker in a slot from the index or from an executor. So it must be alive.
     pub(crate) fn row(&self, slot: Slot) -> &WorkerRow {
         self.at(slot).expect("every slot of the index has its row")
     }
 
-    /// The same Worker, to be changed.
+    /// The living Worker in this slot, for changes.
     pub(crate) fn row_mut(&mut self, slot: Slot) -> &mut WorkerRow {
         self.rows[slot.index()].as_mut().expect("every slot of the index has its row")
     }
@@ -409,7 +412,7 @@ impl WorkerTable {
         self.index.iter().map(|(_, slot)| (slot, self.row(slot)))
     }
 
-    /// The living Workers with which something is wrong, by id.
+    /// The impaired living Workers, by id.
     pub(crate) fn impaired(&self) -> impl Iterator<Item = (Slot, &WorkerRow, Impairment)> {
         self.slots().filter_map(|(slot, row)| Some((slot, row, row.impairment()?)))
     }
@@ -423,12 +426,12 @@ impl WorkerTable {
         self.iter().map(WorkerRow::offer)
     }
 
-    /// Offers of the living Workers' amounts in all, by id.
+    /// Offers of the living Workers' total amounts, by id.
     pub(crate) fn whole_offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.iter().map(WorkerRow::whole_offer)
     }
 
-    /// An offer of a Worker's amounts in all, if there is one in the slot.
+    /// An offer of a Worker's total amounts, if the slot has a Worker.
     pub(crate) fn whole_offer(&self, slot: Slot) -> Option<Offer<'_>> {
         self.at(slot).map(WorkerRow::whole_offer)
     }
@@ -438,7 +441,7 @@ impl WorkerTable {
         self.index.len() + self.dead.len()
     }
 
-    /// The index, to have it err.
+    /// The index, so that a test can corrupt it.
     #[cfg(test)]
     pub(crate) fn index_mut(&mut self) -> &mut Index<WorkerId> {
         &mut self.index
