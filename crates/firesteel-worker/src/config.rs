@@ -5,10 +5,8 @@ use std::time::Duration;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::WorkerDescription;
 
-/// A Worker's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The Worker's id, address and size.
     pub description: WorkerDescription,
     /// The Masters to try, in this order.
     pub masters: Vec<Address>,

@@ -20,58 +20,46 @@ use super::Note;
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
-        /// The Master's address.
         master: Address,
     },
     /// Send a message. If the connection has ended, nothing happens.
     Send {
-        /// The connection's number.
         peer: PeerId,
-        /// The message itself.
         message: Outbound,
     },
     /// Close a connection. Leads to `Disconnected`.
     Close {
-        /// The connection's number.
         peer: PeerId,
     },
     /// Fetch an application's files. Leads to `FilesFetched`, or to `FilesFailed` with nothing left of them
     /// here.
     FetchFiles {
-        /// The number of this fetch.
         fetch: FetchId,
-        /// The application's id.
         app: AppId,
         /// The files, and the address to fetch them from.
         files: ApplicationFiles,
     },
     /// Remove the fetched files of an application, or stop fetching them. Leads to no event.
     RemoveFiles {
-        /// The application's id.
         app: AppId,
     },
     /// Start an executor. Leads to `RunnerStarted` or `RunnerFailed`, and in the end to `RunnerExited`.
     StartExecutor(ExecutorPlan),
     /// Signal an executor's process group. If it has ended, nothing happens.
     SignalExecutor {
-        /// The executor's id.
         executor: ExecutorKey,
-        /// The signal to send.
         signal: Signal,
     },
     /// Start a cluster driver. Leads to `DriverStarted` or `DriverFailed`, and in the end to `DriverExited`.
     StartDriver(DriverPlan),
     /// Signal a cluster driver's process group. If it has ended, nothing happens.
     SignalDriver {
-        /// The cluster driver's id.
         driver: DriverId,
-        /// The signal to send.
         signal: Signal,
     },
     /// An application has ended, and none of its executors is left here. Their directories stay for people to
     /// read: see [`Effect::RemoveDirectory`].
     CleanApplication {
-        /// The application's id.
         app: AppId,
     },
     /// Try to write in the work directory, and make it if it is gone. Leads to `StartTried`.
@@ -96,7 +84,6 @@ pub enum Effect {
     /// Remove an application's directory with all its contents. An executor that is started later gets a new
     /// one.
     RemoveDirectory {
-        /// The application's id.
         app: AppId,
     },
     /// Remove the directories of ended executors with all their contents, and those of their applications
@@ -107,7 +94,6 @@ pub enum Effect {
     },
     /// Read a piece of a log. Leads to `LogRead`.
     ReadLog {
-        /// The connection's number.
         peer: PeerId,
         /// The piece that the client asks for. Its author's id can be the name of a directory.
         wish: LogWish,
@@ -124,12 +110,9 @@ impl From<Note> for Effect {
     }
 }
 
-/// A message from the Worker to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// A message to a Master.
     Master(WorkerToMaster),
-    /// A message to a status client.
     Client(WorkerToClient),
 }
 
@@ -137,20 +120,15 @@ pub enum Outbound {
 /// leads its own process group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorPlan {
-    /// The executor's id.
     pub executor: ExecutorKey,
-    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The application's name.
     pub app_name: String,
     /// The command to run. In a program all placeholders are filled in but the Worker's own binary, which only the shell
     /// knows; what a Java class becomes, the shell knows.
     pub command: ExecutorCommand,
     /// The directory that it runs in.
     pub directory: TaskDirectory,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The addresses of custom resources that it was given, under the names by which they were asked for.
     pub resources: Resources,
@@ -163,13 +141,9 @@ pub struct ExecutorPlan {
 /// A cluster driver's process to start. It gets the directory `<work directory>/<id>` and leads its own process group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverPlan {
-    /// The cluster driver's id.
     pub driver: DriverId,
-    /// The command to run.
     pub command: Command,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The addresses of custom resources that it was given.
     pub resources: Resources,
@@ -188,7 +162,6 @@ pub enum Exit {
     Shutdown,
     /// No Master registered it in the number of attempts that the settings allow.
     NoMaster {
-        /// The number of attempts.
         attempts: u32,
         /// The last error of each Master, in the order of the settings.
         errors: Vec<(Address, ConnectError)>,

@@ -10,81 +10,64 @@ use firesteel_protocol::messages::{ClientToWorker, DiskSpace, MasterToWorker};
 use firesteel_protocol::process::{ExitStatus, NotStarted};
 use firesteel_protocol::time::Timestamp;
 
-/// An event for a Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The daemon is ready. Comes once, first.
     Start,
-    /// A requested connection is open.
     Connected {
         /// Its number from now on.
         peer: PeerId,
-        /// The address of the Master.
         master: Address,
         /// What it says of itself.
         leadership: Leadership,
     },
     /// A requested connection could not be opened.
     ConnectFailed {
-        /// The address of the Master.
         master: Address,
-        /// The error.
         error: ConnectError,
     },
     /// A message arrived on a connection.
     Received {
-        /// The connection's number.
         peer: PeerId,
-        /// The message itself.
         message: Inbound,
     },
     /// A connection ended, for whatever reason.
     Disconnected {
-        /// The connection's number.
         peer: PeerId,
     },
     /// An application's files were fetched.
     FilesFetched {
-        /// The application's id.
         app: AppId,
-        /// The number of the fetch.
         fetch: FetchId,
     },
     /// An application's files could not be fetched. Nothing of them is left.
     FilesFailed {
-        /// The application's id.
         app: AppId,
-        /// The number of the fetch.
         fetch: FetchId,
         /// Which file, from where, and why.
         error: String,
     },
     /// An executor's process runs.
     RunnerStarted {
-        /// The executor's id.
         executor: ExecutorKey,
         /// The id of the process, which leads its own process group.
         pid: u32,
     },
     /// An executor's process could not be started.
     RunnerFailed {
-        /// The executor's id.
         executor: ExecutorKey,
         /// Why the start failed, and whose fault that is.
         why: NotStarted,
     },
     /// An executor's process is about to be reported as ended, and this is the processor time of all of its life.
     ExecutorMeasured {
-        /// The executor's id.
         executor: ExecutorKey,
         /// The processor time, user and system, in milliseconds.
         cpu_millis: u64,
     },
     /// An executor's process ended, and nothing that it started is left.
     RunnerExited {
-        /// The executor's id.
         executor: ExecutorKey,
-        /// How the process ended.
         status: ExitStatus,
     },
     /// A cluster driver's process runs.
@@ -96,23 +79,19 @@ pub enum Event {
     },
     /// A cluster driver's process could not be started.
     DriverFailed {
-        /// The cluster driver's id.
         driver: DriverId,
         /// Why the start failed, and whose fault that is.
         why: NotStarted,
     },
     /// A cluster driver's process is about to be reported as ended, and this is the processor time of all of its life.
     DriverMeasured {
-        /// The cluster driver's id.
         driver: DriverId,
         /// The processor time, user and system, in milliseconds.
         cpu_millis: u64,
     },
     /// A cluster driver's process ended, and nothing that it started is left.
     DriverExited {
-        /// The cluster driver's id.
         driver: DriverId,
-        /// How the process ended.
         status: ExitStatus,
     },
     /// It was tried whether anything can be started.
@@ -121,24 +100,20 @@ pub enum Event {
     Measured(Measurement),
     /// The search for stale directories is over.
     StaleFound {
-        /// The applications with stale directories.
         apps: Vec<AppId>,
     },
     /// An executor has ended, and its directory was measured.
     DirectoryLeft {
-        /// The executor's id.
         executor: ExecutorKey,
         /// The length of all files in the directory.
         bytes: u64,
     },
     /// The directories that executors of earlier Workers left were found. Comes at most once.
     EarlierFound {
-        /// The directories, in any order.
         directories: Vec<EarlierDirectory>,
     },
     /// A piece of a log was read, or could not be.
     LogRead {
-        /// The connection's number.
         peer: PeerId,
         /// The piece, or why there is none.
         outcome: LogRead,
@@ -187,7 +162,6 @@ pub struct ProcessMeasurement {
 pub enum LogRead {
     /// A piece of the log was read.
     Piece {
-        /// The position of its first byte in the log.
         start: u64,
         /// At most [`firesteel_protocol::wire::MAX_LOG_PIECE`] bytes. Empty only at the log's end.
         bytes: Bytes,
@@ -209,9 +183,7 @@ pub enum LogRead {
 /// A message to the Worker. The roles in the hello decide which kind a connection may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
-    /// A message from a Master.
     Master(MasterToWorker),
-    /// A message from a status client.
     Client(ClientToWorker),
 }
 
@@ -227,7 +199,6 @@ impl Inbound {
 /// The directory of an executor that ended before this Worker started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EarlierDirectory {
-    /// The executor's id.
     pub executor: ExecutorKey,
     /// The time of the last write in it.
     pub last_written: Timestamp,

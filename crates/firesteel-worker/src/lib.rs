@@ -54,7 +54,6 @@ use tables::{
     UsageTable,
 };
 
-/// The Worker with its tables.
 #[derive(Debug)]
 pub struct Worker {
     config: Config,

@@ -136,17 +136,14 @@ impl Executors {
         self.live.keys().map(|executor| &executor.app)
     }
 
-    /// The number of live executors.
     pub(crate) fn live(&self) -> usize {
         self.live.len()
     }
 
-    /// Whether an executor is live.
     pub(crate) fn lives(&self, executor: &ExecutorKey) -> bool {
         self.live.contains_key(executor)
     }
 
-    /// The ids of live executors.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &ExecutorKey> {
         self.live.keys()
     }

@@ -88,7 +88,6 @@ impl Files {
         self.apps.remove(app).is_some()
     }
 
-    /// Removes all files. Returns the applications.
     pub(crate) fn remove_all(&mut self) -> impl Iterator<Item = AppId> + use<> {
         std::mem::take(&mut self.apps).into_keys()
     }

@@ -5,8 +5,6 @@ use firesteel_protocol::ids::{DriverId, ExecutorKey};
 /// A process that the Worker was told to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Process {
-    /// An executor.
     Executor(ExecutorKey),
-    /// A cluster driver.
     Driver(DriverId),
 }

@@ -20,9 +20,7 @@ pub(crate) enum ProcessStage {
     Doomed(Signal),
     /// It runs.
     Running { pid: u32, since: Timestamp },
-    /// It was sent SIGTERM, and will be killed at this time.
     Ending { pid: u32, kill_at: Timestamp },
-    /// It was sent SIGKILL, and has not ended yet.
     Dying { pid: u32 },
 }
 

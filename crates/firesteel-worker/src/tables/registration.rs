@@ -20,7 +20,6 @@ const PACE: Pace = Pace {
     soon: Duration::from_millis(100),
 };
 
-/// The state of the Worker's registration.
 #[derive(Debug)]
 pub(crate) struct Registration {
     pub(crate) search: MasterSearch<Told, Terms>,
