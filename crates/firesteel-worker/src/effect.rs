@@ -22,7 +22,7 @@ pub enum Effect {
     Connect {
         master: Address,
     },
-    /// Send a message. If the connection has ended, nothing happens.
+    /// Send a message. Does nothing if the connection has ended.
     Send {
         peer: PeerId,
         message: Outbound,
@@ -31,8 +31,7 @@ pub enum Effect {
     Close {
         peer: PeerId,
     },
-    /// Fetch an application's files. Leads to `FilesFetched`, or to `FilesFailed` with nothing left of them
-    /// here.
+    /// Fetch an application's files. Leads to `FilesFetched`, or to `FilesFailed`, after which no files are left here.
     FetchFiles {
         fetch: FetchId,
         app: AppId,
@@ -43,51 +42,50 @@ pub enum Effect {
     RemoveFiles {
         app: AppId,
     },
-    /// Start an executor. Leads to `RunnerStarted` or `RunnerFailed`, and in the end to `RunnerExited`.
+    /// Start an executor. Leads to `RunnerStarted` or `RunnerFailed`, and at its end to `RunnerExited`.
     StartExecutor(ExecutorPlan),
-    /// Signal an executor's process group. If it has ended, nothing happens.
+    /// Signal an executor's process group. Does nothing if it has ended.
     SignalExecutor {
         executor: ExecutorKey,
         signal: Signal,
     },
-    /// Start a cluster driver. Leads to `DriverStarted` or `DriverFailed`, and in the end to `DriverExited`.
+    /// Start a cluster driver. Leads to `DriverStarted` or `DriverFailed`, and at its end to `DriverExited`.
     StartDriver(DriverPlan),
-    /// Signal a cluster driver's process group. If it has ended, nothing happens.
+    /// Signal a cluster driver's process group. Does nothing if it has ended.
     SignalDriver {
         driver: DriverId,
         signal: Signal,
     },
-    /// An application has ended, and none of its executors is left here. Their directories stay for people to
-    /// read: see [`Effect::RemoveDirectory`].
+    /// An application has ended, and none of its executors is left here. The directories stay so that people can read
+    /// them: see [`Effect::RemoveDirectory`].
     CleanApplication {
         app: AppId,
     },
-    /// Try to write in the work directory, and make it if it is gone. Leads to `StartTried`.
+    /// Try to write in the work directory, and make it again if it is gone. Leads to `StartTried`.
     TryToStart {
-        /// Whether to start a process, too, which ends at once.
+        /// Whether to start a process as well, which ends at once.
         process: bool,
     },
-    /// Measure what the machine and these processes use, with all that they started. Leads to `Measured`.
+    /// Measure the usage of the machine and of these processes with their descendants. Leads to `Measured`.
     Measure {
         /// The executors, and the ids of their processes.
         executors: Vec<(ExecutorKey, u32)>,
         /// The cluster drivers, and the ids of their processes.
         drivers: Vec<(DriverId, u32)>,
     },
-    /// Find directories of applications and cluster drivers in which nothing is written any more. Leads to `StaleFound`.
+    /// Find directories of applications and cluster drivers that are no longer written to. Leads to `StaleFound`.
     FindStale {
-        /// The applications to skip, since they live here.
+        /// The live applications here, which are skipped.
         keep: BTreeSet<AppId>,
         /// A directory is stale if nothing in it was written since this time.
         unwritten_since: Timestamp,
     },
-    /// Remove an application's directory with all its contents. An executor that is started later gets a new
-    /// one.
+    /// Remove an application's directory with all its contents. An executor that is started later gets a new one.
     RemoveDirectory {
         app: AppId,
     },
-    /// Remove the directories of ended executors with all their contents, and those of their applications
-    /// that are empty then.
+    /// Remove the directories of ended executors with all their contents. Then remove their applications' directories
+    /// that are empty.
     RemoveExecutorDirectories {
         /// The executors, at least one.
         executors: Vec<ExecutorKey>,
@@ -95,7 +93,7 @@ pub enum Effect {
     /// Read a piece of a log. Leads to `LogRead`.
     ReadLog {
         peer: PeerId,
-        /// The piece that the client asks for. Its author's id can be the name of a directory.
+        /// The piece that the client asks for. The id of its author is valid as the name of a directory.
         wish: LogWish,
     },
     /// End the daemon, for this reason.
@@ -123,16 +121,16 @@ pub struct ExecutorPlan {
     pub executor: ExecutorKey,
     pub profile: ProfileId,
     pub app_name: String,
-    /// The command to run. In a program all placeholders are filled in but the Worker's own binary, which only the shell
-    /// knows; what a Java class becomes, the shell knows.
+    /// The command to run. In a program, all placeholders are filled in except the Worker's own binary, which only the
+    /// shell knows. The shell also decides how to start a Java class.
     pub command: ExecutorCommand,
     /// The directory that it runs in.
     pub directory: TaskDirectory,
     pub cores: Cores,
     pub memory: MiB,
-    /// The addresses of custom resources that it was given, under the names by which they were asked for.
+    /// The addresses of custom resources that it was given, under the names that the application asked for.
     pub resources: Resources,
-    /// The same addresses under the names that the Worker has for them, with their kinds.
+    /// The same addresses under the Worker's own names, with their kinds.
     pub on_worker: Resources,
     /// The names of the application's files, which have been fetched.
     pub files: Vec<String>,
@@ -147,11 +145,11 @@ pub struct DriverPlan {
     pub memory: MiB,
     /// The addresses of custom resources that it was given.
     pub resources: Resources,
-    /// The same addresses under the names that the Worker has for them, with their kinds.
+    /// The same addresses under the Worker's own names, with their kinds.
     pub on_worker: Resources,
     /// The Masters of the cluster: `spark://host:port[,host:port..]`.
     pub master_url: String,
-    /// Whether it is its first start here. Its logs are appended to at every start.
+    /// Whether this is its first start here. Every start appends to its logs.
     pub is_first: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The events that a Worker is told.
+//! The events of a Worker.
 
 use bytes::Bytes;
 use firesteel_protocol::address::Address;
@@ -12,13 +12,13 @@ use firesteel_protocol::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The daemon is ready. Comes once, first.
+    /// The daemon is ready. Comes exactly once, as the first event.
     Start,
     Connected {
-        /// Its number from now on.
+        /// The number of the connection.
         peer: PeerId,
         master: Address,
-        /// What it says of itself.
+        /// Whether the Master leads or stands by.
         leadership: Leadership,
     },
     /// A requested connection could not be opened.
@@ -40,11 +40,11 @@ pub enum Event {
         app: AppId,
         fetch: FetchId,
     },
-    /// An application's files could not be fetched. Nothing of them is left.
+    /// An application's files could not be fetched. None of them is left here.
     FilesFailed {
         app: AppId,
         fetch: FetchId,
-        /// Which file, from where, and why.
+        /// The file, its source and the reason, in words.
         error: String,
     },
     /// An executor's process runs.
@@ -59,13 +59,13 @@ pub enum Event {
         /// Why the start failed, and whose fault that is.
         why: NotStarted,
     },
-    /// An executor's process is about to be reported as ended, and this is the processor time of all of its life.
+    /// The processor time of an executor's whole process tree. Comes just before the process is reported as ended.
     ExecutorMeasured {
         executor: ExecutorKey,
         /// The processor time, user and system, in milliseconds.
         cpu_millis: u64,
     },
-    /// An executor's process ended, and nothing that it started is left.
+    /// An executor's process ended, and none of its descendants is left.
     RunnerExited {
         executor: ExecutorKey,
         status: ExitStatus,
@@ -83,32 +83,32 @@ pub enum Event {
         /// Why the start failed, and whose fault that is.
         why: NotStarted,
     },
-    /// A cluster driver's process is about to be reported as ended, and this is the processor time of all of its life.
+    /// The processor time of a cluster driver's whole process tree. Comes just before the process is reported as ended.
     DriverMeasured {
         driver: DriverId,
         /// The processor time, user and system, in milliseconds.
         cpu_millis: u64,
     },
-    /// A cluster driver's process ended, and nothing that it started is left.
+    /// A cluster driver's process ended, and none of its descendants is left.
     DriverExited {
         driver: DriverId,
         status: ExitStatus,
     },
-    /// It was tried whether anything can be started.
+    /// The shell has checked whether processes can be started.
     StartTried(StartTried),
-    /// What is used was measured.
+    /// The shell has measured the usage.
     Measured(Measurement),
     /// The search for stale directories is over.
     StaleFound {
         apps: Vec<AppId>,
     },
-    /// An executor has ended, and its directory was measured.
+    /// An executor has ended, and the shell has measured its directory.
     DirectoryLeft {
         executor: ExecutorKey,
         /// The length of all files in the directory.
         bytes: u64,
     },
-    /// The directories that executors of earlier Workers left were found. Comes at most once.
+    /// The shell has found the directories of executors of earlier Workers. Comes at most once.
     EarlierFound {
         directories: Vec<EarlierDirectory>,
     },
@@ -124,7 +124,7 @@ pub enum Event {
     Deadline,
 }
 
-/// What was measured at one time.
+/// The measurements of one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measurement {
     /// The machine, if it could be measured.
@@ -135,20 +135,20 @@ pub struct Measurement {
     pub drivers: Vec<(DriverId, ProcessMeasurement)>,
 }
 
-/// What was measured of a machine.
+/// The measurements of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineMeasurement {
     /// The number of its processors.
     pub cores: u64,
-    /// Their time that was used since some moment in the past, in milliseconds.
+    /// The used time of all its processors since some fixed moment, in milliseconds.
     pub busy_millis: u64,
     /// The amount of its memory, in bytes.
     pub memory: u64,
-    /// The part of it that programs can still have, in bytes.
+    /// The memory that programs can still have, in bytes.
     pub memory_available: u64,
 }
 
-/// What was measured of a process and of all that it started.
+/// The measurements of a process and all its descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessMeasurement {
     /// Their processor time since their start, in milliseconds.
@@ -206,12 +206,12 @@ pub struct EarlierDirectory {
     pub bytes: u64,
 }
 
-/// Whether anything can be started, as the shell found.
+/// The shell's findings about whether anything can be started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartTried {
     /// Why nothing can be written in the work directory, in words for people: `cannot write in /work: No space left`.
     pub directory: Option<String>,
-    /// Why no process can be started, if that was tried.
+    /// Why no process can be started, if the shell tried.
     pub process: Option<String>,
     /// The space on the work directory's disk, if it could be measured.
     pub space: Option<DiskSpace>,

@@ -16,7 +16,7 @@ use super::effect::send;
 use super::tables::{ShutdownPhase, Terms, Told};
 use super::{Effect, Exit, Note, Worker};
 
-/// The shortest interval between heartbeats, whatever a Master asks for.
+/// The shortest interval between heartbeats, even if a Master asks for a shorter one.
 const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(10);
 
 impl Worker {
@@ -53,7 +53,7 @@ impl Worker {
         }
     }
 
-    /// Stops looking for a Master, but keeps the one it has.
+    /// Stops looking for a Master, but keeps the present one.
     pub(super) fn stop_looking(&mut self) {
         let orders = self.registration.search.stop_looking();
         self.follow(orders);
@@ -176,7 +176,7 @@ impl Worker {
         }
     }
 
-    /// The Master does not know the Worker, which registers again on the same connection.
+    /// Registers again on the same connection, because the Master does not know the Worker.
     pub(super) fn on_reconnect_worker(&mut self, now: Timestamp, peer: PeerId) {
         if !self.shutdown.wants_master() {
             return;

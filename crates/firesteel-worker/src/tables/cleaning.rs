@@ -1,4 +1,4 @@
-//! The state of the search for old directories: planned, going on, or neither.
+//! The state of the search for old directories: planned, running, or neither.
 
 use firesteel_protocol::time::Timestamp;
 

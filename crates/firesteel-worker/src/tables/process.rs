@@ -1,4 +1,4 @@
-//! A process that the Worker was told to start: of an executor, or of a cluster driver.
+//! A process that the Worker was told to start: an executor or a cluster driver.
 
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 

@@ -1,4 +1,4 @@
-//! The stages of a process that this Worker was told to run: the same for executors and for cluster drivers.
+//! The stages of a process that this Worker was told to run. They are the same for executors and cluster drivers.
 
 use firesteel_protocol::process::Signal;
 use firesteel_protocol::time::Timestamp;
@@ -16,7 +16,7 @@ use firesteel_protocol::time::Timestamp;
 pub(crate) enum ProcessStage {
     /// The shell was told to start it.
     Starting,
-    /// It is to be ended with this signal as soon as it has started.
+    /// It will be ended with this signal as soon as it has started.
     Doomed(Signal),
     /// It runs.
     Running { pid: u32, since: Timestamp },
@@ -40,7 +40,7 @@ impl ProcessStage {
         }
     }
 
-    /// When its grace is over, if it has any.
+    /// The end of its grace period, if it has one.
     pub(crate) fn kill_at(self) -> Option<Timestamp> {
         match self {
             Self::Ending { kill_at, .. } => Some(kill_at),
@@ -58,8 +58,8 @@ impl ProcessStage {
         Some((Self::Running { pid, since: now }, waiting))
     }
 
-    /// It is to be sent this signal, and to be killed at that time if it is still there. A signal no stronger than an earlier
-    /// one has no effect. Returns the stage, and whether there is a process that now gets the signal.
+    /// Applies a signal, with the time to kill the process if it is still there. A signal no stronger than an earlier
+    /// one has no effect. Returns the stage, and whether a process gets the signal now.
     pub(crate) fn signalled(self, signal: Signal, kill_at: Timestamp) -> (Self, bool) {
         let stage = match (self, signal) {
             (Self::Starting, signal) => Self::Doomed(signal),
