@@ -83,7 +83,6 @@ impl Candidate {
         let _ = self.session.client.delete(&self.own, None).await;
     }
 
-    /// Becomes the leader.
     async fn lead(&self) -> Result<Reign, ZooKeeperError> {
         let failed = self.session.failed("become the leader");
         let asked = Moment::now();

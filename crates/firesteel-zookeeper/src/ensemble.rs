@@ -41,7 +41,6 @@ pub enum ZooKeeperError {
     /// The servers cannot be reached, or refuse something.
     #[error("ZooKeeper at {servers}: cannot {action}: {error}")]
     Failed {
-        /// The servers.
         servers: String,
         /// What cannot be done.
         action: &'static str,
@@ -54,7 +53,6 @@ pub enum ZooKeeperError {
          (zkCli.sh -server {servers} create {chroot}), or leave it out of the URL"
     )]
     NoChroot {
-        /// The servers.
         servers: String,
         /// The path of the node.
         chroot: String,
