@@ -7,33 +7,33 @@ use zookeeper_client::{CreateMode, Error, MultiWriteResult, OneshotWatcher};
 use crate::ensemble::{Ensemble, Session, ZooKeeperError};
 use crate::reign::Reign;
 
-/// A Master that may become the leader. It is one until this is dropped or its session ends.
+/// A Master that may become the leader. It stays a candidate until this value is dropped or its session ends.
 #[derive(Debug)]
 pub struct Candidate {
     session: Session,
     address: Address,
-    /// Its node.
+    /// The path of its own node.
     own: String,
-    /// What is watched since the last look.
+    /// The watcher set by the last look.
     watched: Option<OneshotWatcher>,
-    /// The candidate that was first at the last look.
+    /// The first candidate at the last look.
     first: Option<String>,
 }
 
-/// How a candidate stands.
+/// The position of a candidate: follower or leader.
 #[derive(Debug)]
 pub enum Standing {
-    /// Another one is before it.
+    /// Another candidate is before it.
     Follows {
-        /// That one's address, if it says one.
+        /// The address of the first candidate, if it tells one.
         leader: Option<Address>,
     },
-    /// It leads.
+    /// This candidate leads.
     Leads(Box<Reign>),
 }
 
 impl Candidate {
-    /// Becomes a candidate that is reached at this address.
+    /// Becomes a candidate with this address.
     ///
     /// # Errors
     /// The servers cannot be reached, or refuse.
@@ -48,10 +48,10 @@ impl Candidate {
         Ok(Self { session, address: address.clone(), own, watched: None, first: None })
     }
 
-    /// How it stands, as soon as that has changed since the last call.
+    /// Returns the candidate's position as soon as it has changed since the last call.
     ///
     /// # Errors
-    /// The session has ended, so this is no candidate any more.
+    /// The session has ended, so this is no longer a candidate.
     pub async fn next(&mut self) -> Result<Standing, ZooKeeperError> {
         loop {
             if let Some(watched) = self.watched.take() {
