@@ -14,7 +14,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts the clock at the current wall-clock time.
     #[must_use]
     pub fn start() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
@@ -28,7 +27,6 @@ impl Clock {
         if self.now() >= time { self } else { Self { wall: time, started: Instant::now() } }
     }
 
-    /// The current time of this clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.wall + self.started.elapsed()

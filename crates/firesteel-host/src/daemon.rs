@@ -47,7 +47,6 @@ impl Lifetime {
 /// The line that [`Announcement::OnStdout`] prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Ready {
-    /// The URL at which the daemon listens, `spark://host:port`.
     pub url: String,
     /// The URL at which it serves HTTP, `http://host:port/`, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -66,18 +66,13 @@ pub struct OwnerGone;
 pub enum InboxEntry<E> {
     /// An event from one of the daemon's own tasks.
     Own(E),
-    /// A connection was opened.
     Opened(Box<Opened<E>>),
-    /// A peer sent a message.
     Message {
-        /// The peer that sent it.
         peer: PeerId,
         /// The message as an event of the machine.
         event: E,
     },
-    /// A connection has ended.
     Closed {
-        /// The peer whose connection ended.
         peer: PeerId,
         /// Why the connection ended.
         why: Disconnect,
@@ -87,7 +82,6 @@ pub enum InboxEntry<E> {
 /// A connection that was opened.
 #[derive(Debug)]
 pub struct Opened<E> {
-    /// The peer of this connection.
     pub(crate) info: PeerInfo,
     /// The sending end of the connection's queue.
     pub(crate) outbound: Outbound,

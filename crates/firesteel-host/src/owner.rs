@@ -101,7 +101,6 @@ const PARTING_PAUSE: Duration = Duration::from_millis(5);
 
 /// The part of a daemon around its machine: it performs the effects that the machine decides on.
 pub trait Shell {
-    /// The state machine that it serves.
     type Machine: Machine;
     /// The result of the daemon: how it ends.
     type End;
@@ -151,7 +150,6 @@ pub type Commit<End> = BoxFuture<'static, ControlFlow<End>>;
 /// What a shell uses to perform an effect.
 #[derive(Debug)]
 pub struct Context<E> {
-    /// The connections of the daemon.
     pub peers: Peers<E>,
     clock: Clock,
     inbox: Inbox<E>,
@@ -216,7 +214,6 @@ impl<E: Send + 'static> Context<E> {
         }
     }
 
-    /// The current time of the daemon's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()

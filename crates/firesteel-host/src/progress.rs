@@ -22,7 +22,6 @@ pub enum Show {
     Quiet,
 }
 
-/// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunProgress {
     /// The number of items that ended, well or not. Cancelled items do not count.

@@ -16,7 +16,6 @@ pub fn status(status: &str) {
     tell(&[NotifyState::Status(status)]);
 }
 
-/// Says that the daemon is about to end.
 pub fn stopping() {
     tell(&[NotifyState::Stopping]);
 }

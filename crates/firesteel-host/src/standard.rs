@@ -41,13 +41,11 @@ impl<W> fmt::Debug for Standard<W> {
     }
 }
 
-/// Standard output, as bytes.
 #[must_use]
 pub fn stdout() -> Standard<Stdout> {
     Standard { out: io::stdout(), is_closed: OUTPUT_CLOSED.load(Ordering::Relaxed) }
 }
 
-/// Standard error, as bytes.
 #[must_use]
 pub fn stderr() -> Standard<Stderr> {
     Standard { out: io::stderr(), is_closed: ERRORS_CLOSED.load(Ordering::Relaxed) }

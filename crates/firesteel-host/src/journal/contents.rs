@@ -45,7 +45,6 @@ impl Contents {
         Ok(Self { file, image, batches, tail })
     }
 
-    /// The image.
     #[must_use]
     pub fn image(&self) -> &[u8] {
         &self.file[self.image.clone()]
@@ -56,7 +55,6 @@ impl Contents {
         self.batches.iter().map(|range| &self.file[range.clone()])
     }
 
-    /// How the file ends.
     #[must_use]
     pub fn tail(&self) -> Tail {
         self.tail

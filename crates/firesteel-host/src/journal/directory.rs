@@ -53,7 +53,6 @@ pub enum JournalError {
     /// Another process writes the journal.
     #[error("{path} is in use by another Master")]
     InUse {
-        /// The directory.
         path: PathBuf,
     },
     /// Another directory was put in its place, which has a journal of its own.
@@ -61,13 +60,11 @@ pub enum JournalError {
         "{path} was replaced by a directory with another state while this Master ran, which is left as it is"
     )]
     Replaced {
-        /// The directory.
         path: PathBuf,
     },
     /// A file is damaged.
     #[error("{path} is damaged: {damage}")]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// What is wrong.
         damage: Damage,

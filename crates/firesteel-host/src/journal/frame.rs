@@ -49,7 +49,6 @@ pub enum Damage {
     },
 }
 
-/// The head of a file.
 pub(super) fn head() -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[..8].copy_from_slice(&MAGIC);

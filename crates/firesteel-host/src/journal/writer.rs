@@ -38,7 +38,6 @@ impl Batch {
         &mut self.frame
     }
 
-    /// Whether it has no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.frame.len() == FRAME
@@ -51,7 +50,6 @@ impl Batch {
     }
 }
 
-/// Appends batches to a journal.
 #[derive(Debug)]
 pub struct Writer {
     storage: Box<dyn Storage>,
@@ -158,7 +156,6 @@ impl Writer {
         self.storage.is_local() && self.took.is_some_and(|took| took < QUICK)
     }
 
-    /// What it counts.
     #[must_use]
     pub fn meter(&self) -> Arc<JournalMeter> {
         Arc::clone(&self.meter)

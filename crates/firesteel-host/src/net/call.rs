@@ -33,13 +33,11 @@ pub enum CallError {
     /// The Master there stands by, and does not know which one leads.
     #[error("{address} stands by, and no Master leads yet")]
     NoLeader {
-        /// The address that was asked.
         address: Address,
     },
     /// The Master there stands by, and the one that it names as the leader cannot be reached.
     #[error("{address} stands by; the Master that it says leads cannot be reached: {error}")]
     LeaderGone {
-        /// The address that was asked.
         address: Address,
         /// Why the other one cannot be reached.
         error: Box<DialError>,
@@ -50,9 +48,7 @@ pub enum CallError {
     /// The other side is too old for the request.
     #[error("the {role} at {address} cannot answer this: {older}")]
     Older {
-        /// The address that was asked.
         address: Address,
-        /// The role of the peer.
         role: Role,
         /// What is missing.
         older: OlderPeer,
@@ -60,7 +56,6 @@ pub enum CallError {
     /// The connection broke.
     #[error("lost the connection to {address}: {error}")]
     Frame {
-        /// The address that was asked.
         address: Address,
         /// What is wrong with the frame.
         error: FrameError,
@@ -68,15 +63,12 @@ pub enum CallError {
     /// The other side closed the connection without a response.
     #[error("{address} closed the connection without an answer")]
     NoAnswer {
-        /// The address that was asked.
         address: Address,
     },
     /// The response did not come in time, although the peer had completed the handshake.
     #[error("the {role} at {address} did not answer within {} s: it is overloaded or was stopped", ANSWER_TIMEOUT.as_secs())]
     TimedOut {
-        /// The address that was asked.
         address: Address,
-        /// The role of the peer.
         role: Role,
     },
     /// The response consists of several pages, and not all of them came.
@@ -90,13 +82,11 @@ pub enum CallError {
     /// The response belongs to a different kind of request.
     #[error("{address} sent an unexpected answer")]
     OtherAnswer {
-        /// The address that was asked.
         address: Address,
     },
     /// The response cannot be decoded.
     #[error("cannot read the answer of {address}: {error}")]
     Decode {
-        /// The address that was asked.
         address: Address,
         /// Why decoding failed.
         error: DecodeError,
@@ -171,7 +161,6 @@ impl Inquiry {
         Err(CallError::NoLeader { address: asked })
     }
 
-    /// The address that was dialled.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address

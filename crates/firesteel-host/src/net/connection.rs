@@ -53,7 +53,6 @@ pub enum Disconnect {
     /// A frame from the peer cannot be read.
     #[error(transparent)]
     Frame(FrameError),
-    /// A message from the peer cannot be decoded.
     #[error(transparent)]
     Message(#[from] DecodeError),
     /// A message for the peer does not fit into a frame.
@@ -68,7 +67,6 @@ pub enum Disconnect {
 }
 
 impl Disconnect {
-    /// Whether this is an ordinary way for a connection to end.
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
         match self {

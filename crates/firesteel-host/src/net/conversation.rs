@@ -38,10 +38,8 @@ pub enum ConversationError {
     /// The peer does not read what is sent to it.
     #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,
-    /// The connection broke, or a frame cannot be read.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// A message cannot be decoded.
     #[error(transparent)]
     Message(#[from] DecodeError),
     /// A message for the peer does not fit into a frame.
@@ -72,7 +70,6 @@ impl Conversation {
         &self.introduced.hello.name
     }
 
-    /// The address of the peer's socket.
     #[must_use]
     pub fn remote(&self) -> SocketAddr {
         self.remote

@@ -18,7 +18,6 @@ pub enum DialError {
     /// The host name has no address.
     #[error("unknown host {host:?}: {error}")]
     UnknownHost {
-        /// The host name that was looked up.
         host: String,
         /// The error of the resolver.
         #[source]
@@ -27,13 +26,11 @@ pub enum DialError {
     /// The address did not answer in time.
     #[error("no answer from {address} within {} s", CONNECT_TIMEOUT.as_secs())]
     TimedOut {
-        /// The address that was dialled.
         address: Address,
     },
     /// The operating system could not connect.
     #[error("cannot connect to {address}: {error}")]
     Connect {
-        /// The address that was dialled.
         address: Address,
         /// The operating system's error.
         #[source]
@@ -42,7 +39,6 @@ pub enum DialError {
     /// The peer at this address did not complete the handshake, or is not the wanted one.
     #[error("{}", sentence(.address, *.wanted, .error))]
     Handshake {
-        /// The address that was dialled.
         address: Address,
         /// The role that the peer should have.
         wanted: Role,

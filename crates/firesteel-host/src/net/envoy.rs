@@ -162,7 +162,6 @@ impl<E: Send + 'static> Envoys<E> {
 }
 
 impl<E> Envoy<E> {
-    /// The peer's number.
     #[must_use]
     pub fn peer(&self) -> PeerId {
         self.peer

@@ -204,7 +204,6 @@ pub enum FrameError {
         /// The limit on the length.
         limit: usize,
     },
-    /// The frame's bytes are not those that were sent.
     #[error("the checksum of a frame from it is wrong: its bytes were changed on the way")]
     Corrupt,
     /// The connection ended within the frame.
@@ -353,7 +352,6 @@ mod tests {
         assert_eq!(error, "the checksum of a frame from it is wrong: its bytes were changed on the way");
     }
 
-    /// The format is the one that docs/PROTOCOL.md describes.
     #[test]
     fn the_header_of_a_known_frame() {
         let header = [0, 0, 0, 9, 0x58, 0x98, 0x67, 0xb8, 0xcb, 0xf4, 0x39, 0x26];

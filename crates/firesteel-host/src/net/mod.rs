@@ -71,13 +71,11 @@ pub use older_peer::OlderPeer;
 pub use outbound::QueueLimits;
 pub use peers::Peers;
 
-/// The timeout of a handshake.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a peer may take after its handshake to send its first message. A peer that dials has something to say at once.
 pub const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The timeout for opening a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The timeout of a frame that has begun.
@@ -102,7 +100,6 @@ pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 /// The arrival of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The peer that sent the message.
     pub peer: PeerId,
     /// When its frame was whole.
     pub at: Timestamp,
@@ -111,12 +108,9 @@ pub struct Arrival {
 /// Turns the body of a frame into the owner's event. It calls [`firesteel_protocol::wire::decode`].
 pub type Decode<E> = fn(Arrival, &[u8]) -> Result<E, DecodeError>;
 
-/// A role that a daemon accepts, and the decoder of its messages.
 #[derive(Debug)]
 pub struct Welcome<E> {
-    /// The role that a peer may have.
     pub role: Role,
-    /// The decoder of that role's messages.
     pub decode: Decode<E>,
 }
 
@@ -125,7 +119,6 @@ pub struct Welcome<E> {
 pub struct PeerInfo {
     /// Its number. Numbers start at 1 and are never reused.
     pub id: PeerId,
-    /// The role of the peer.
     pub role: Role,
     /// The peer's name, as the peer gave it. It is untrusted text: it is only logged, and escaped.
     pub name: String,

@@ -10,7 +10,6 @@ use firesteel_protocol::wire::{self, Message, TooLong};
 use super::Disconnect;
 use super::rope::Rope;
 
-/// How much may be queued before a peer counts as too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
     /// The maximum number of bytes for one peer. What one batch of events sends fits in any case.
@@ -121,14 +120,12 @@ impl Total {
     }
 }
 
-/// The owner's end of the queue. Dropping it closes the connection after everything queued is written.
 #[derive(Debug)]
 pub struct Outbound {
     queue: Arc<Queue>,
     limit: usize,
 }
 
-/// The connection's end of the queue.
 #[derive(Debug)]
 pub(super) struct LoadQueue(Arc<Queue>);
 

@@ -17,7 +17,6 @@ const EXE: &str = "/proc/self/exe";
 /// What Linux appends to the path of a file that was removed.
 const DELETED: &str = " (deleted)";
 
-/// This program.
 #[derive(Clone, Debug)]
 pub struct OwnProgram {
     /// Where it was when it was asked for.

@@ -30,7 +30,6 @@ pub(crate) struct Nonce(pub [u8; NONCE]);
 /// What one side knows of a connection of its local cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Pass {
-    /// The secret of the cluster.
     pub(crate) secret: Secret,
     /// The port that was dialled.
     pub(crate) port: u16,

@@ -61,7 +61,6 @@ pub enum HandshakeError {
     /// The peer or this side is part of a local cluster, and the other one is not.
     #[error(transparent)]
     NotAdmitted(#[from] NotAdmitted),
-    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -105,13 +104,9 @@ fn roles(roles: &[Role]) -> String {
 /// A connection whose handshake has succeeded.
 #[derive(Debug)]
 pub(super) struct Introduced {
-    /// The hello that the peer sent.
     pub(super) hello: Hello,
-    /// The version of the protocol that both sides speak.
     pub(super) version: Version,
-    /// The frames that the peer sends.
     pub(super) reader: FrameReader,
-    /// The half that writes to the peer.
     pub(super) writer: OwnedWriteHalf,
 }
 

@@ -50,7 +50,6 @@ pub enum ListenError {
     /// The host name has no address.
     #[error("cannot listen on {address}: unknown host: {error}")]
     UnknownHost {
-        /// The address to listen on.
         address: Address,
         /// The error of the resolver.
         #[source]
@@ -61,13 +60,11 @@ pub enum ListenError {
         "cannot listen on {address}: the port is in use: end the program that has it, or choose another port with --port (0: any free one)"
     )]
     InUse {
-        /// The address to listen on.
         address: Address,
     },
     /// The operating system reported an error.
     #[error("cannot listen on {address}: {error}")]
     Io {
-        /// The address to listen on.
         address: Address,
         /// The operating system's error.
         #[source]
@@ -107,7 +104,6 @@ impl Listener {
         Ok(Self { socket, local: self.local, conversations: None, guest_room: None })
     }
 
-    /// The address on which it listens.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local

@@ -43,7 +43,6 @@ impl Numbers {
     }
 }
 
-/// The places of one daemon.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct Places {
     half_open: Arc<Semaphore>,
@@ -53,7 +52,6 @@ pub(in crate::net) struct Places {
     crowd: Arc<Notify>,
 }
 
-/// The places of one kind.
 #[derive(Debug)]
 struct Pool {
     number: usize,

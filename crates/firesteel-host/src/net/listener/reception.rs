@@ -20,7 +20,6 @@ use crate::net::socket;
 use crate::net::{FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener, Welcome};
 use crate::seldom::Seldom;
 
-/// What the handshakes of accepted connections need.
 #[derive(Debug)]
 struct Reception<E> {
     welcome: Vec<Welcome<E>>,
