@@ -68,7 +68,7 @@ pub const TABLE: &[(u8, &str)] = &[
     ),
 ];
 
-/// The exit code of a command that no Master answered.
+/// The exit code of a command that got no answer from a Master.
 #[must_use]
 pub fn unanswered(evidence: Evidence) -> u8 {
     match evidence {

@@ -1,4 +1,4 @@
-//! The progress bar and the remarks that a user sees at a terminal during a run.
+//! The progress bar and the remarks that a user sees on a terminal during a run.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -24,7 +24,7 @@ pub enum Show {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunProgress {
-    /// The number of items that ended, well or not. Cancelled items do not count.
+    /// The number of items that ended, successful or not. Cancelled items do not count.
     pub done: u64,
     /// The number of items that failed, out of those that ended.
     pub failed: u64,
@@ -38,7 +38,7 @@ pub struct RunProgress {
     pub elapsed: Duration,
 }
 
-/// `120 of 5,000 items, 2 executors, 8 cores, 3 failed, 40/s, 2 minutes left`.
+/// Written as `120 of 5,000 items, 2 executors, 8 cores, 3 failed, 40/s, 2 minutes left`.
 impl fmt::Display for RunProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.total {
@@ -88,14 +88,14 @@ pub struct Progress {
     away: Arc<AtomicBool>,
     /// Whether the bar was updated at least once.
     drawn: Arc<AtomicBool>,
-    /// The width of the bar itself; 0 while the number of all items is not known.
+    /// The width of the bar itself; 0 while the number of all items is unknown.
     width: Arc<AtomicUsize>,
-    /// The number of minutes of the run for which there was a line, where no bar can be drawn.
+    /// If no bar can be drawn: the number of minutes of the run that got a line.
     minutes: Arc<AtomicU64>,
 }
 
 impl Progress {
-    /// Makes a bar, which is hidden where it cannot be drawn.
+    /// Makes a bar, which is hidden if it cannot be drawn.
     #[must_use]
     pub fn new(show: Show) -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -125,8 +125,8 @@ impl Progress {
         !self.bar.is_hidden()
     }
 
-    /// Shows the current progress of the run: on the bar, or where none can be drawn (a file, a service manager's log) as a
-    /// line for each minute.
+    /// Shows the current progress of the run on the bar. If none can be drawn (a file, a service manager's log), writes
+    /// a line each minute.
     pub fn update(&self, progress: &RunProgress) {
         if self.bar.is_hidden() && self.begins_a_minute(progress.elapsed) {
             self.remark(progress);
@@ -150,7 +150,7 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// Whether the run is in a later minute than at the last call.
+    /// Whether a minute of the run has begun since the last call.
     fn begins_a_minute(&self, elapsed: Duration) -> bool {
         let minute = elapsed.as_secs() / 60;
         self.minutes.fetch_max(minute, Ordering::AcqRel) < minute
@@ -197,14 +197,13 @@ impl Progress {
     }
 }
 
-/// The width of the bar beside a message of this length, so that the time that is left can be read in 80 columns.
+/// The width of the bar beside a message of this length, so that the remaining time fits in 80 columns.
 fn bar_width(message: usize) -> usize {
     // Two brackets and two blanks.
     [24, 16, 8].into_iter().find(|width| width + 4 + message <= 80).unwrap_or(4)
 }
 
-/// Whether a short text can be written without waiting. A terminal that was stopped with ctrl-s takes no
-/// output.
+/// Whether a short text can be written without waiting. A terminal that was stopped with ctrl-s accepts no output.
 fn stderr_is_writable() -> bool {
     let stderr = io::stderr();
     let mut fds = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];

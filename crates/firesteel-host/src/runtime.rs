@@ -1,4 +1,4 @@
-//! Runtimes for asynchronous tasks, or errors where the machine gives no threads for them.
+//! Runtimes for asynchronous tasks. If the machine gives no threads for them, this is an error and no panic.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -10,16 +10,16 @@ use tokio::runtime::{Builder, Runtime};
 /// The name of the thread that starts a runtime.
 const STARTING: &str = "runtime-start";
 
-/// The largest number of threads for what blocks.
+/// The maximum number of threads for blocking work.
 const MOST_BLOCKING: usize = 64;
 
-/// There is one hook for panics.
+/// Guards the process's only panic hook.
 static HOOK: Mutex<()> = Mutex::new(());
 
 /// Starts a runtime with this number of threads of this name.
 ///
-/// Tokio panics where the system gives no thread, and after that it waits for the threads that it got, which never end. So a
-/// thread of its own starts the runtime, and if that panics, the caller does not wait for it.
+/// Tokio panics if the system gives no thread, and then waits for the threads that it got, which never end. So a
+/// separate thread starts the runtime. If that thread panics, the caller does not wait for it.
 ///
 /// # Errors
 /// The system gives too few threads or open files.

@@ -21,7 +21,7 @@ use super::older_peer::OlderPeer;
 /// The timeout of a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most Masters that are asked who leads, each because the one before named it.
+/// The maximum number of standby Masters to ask for the leader, one after the other. Each is named by the previous one.
 const MOST_STANDBYS: usize = 4;
 
 /// Why a request has no response.
@@ -30,16 +30,16 @@ pub enum CallError {
     /// The connection could not be opened.
     #[error(transparent)]
     Dial(#[from] DialError),
-    /// The Master there stands by, and does not know which one leads.
+    /// The Master there stands by, and does not know the leader.
     #[error("{address} stands by, and no Master leads yet")]
     NoLeader {
         address: Address,
     },
-    /// The Master there stands by, and the one that it names as the leader cannot be reached.
+    /// The Master there stands by, and the leader that it names cannot be reached.
     #[error("{address} stands by; the Master that it says leads cannot be reached: {error}")]
     LeaderGone {
         address: Address,
-        /// Why the other one cannot be reached.
+        /// Why the leader cannot be reached.
         error: Box<DialError>,
     },
     /// The request does not fit into a frame.
@@ -50,7 +50,7 @@ pub enum CallError {
     Older {
         address: Address,
         role: Role,
-        /// What is missing.
+        /// The version that is needed, and the peer's.
         older: OlderPeer,
     },
     /// The connection broke.
@@ -76,7 +76,7 @@ pub enum CallError {
     Incomplete {
         /// The number of rows that came.
         rows: u64,
-        /// Why there are no more.
+        /// Why the other pages are missing.
         error: Box<CallError>,
     },
     /// The response belongs to a different kind of request.
@@ -133,7 +133,7 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Dials the address as this client. If a Master stands by there, dials the one that leads.
+    /// Dials the address as this client. If a Master stands by there, dials the leader.
     ///
     /// # Errors
     /// The connection could not be opened, or no Master leads.

@@ -47,7 +47,7 @@ pub enum Disconnect {
     /// The peer reads nothing at all.
     #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,
-    /// The peer has said who it is, and nothing more.
+    /// The peer has completed the handshake, but sent no message.
     #[error("it sent nothing within {} s after the handshake", FIRST_MESSAGE_TIMEOUT.as_secs())]
     Mute,
     /// A frame from the peer cannot be read.
@@ -58,7 +58,7 @@ pub enum Disconnect {
     /// A message for the peer does not fit into a frame.
     #[error("a message for it cannot be sent: {0}")]
     TooLong(#[from] TooLong),
-    /// This side may not speak any more.
+    /// The lease of this side is over, so it may not send any more.
     #[error("this side's tenure is over")]
     TenureOver,
     /// The operating system reported an error.
@@ -95,20 +95,21 @@ pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
     }
 }
 
-/// How the messages of a peer are read.
+/// How to read the messages of a peer.
 #[derive(Debug)]
 pub(super) struct Reading<E> {
     pub(super) peer: PeerId,
     pub(super) decode: Decode<E>,
     pub(super) urgency: Urgency,
-    /// The time within which the first message has to come, if there is one.
+    /// The time within which the first message has to come, if it is limited.
     pub(super) first_within: Option<Duration>,
 }
 
-/// Serves a connection until it ends, and keeps its place until then. Messages from the peer go to the inbox, with the end
-/// of the connection as the last entry; queued messages go to the peer.
+/// Serves a connection until it ends, and keeps its permit until then. Messages from the peer go to the inbox, with the
+/// end of the connection as the last entry. Queued messages go to the peer.
 ///
-/// Not an `async fn`, and [`read`] is none: those keep what they are given twice, and there are many connections.
+/// Neither this function nor [`read`] is an `async fn`, because those store their arguments twice, and there are many
+/// connections.
 pub(super) fn serve<E: Send + 'static>(
     (mut reader, mut writer): (FrameReader, OwnedWriteHalf),
     (queue, tenure): (LoadQueue, Tenure),
@@ -170,8 +171,8 @@ fn read<E: Send + 'static>(
     }
 }
 
-/// Writes queued frames until the owner has closed the queue, and nothing when its tenure is over. An owner whose tenure may
-/// end gives signs of life in between.
+/// Writes queued frames until the owner has closed the queue, and nothing after its lease is over. If the lease may
+/// end, it sends signs of life in between.
 async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue, tenure: &Tenure) -> Disconnect {
     loop {
         let next = poll_fn(|context| queue.poll_next(context));
@@ -227,8 +228,8 @@ async fn close_request(queue: &LoadQueue) -> Disconnect {
     }
 }
 
-/// Reads and discards what the peer still sends. If a socket with unread bytes were closed, the system
-/// would discard what was sent to the peer and not yet received.
+/// Reads and discards what the peer still sends. If a socket with unread bytes were closed, the operating system would
+/// also discard sent bytes that the peer has not yet received.
 async fn linger(reader: &mut OwnedReadHalf) {
     // On the heap, since a connection's task would be larger by this all its life.
     let mut scrap = vec![0; 4096];

@@ -22,7 +22,7 @@ use super::{Introduction, WRITE_TIMEOUT};
 pub struct Conversation {
     introduced: Introduced,
     remote: SocketAddr,
-    /// Its place, if it was accepted.
+    /// Its permit, if it was accepted.
     _place: Option<Place>,
 }
 
@@ -35,7 +35,7 @@ pub enum ConversationError {
         /// The timeout that passed.
         patience: Duration,
     },
-    /// The peer does not read what is sent to it.
+    /// The peer does not read messages.
     #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,
     #[error(transparent)]
@@ -64,7 +64,7 @@ impl Conversation {
         Ok(Self { introduced, remote, _place: None })
     }
 
-    /// The peer's name, as the peer gave it. It is untrusted text: it is only logged, and escaped.
+    /// The peer's name, as the peer gave it. It is untrusted text, which is only logged, and escaped.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.introduced.hello.name

@@ -76,7 +76,7 @@ impl From<DialError> for ConnectError {
     }
 }
 
-/// What the failure of a handshake says about the peer, and no more than that.
+/// A sentence about the failed handshake with the peer, without its evidence.
 fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
     match error {
         HandshakeError::Mute | HandshakeError::TimedOut | HandshakeError::CrowdedOut => format!(
@@ -95,7 +95,7 @@ fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
     }
 }
 
-/// Connects and checks that the peer has the wanted role. A Master that stands by is one, too.
+/// Connects and checks that the peer has the wanted role. A standby Master counts as a Master.
 ///
 /// # Errors
 /// The host is unknown, the address does not answer, or the peer has another role.

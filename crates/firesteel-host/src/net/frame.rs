@@ -1,7 +1,7 @@
 //! The frame format: a header of three big-endian `u32`, then the body.
 //!
-//! The header has the body's length, the CRC-32 of the four bytes of that length, and the CRC-32 of the body. So one or two
-//! bits that were changed on the way are found, wherever they are, and no length is believed that was not sent.
+//! The header has the body's length, the CRC-32 of the four bytes of that length, and the CRC-32 of the body. So one or
+//! two changed bits are detected anywhere in a frame, and a corrupt length is never used.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -25,7 +25,7 @@ use super::{FRAME_TIMEOUT, LONGEST_SILENCE};
 /// The number of bytes in a frame's header.
 pub const HEADER: usize = 12;
 
-/// Room for a usual frame, in bytes, so that its buffer need not grow piece by piece.
+/// The capacity for a usual frame, in bytes, so that its buffer does not grow in small steps.
 const USUAL: usize = 256;
 
 /// Appends a message as a frame to frames that are already there.
@@ -54,14 +54,14 @@ fn header_of(body: &[u8]) -> [u8; HEADER] {
     header
 }
 
-/// A frame without a body: a sign of life, which is no message.
+/// A frame without a body. It is a sign of life, not a message.
 pub(super) fn sign_of_life() -> [u8; HEADER] {
     header_of(&[])
 }
 
 thread_local! {
-    /// Where bytes are read into before it is known how many there are. Shared by all connections of a thread, so that a
-    /// connection from which nothing comes holds no memory for it.
+    /// A buffer for reading while the number of bytes is unknown. All connections of a thread share it, so that an idle
+    /// connection holds no memory for it.
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 << 10]);
 }
 
@@ -70,11 +70,11 @@ thread_local! {
 pub struct FrameReader {
     half: OwnedReadHalf,
     frames: Frames,
-    /// What was received and belongs to no complete frame yet.
+    /// The received bytes that do not form a complete frame yet.
     received: BytesMut,
-    /// When the frame that is incomplete began to come.
+    /// When the incomplete frame began to arrive.
     begun: Option<Instant>,
-    /// How long the peer may be silent between frames, if it gives signs of life.
+    /// How long the peer may be silent between frames. `None`: it gives no signs of life.
     longest_silence: Option<Duration>,
 }
 
@@ -100,7 +100,7 @@ impl FrameReader {
         self.longest_silence = Some(LONGEST_SILENCE);
     }
 
-    /// Moves a connection to another runtime. What was received already stays.
+    /// Moves a connection to another runtime. Received bytes are kept.
     ///
     /// # Errors
     /// The operating system does not let the runtime wait for the socket.
@@ -115,13 +115,13 @@ impl FrameReader {
         Ok((Self { half, ..self }, writer))
     }
 
-    /// The half that it reads from.
+    /// The half of the socket that it reads from.
     pub(super) fn half(&mut self) -> &mut OwnedReadHalf {
         &mut self.half
     }
 
-    /// The next frame's body, or `None` at a clean end. A peer may be silent between frames, unless it gives signs of life,
-    /// but not within one. May be dropped and called again.
+    /// The next frame's body, or `None` at a clean end. A peer may not be silent within a frame. Between frames it may,
+    /// unless it gives signs of life. May be dropped and called again.
     ///
     /// # Errors
     /// The frame is too long or does not come in time, or the connection breaks.
@@ -160,7 +160,7 @@ impl FrameReader {
         }
     }
 
-    /// Receives some bytes; 0 at the end.
+    /// Receives some bytes. Returns 0 at the end.
     fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut buffer = ReadBuf::new(scratch);
@@ -176,12 +176,12 @@ impl FrameReader {
     }
 }
 
-/// A codec that cuts a byte stream into bodies of frames, and checks them. It has a limit that is raised after the hello, and
-/// it knows whether a frame has begun and is incomplete.
+/// A codec that splits a byte stream into bodies of frames, and checks them. Its limit is raised after the hello. It
+/// knows whether a frame is incomplete.
 #[derive(Debug)]
 pub struct Frames {
     limit: usize,
-    /// What the header says of the body that is awaited.
+    /// The announced length and checksum of the body that is to come.
     awaited: Option<Awaited>,
     midway: bool,
 }
@@ -215,7 +215,7 @@ pub enum FrameError {
         /// The timeout that passed, in seconds.
         seconds: u64,
     },
-    /// The peer gives signs of life, and none came.
+    /// The peer gives signs of life, but none came in time.
     #[error("it gave no sign of life for {seconds} s")]
     Silent {
         /// The timeout that passed, in seconds.
@@ -244,7 +244,8 @@ impl Frames {
         self.midway
     }
 
-    /// Takes a header, if all of it is there. A length that is wrong or too long is refused before the body takes memory.
+    /// Takes a header, if it has arrived completely. A wrong or too large length is refused before memory is allocated
+    /// for the body.
     fn begin(&mut self, source: &mut BytesMut) -> Result<(), FrameError> {
         let Some(header) = source.first_chunk::<HEADER>() else { return Ok(()) };
         let mut header = &header[..];
@@ -261,7 +262,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Takes the body, if all of it is there.
+    /// Takes the body, if it has arrived completely.
     fn end(&mut self, source: &mut BytesMut) -> Result<Option<BytesMut>, FrameError> {
         let Some(Awaited { length, checksum }) = self.awaited else { return Ok(None) };
         if source.len() < length {
@@ -311,7 +312,7 @@ mod tests {
         bytes
     }
 
-    /// The bodies that these bytes are cut into, and the error at which that ends, if there is one.
+    /// Splits these bytes into bodies. Also returns the error that ends this, if there is one.
     fn cut(mut source: BytesMut) -> (Vec<BytesMut>, Option<FrameError>) {
         let (mut frames, mut bodies) = (Frames::of_hello(), Vec::new());
         loop {

@@ -1,4 +1,4 @@
-//! The bounded queue of what is sent to one peer.
+//! The bounded queue of messages to one peer.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use super::rope::Rope;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// The maximum number of bytes for one peer. What one batch of events sends fits in any case.
+    /// The maximum number of bytes for one peer. The output of one batch of events always fits.
     pub of_peer: usize,
     /// The maximum number of bytes for all peers together.
     pub in_all: usize,
@@ -31,11 +31,11 @@ impl Default for QueueLimits {
 pub(super) enum Load {
     /// For a connection: whole frames.
     Frames(Rope),
-    /// For an envoy, who encodes them in another protocol: as they are.
+    /// For a virtual peer: unencoded messages, which its task encodes in another protocol.
     Messages(Vec<Weighed>),
 }
 
-/// A message, and the number of bytes that it counts for. What it shares with others does not count.
+/// A message, and the number of bytes that it counts for. Parts that it shares with others do not count.
 #[derive(Debug)]
 pub(super) struct Weighed {
     pub(super) bytes: usize,
@@ -43,7 +43,7 @@ pub(super) struct Weighed {
 }
 
 impl Load {
-    /// Nothing yet, of the same kind.
+    /// An empty load of the same kind.
     pub(super) fn empty(&self) -> Self {
         match self {
             Self::Frames(_) => Self::Frames(Rope::default()),
@@ -51,7 +51,7 @@ impl Load {
         }
     }
 
-    /// Takes everything, and leaves it empty.
+    /// Takes the whole contents, and leaves this load empty.
     pub(super) fn take(&mut self) -> Self {
         let nothing = self.empty();
         std::mem::replace(self, nothing)
@@ -64,7 +64,7 @@ impl Load {
         }
     }
 
-    /// The number of bytes that it counts for. What messages share does not count.
+    /// The number of bytes that it counts for. Shared parts of messages do not count.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Frames(frames) => frames.weight(),
@@ -72,7 +72,7 @@ impl Load {
         }
     }
 
-    /// Adds a message. The number of bytes that it has in a frame.
+    /// Adds a message. Returns the number of its bytes in a frame.
     ///
     /// # Errors
     /// The message is too long for a frame.
@@ -89,7 +89,7 @@ impl Load {
         }
     }
 
-    /// Moves what another one of the same kind has to the end of this one.
+    /// Moves the contents of another load of the same kind to the end of this one.
     fn append(&mut self, other: &mut Self) {
         match (self, other) {
             (Self::Frames(frames), Self::Frames(more)) => frames.append(more),
@@ -110,7 +110,7 @@ pub(super) enum CloseMode {
     Now(Disconnect),
 }
 
-/// The number of bytes that what is queued for all peers of an owner counts for.
+/// The number of bytes queued for all peers of an owner.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Total(Arc<AtomicUsize>);
 
@@ -137,23 +137,23 @@ struct Queue {
 
 #[derive(Debug)]
 struct State {
-    /// What nobody has begun to write.
+    /// The messages that are not being written yet.
     load: Load,
-    /// The number of bytes that it counts for.
+    /// The number of bytes that these messages count for.
     waiting: usize,
     /// The number of bytes that are being written.
     writing: usize,
     close: Option<CloseMode>,
-    /// The connection's task, if it waits for something to write or for the end.
+    /// Wakes the connection's task, if it waits for something to write or for the end.
     connection: Option<Waker>,
 }
 
 /// What a connection writes next.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// What has to be written.
+    /// Messages to write.
     Load(Load),
-    /// Nothing more: the owner closed the connection, and everything is written.
+    /// Nothing more: the owner has closed the connection, and everything is written.
     End,
 }
 
@@ -165,7 +165,7 @@ pub(super) fn queue(limits: QueueLimits, total: Total, load: Load) -> (Outbound,
 }
 
 impl State {
-    /// Lets the connection's task wait. A task that waits already stays as it is.
+    /// Registers the connection's task to be woken.
     fn wait(&mut self, context: &Context<'_>) {
         match &mut self.connection {
             Some(connection) => connection.clone_from(context.waker()),
@@ -184,7 +184,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes the connection's task, once it may look at the queue.
+    /// Wakes the connection's task, after releasing the lock.
     fn wake(mut state: MutexGuard<'_, State>) {
         let connection = state.connection.take();
         drop(state);
@@ -193,7 +193,7 @@ impl Queue {
         }
     }
 
-    /// Gives up what is queued: it counts no more, although a last write may go on for a moment.
+    /// Drops the queued messages. They no longer count, although a last write may go on for a moment.
     fn abandon(&self, state: &mut State) {
         let left = state.owed();
         state.load = state.load.empty();
@@ -221,7 +221,7 @@ impl Outbound {
         Ok(())
     }
 
-    /// Nothing yet, of the kind that the queue takes.
+    /// An empty load of the kind that the queue takes.
     pub(super) fn empty(&self) -> Load {
         self.queue.state().load.empty()
     }

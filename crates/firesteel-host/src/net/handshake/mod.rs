@@ -1,6 +1,6 @@
-//! The handshake: the side that dials offers a version in its preamble, the other one answers, and both send a hello.
+//! The handshake: the side that dials offers a version in its preamble, the other side answers, and both send a hello.
 //!
-//! An [`introduction`] is what a side says of itself in it.
+//! An [`introduction`] is a side's own part in it.
 
 mod admission;
 pub mod introduction;
@@ -24,7 +24,7 @@ pub use admission::NotAdmitted;
 /// Why a handshake failed. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
-    /// The peer sent nothing: a probe of the port.
+    /// The peer sent nothing, and closed the connection: a probe of the port.
     #[error("it closed the connection without sending anything")]
     Silent,
     /// The peer closed the connection before the end.
@@ -36,7 +36,7 @@ pub enum HandshakeError {
     /// The handshake took too long.
     #[error("it did not complete the handshake within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     TimedOut,
-    /// The peer sent nothing while others waited for its place.
+    /// The peer sent nothing, and its permit was needed for another connection.
     #[error("it sent nothing while others waited for its place")]
     CrowdedOut,
     /// The peer speaks another protocol or version.
@@ -58,26 +58,26 @@ pub enum HandshakeError {
         /// The roles that were expected.
         wanted: Vec<Role>,
     },
-    /// The peer or this side is part of a local cluster, and the other one is not.
+    /// The peer or this side is part of a local cluster, and the other side is not.
     #[error(transparent)]
     NotAdmitted(#[from] NotAdmitted),
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// What the peer of a failed handshake seems to be. It decides how the failure is logged.
+/// The apparent kind of the peer in a failed handshake. It decides how the failure is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeerKind {
     /// A program that checks whether the port is open.
     Probe,
     /// A program unrelated to Firesteel.
     Foreign,
-    /// A part of Firesteel that cannot join the cluster. The administrator has to act.
+    /// A part of Firesteel that cannot join the cluster. An administrator has to act.
     Incompatible,
 }
 
 impl HandshakeError {
-    /// What the peer seems to be.
+    /// The apparent kind of the peer.
     pub(super) fn peer_kind(&self) -> PeerKind {
         match self {
             Self::Silent | Self::Io(_) => PeerKind::Probe,

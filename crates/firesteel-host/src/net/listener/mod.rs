@@ -1,7 +1,7 @@
 //! The listening socket of a daemon, and its limits on connections.
 //!
-//! - `reception`: who may come in, and as what; `acceptor`: a thread apart for accepting.
-//! - `places`: how many connections there may be.
+//! - `reception`: who may connect, and in which role; `acceptor`: a separate thread for accepting.
+//! - `places`: the permits that limit the number of connections.
 
 pub(super) mod acceptor;
 pub(super) mod places;
@@ -24,8 +24,8 @@ use super::guest::{Guest, GuestRoom};
 use crate::seldom::Seldom;
 use places::{HOW_TO_RAISE, Place, Places};
 
-/// The maximum number of connections that wait to be accepted, which is what systems allow as a rule. When a Master comes
-/// back, thousands of Workers dial at one moment.
+/// The maximum number of connections that wait to be accepted, as most systems allow. When a Master comes back,
+/// thousands of Workers dial at the same moment.
 const BACKLOG: u32 = 4096;
 
 /// A listening socket.
@@ -37,7 +37,7 @@ pub struct Listener {
     guest_room: Option<GuestRoom>,
 }
 
-/// A role whose connections the owner does not see, and the channel to its server.
+/// A role with connections that the owner does not see, and the channel to the task that serves them.
 #[derive(Clone, Debug)]
 pub(super) struct ConversationServer {
     pub(super) role: Role,
@@ -94,7 +94,7 @@ impl Listener {
         })
     }
 
-    /// A second listener on the same socket, for one who accepts after this one: connections that come in between wait.
+    /// A second listener on the same socket, for a task that accepts after this one. Connections in between wait.
     ///
     /// # Errors
     /// The operating system does not give another descriptor.
@@ -109,8 +109,8 @@ impl Listener {
         self.local
     }
 
-    /// Also accepts connections of this role. The owner does not see them: they go to the receiver of the
-    /// channel, and wait while the channel is full.
+    /// Also accepts connections of this role. The owner does not see them. They go to the receiver of the channel, and
+    /// wait while the channel is full.
     #[must_use]
     pub fn also_serve(mut self, role: Role, conversations: mpsc::Sender<Conversation>) -> Self {
         self.conversations = Some(ConversationServer { role, conversations });
@@ -122,8 +122,8 @@ impl Listener {
         self.conversations.clone()
     }
 
-    /// Also accepts connections of another protocol, which begin with this byte. The owner does not see them: they go to the
-    /// receiver of the channel, and wait while the channel is full.
+    /// Also accepts connections of another protocol, which begin with this byte. The owner does not see them. They go
+    /// to the receiver of the channel, and wait while the channel is full.
     #[must_use]
     pub fn also_receive(mut self, first: u8, guests: mpsc::Sender<Guest>) -> Self {
         self.guest_room = Some(GuestRoom { first, guests });
@@ -143,7 +143,7 @@ impl Listener {
         Ok(Self { socket: TcpListener::from_std(self.socket.into_std()?)?, ..self })
     }
 
-    /// Accepts connections forever. Each comes with the place that it has for its handshake.
+    /// Accepts connections forever. Each comes with its permit for the handshake.
     pub(super) async fn accept_each(
         self,
         places: &Places,
@@ -172,7 +172,7 @@ impl Listener {
     }
 }
 
-/// What to do about an error, if anything can be done.
+/// What an operator can do about an error, if anything.
 fn advice(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EMFILE) => {
