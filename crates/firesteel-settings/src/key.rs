@@ -6,9 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reader {
-    /// The Master's daemon.
     Master,
-    /// The Worker's daemon.
     Worker,
     /// An application: its driver, and through it its executors.
     Application,
@@ -43,7 +41,6 @@ impl Reader {
     /// All readers of properties.
     pub const ALL: [Self; 3] = [Self::Master, Self::Worker, Self::Application];
 
-    /// The reader with its article: `a Master`.
     #[must_use]
     pub fn described(self) -> &'static str {
         match self {

@@ -20,7 +20,6 @@ pub enum Origin {
     JavaOption(&'static str),
     /// A line of a properties file.
     File {
-        /// The path of the file.
         path: Arc<PathBuf>,
         /// The line number, counted from 1.
         line: usize,

@@ -19,9 +19,7 @@ pub struct Properties(BTreeMap<String, Vec<Property>>);
 /// A value with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
-    /// The value as it was given.
     pub value: String,
-    /// Where the value was set.
     pub origin: Origin,
 }
 
@@ -31,17 +29,13 @@ pub enum SettingError {
     /// The text is not a pair of key and value.
     #[error("--conf {text:?} is not a property: write --conf KEY=VALUE")]
     NoPair {
-        /// The text that was given.
         text: String,
     },
     /// The value does not have the form that its key needs.
     #[error("{key} cannot be {value:?}{}: write {expected}", from(origin))]
     Value {
-        /// The key of the property.
         key: String,
-        /// The value of the property.
         value: String,
-        /// Where the value was set.
         origin: Origin,
         /// The form that is expected.
         expected: &'static str,
@@ -49,11 +43,8 @@ pub enum SettingError {
     /// The expression of a placement policy cannot be read.
     #[error("{key} cannot be {value:?}{}: {error}", from(origin))]
     Expression {
-        /// The key of the property.
         key: &'static str,
-        /// The value of the property.
         value: String,
-        /// Where the value was set.
         origin: Origin,
         /// What is wrong with the expression after `expr:`.
         error: Box<ExpressionError>,
@@ -64,11 +55,8 @@ pub enum SettingError {
         from(origin)
     )]
     Unprotected {
-        /// The key of the property.
         key: &'static str,
-        /// The value of the property.
         value: String,
-        /// Where the value was set.
         origin: Origin,
         /// What would be served.
         served: &'static str,
@@ -78,9 +66,7 @@ pub enum SettingError {
     /// The file that a property names cannot be used.
     #[error("{key}: {path}: {error}")]
     File {
-        /// The key of the property.
         key: &'static str,
-        /// The path of the file.
         path: String,
         /// What is wrong with the file.
         error: String,
@@ -138,11 +124,8 @@ pub enum SettingError {
         from(origin)
     )]
     NoneEnded {
-        /// The key.
         key: &'static str,
-        /// Its value.
         value: Duration,
-        /// Where that was set.
         origin: Origin,
         /// The key of the other setting.
         needed: &'static str,
@@ -155,9 +138,7 @@ pub enum SettingError {
         keys::HEARTBEAT_INTERVAL
     )]
     TimeoutTooShort {
-        /// The time after which a silent executor is lost.
         timeout: Duration,
-        /// The interval of heartbeats.
         interval: Duration,
         /// Whether one of them was set on the command line.
         is_usage: bool,
@@ -215,7 +196,6 @@ impl Properties {
         Ok(properties)
     }
 
-    /// Sets a property, with precedence over its earlier values.
     pub fn set(&mut self, key: &str, value: impl Into<String>, origin: Origin) {
         self.0.entry(key.to_owned()).or_default().insert(0, Property { value: value.into(), origin });
     }
@@ -230,13 +210,11 @@ impl Properties {
         self.0.remove(key);
     }
 
-    /// The value of a property, as it was given.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         self.property(key).map(|property| property.value.as_str())
     }
 
-    /// Where the value of a property was set.
     #[must_use]
     pub fn origin(&self, key: &str) -> Option<&Origin> {
         self.property(key).map(|property| &property.origin)
@@ -252,12 +230,10 @@ impl Properties {
         self.0.get(key).into_iter().flatten()
     }
 
-    /// All properties with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.each().map(|(key, property)| (key, property.value.as_str()))
     }
 
-    /// All properties with their values and origins.
     pub fn each(&self) -> impl Iterator<Item = (&str, &Property)> {
         self.0.iter().filter_map(|(key, all)| Some((key.as_str(), all.first()?)))
     }

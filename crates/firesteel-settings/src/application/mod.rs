@@ -44,9 +44,7 @@ const TIMED_OUT: u8 = 124;
 /// `spark.executor.instances`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationSettings {
-    /// The name, from `spark.app.name`.
     pub name: Option<String>,
-    /// The Master's URL, from `spark.master`.
     pub master: Option<String>,
     /// The maximum number of cores, from `spark.cores.max`. `None`: the Master's default.
     pub max_cores: Option<Cores>,
@@ -59,7 +57,6 @@ pub struct ApplicationSettings {
     pub executors: ExecutorLimit,
     /// The policy, from `firesteel.placement.policy`. `None`: the Master's policy.
     pub policy: Option<Policy>,
-    /// The Master's queue, from `firesteel.app.queue`.
     pub queue: Option<String>,
     /// The priority in its queue, from `firesteel.app.priority`; 0 by default. Higher numbers run first.
     pub priority: i32,
@@ -74,9 +71,7 @@ pub struct ApplicationSettings {
     pub task_resources: TaskResources,
     /// The variables of executors, from `spark.executorEnv.NAME`.
     pub executor_environment: BTreeMap<String, String>,
-    /// The files, from `spark.files`: paths, each with an optional `#NAME`.
     pub files: Vec<String>,
-    /// The archives, from `spark.archives`: paths, each with an optional `#NAME`.
     pub archives: Vec<String>,
     /// The cores per task, from `spark.task.cpus`; 1 by default.
     pub task_cores: Cores,

@@ -19,18 +19,14 @@ use crate::{Origin, Properties, SettingError, keys};
 pub struct YarnSettings {
     /// Where the driver and the ApplicationMaster run.
     pub mode: Mode,
-    /// The queue, from `spark.yarn.queue`.
     pub queue: String,
-    /// The type, from `spark.yarn.applicationType`.
     pub application_type: String,
-    /// The tags, from `spark.yarn.tags`.
     pub tags: BTreeSet<String>,
     /// The users and groups that may view the application, in YARN's form: users, a blank, groups; `*` for
     /// all. `None`: only the submitting user.
     pub view_acl: Option<String>,
     /// The users and groups that may end the application, in the same form.
     pub modify_acl: Option<String>,
-    /// The priority, from `spark.yarn.priority`.
     pub priority: Option<i32>,
     /// The maximum number of attempts, from `spark.yarn.maxAppAttempts`. `None`: the cluster's default.
     pub max_attempts: Option<u32>,

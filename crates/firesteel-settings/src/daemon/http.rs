@@ -6,7 +6,6 @@ use crate::properties::{Properties, Property, SettingError};
 /// Where a daemon serves HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// The port.
     pub port: HttpPort,
     /// The number of ports that are tried after the first one, if that is in use.
     pub retries: u16,

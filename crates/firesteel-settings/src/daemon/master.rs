@@ -124,7 +124,6 @@ pub enum Recovery {
     ZooKeeper(ZooKeeper),
 }
 
-/// The settings of ZooKeeper.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ZooKeeper {
     /// The addresses of its servers, `host:port[,host:port...]`.

@@ -3,7 +3,6 @@
 use crate::keys;
 use crate::properties::{Properties, SettingError};
 
-/// The settings of a Master's pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageSettings {
     /// Whether readers may end applications and cluster drivers, and decommission Workers.

@@ -8,7 +8,6 @@ use firesteel_placement::{AddressTwice, Resources};
 use crate::application::amounts::with_kind;
 use crate::{Properties, SettingError, keys};
 
-/// Why a resource cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResourceError {
     /// The text does not have the expected form.
@@ -16,7 +15,6 @@ pub enum ResourceError {
         "{text:?} is not a resource: write NAME=AMOUNT or NAME=ADDRESS,ADDRESS,.. such as gpu=2 or gpu=0,1,5"
     )]
     Malformed {
-        /// The text that was given.
         text: String,
     },
     /// The amount is 0, which may be meant as the address 0.
@@ -24,23 +22,18 @@ pub enum ResourceError {
         "{text:?} means none: leave it out, or write {name}=0, (with the comma) for the single address 0"
     )]
     Nothing {
-        /// The text that was given.
         text: String,
-        /// The name of the resource.
         name: String,
     },
     /// One address occurs twice.
     #[error("{text:?} has the address {address:?} twice")]
     Twice {
-        /// The text that was given.
         text: String,
-        /// The address that occurs twice.
         address: String,
     },
     /// One resource is given twice.
     #[error("the resource {name:?} is given twice")]
     Again {
-        /// The name of the resource.
         name: String,
     },
     /// Two kinds of one resource have the same address.
@@ -48,17 +41,13 @@ pub enum ResourceError {
         "{one} and {other} both have the address {address:?}: give each kind its own addresses, such as {one}=0,1"
     )]
     OfTwoKinds {
-        /// The name of the resource with its first kind.
         one: String,
-        /// The name of the resource with its second kind.
         other: String,
-        /// The address of both.
         address: String,
     },
     /// There are more addresses than a Worker can have.
     #[error("{text:?} is more than {MOST} addresses")]
     TooMany {
-        /// The text that was given.
         text: String,
     },
 }

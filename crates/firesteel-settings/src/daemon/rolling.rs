@@ -31,11 +31,8 @@ pub enum Strategy {
 /// The period of time of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// One day per file.
     Daily,
-    /// One hour per file.
     Hourly,
-    /// One minute per file.
     Minutely,
     /// This number of seconds per file, at least [`LEAST_SECONDS`].
     Seconds(u64),
@@ -44,7 +41,6 @@ pub enum Period {
 /// Whether rolled files are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Rolled files are not compressed.
     Off,
     /// Rolled files are compressed with gzip.
     Gzip,

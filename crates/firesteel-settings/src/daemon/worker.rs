@@ -19,26 +19,17 @@ use crate::{Properties, SettingError, keys};
 /// The settings of a Worker that come from properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerSettings {
-    /// The number from `spark.worker.maxRegistrationRetries`.
     pub max_registration_retries: u32,
-    /// The time from `firesteel.worker.killGrace`.
     pub kill_grace: Duration,
-    /// The time from `spark.worker.driverTerminateTimeout`.
     pub driver_kill_grace: Duration,
     /// When the directories of ended applications are removed, from `spark.worker.cleanup.*`; `None`:
     /// never.
     pub cleanup: Option<Cleanup>,
-    /// The percentage from `firesteel.worker.maxDiskUsage`.
     pub max_disk_percent: u64,
-    /// The custom resources, from `spark.worker.resource.NAME.amount`.
     pub resources: Resources,
-    /// The number from `spark.worker.ui.retainedExecutors`.
     pub retained_executors: usize,
-    /// The directories of Spark from `firesteel.worker.sparkHomes`.
     pub spark_homes: Vec<PathBuf>,
-    /// The directories for scratch files from `spark.local.dir`.
     pub local_directories: Vec<PathBuf>,
-    /// The external shuffle service, from `spark.shuffle.*`; `None`: it does not run.
     pub shuffle_service: Option<ShuffleServiceSettings>,
     /// How executors' logs are rolled, from `spark.executor.logs.rolling.*`; `None`: they are not.
     pub rolling: Option<Rolling>,

@@ -14,7 +14,6 @@ use crate::{Properties, keys};
 /// The effect of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropertyEffect {
-    /// This reader reads it.
     Read(&'static Key),
     /// Only other readers read it.
     Others(&'static Key),
@@ -36,11 +35,8 @@ pub enum PropertyEffect {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}={shown} ({origin}) is not supported: {why}", shown = shown(key, value))]
 pub struct Refusal {
-    /// The key of the property.
     pub key: String,
-    /// The value of the property.
     pub value: String,
-    /// Where the value was set.
     pub origin: Origin,
     /// Why nothing starts with it.
     pub why: &'static str,

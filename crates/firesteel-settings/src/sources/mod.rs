@@ -36,13 +36,9 @@ pub const DEFAULT_FILE: &str = "spark-defaults.conf";
 /// The sources of properties.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// The reader of the properties.
     pub reader: Reader,
-    /// The `--conf` flags, each `key=value`.
     pub conf: Vec<String>,
-    /// The properties files to read.
     pub files: Files,
-    /// The environment variables.
     pub environment: Environment,
 }
 
@@ -72,9 +68,7 @@ impl Files {
 /// The result of reading all sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// The properties, with their origins.
     pub properties: Properties,
-    /// The files that were read.
     pub files: Vec<PathBuf>,
     /// The names that are neither Spark's nor Firesteel's properties, and where each was set.
     pub unknown: Vec<(String, Origin)>,
@@ -89,21 +83,17 @@ pub enum SourceError {
     /// A file does not exist, or cannot be read.
     #[error("cannot read the properties file {}: {error}", path.display())]
     Unreadable {
-        /// The path of the file.
         path: PathBuf,
-        /// The operating system's error.
         error: io::Error,
     },
     /// The path is a directory or a device.
     #[error("the properties file {} is not a regular file: give a regular file", path.display())]
     NoFile {
-        /// The path that was given.
         path: PathBuf,
     },
     /// A file does not match the grammar.
     #[error("cannot read the properties file {}: {error}", path.display())]
     Grammar {
-        /// The path of the file.
         path: PathBuf,
         /// The error and its line.
         error: GrammarError,

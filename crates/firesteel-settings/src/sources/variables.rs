@@ -13,9 +13,7 @@ pub struct Environment(BTreeMap<String, String>);
 /// One environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// The name of the variable.
     pub name: &'static str,
-    /// The readers of the variable.
     pub readers: &'static [Reader],
     /// The effect of the variable.
     pub role: Role,

@@ -20,9 +20,7 @@ pub enum Treatment {
 /// A property, or a family of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The name, as a pattern for [`matched`].
     pub name: &'static str,
-    /// How the property is treated.
     pub treatment: Treatment,
     /// The values, in lower case, that request only what Firesteel does anyway.
     pub harmless: &'static [&'static str],
@@ -276,7 +274,6 @@ pub const TABLE: &[Row] = &[
 const ENGINE: &str = "for the engine inside a Spark application";
 
 impl Row {
-    /// Whether the row stands for a family with arbitrary names: `spark.executor.*`.
     #[must_use]
     pub fn is_family(&self) -> bool {
         self.name.ends_with(".*") && self.treatment == Treatment::NotOurs

@@ -7,7 +7,6 @@ use crate::{Properties, keys};
 /// What gives an application its executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterManager {
-    /// A Firesteel Master.
     Standalone,
     /// A Hadoop YARN cluster, which has access lists of its own.
     Yarn,
@@ -38,7 +37,6 @@ pub enum Refusing {
 /// A property, or a family of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The name, as a pattern for [`matched`].
     pub name: &'static str,
     /// Who refuses it.
     pub refusing: Refusing,
@@ -160,7 +158,6 @@ mod tests {
                 assert_eq!(refusing(&name, value), [], "{name}={value}");
             }
         }
-        // These say how protection is done, once it is asked for.
         for name in [
             "spark.authenticate.secretBitLength",
             "spark.ssl.keyStore",

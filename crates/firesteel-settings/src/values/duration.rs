@@ -5,9 +5,7 @@ use std::time::Duration;
 /// The unit of a number without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A number of milliseconds.
     Millis,
-    /// A number of seconds.
     Seconds,
 }
 

@@ -5,11 +5,8 @@ use firesteel_placement::MiB;
 /// The unit of a number without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A number of bytes.
     Bytes,
-    /// A number of kibibytes.
     KiB,
-    /// A number of mebibytes.
     MiB,
 }
 
@@ -23,25 +20,21 @@ pub enum SizeError {
     /// The text is not a size.
     #[error("{text:?} is not a size: write {EXPECTED}")]
     Malformed {
-        /// The text that was given.
         text: String,
     },
     /// The size has a fraction.
     #[error("{text:?} has a fraction: write a whole number with a smaller unit, such as 1536m for 1.5g")]
     Fraction {
-        /// The text that was given.
         text: String,
     },
     /// The size does not fit into 64 bits.
     #[error("{text:?} is too large")]
     TooLarge {
-        /// The text that was given.
         text: String,
     },
     /// The size is less than 1 MiB.
     #[error("{text:?} is less than 1 MiB, perhaps without its unit: write {EXPECTED}")]
     LessThanMiB {
-        /// The text that was given.
         text: String,
     },
 }
