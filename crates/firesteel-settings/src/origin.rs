@@ -31,7 +31,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whether the value was set on the command line, and not in the configuration.
+    /// Whether the value was set on the command line, not in the configuration.
     #[must_use]
     pub fn is_command_line(&self) -> bool {
         match self {

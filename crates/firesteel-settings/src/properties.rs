@@ -11,8 +11,8 @@ use super::origin::Origin;
 use super::values::{duration, size};
 use super::{key, keys};
 
-/// The properties of a daemon or an application, by key. Each key has the value that counts, followed by
-/// those that it overrides.
+/// The properties of a daemon or an application, by key. Each key has its effective value, followed by the values that
+/// it overrides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Properties(BTreeMap<String, Vec<Property>>);
 
@@ -37,7 +37,7 @@ pub enum SettingError {
         key: String,
         value: String,
         origin: Origin,
-        /// The form that is expected.
+        /// The expected form.
         expected: &'static str,
     },
     /// The expression of a placement policy cannot be read.
@@ -58,9 +58,9 @@ pub enum SettingError {
         key: &'static str,
         value: String,
         origin: Origin,
-        /// What would be served.
+        /// The service that would be unprotected.
         served: &'static str,
-        /// What to do.
+        /// The advice what to do instead.
         instead: &'static str,
     },
     /// The file that a property names cannot be used.
@@ -118,7 +118,7 @@ pub enum SettingError {
         /// Whether one of them was set on the command line.
         is_usage: bool,
     },
-    /// Executors are to be ended for gangs, and another setting has none ended.
+    /// Executors are to be ended for gangs, but another setting switches preemption off.
     #[error(
         "{key} is {value:?}{} and {needed} is not set: no executor would be ended; set it, too",
         from(origin)
@@ -130,7 +130,7 @@ pub enum SettingError {
         /// The key of the other setting.
         needed: &'static str,
     },
-    /// An executor would be lost before its next heartbeat comes.
+    /// An executor would count as lost before its next heartbeat comes.
     #[error(
         "{} is {timeout:?} and {} is {interval:?}: the timeout must be longer than the interval; raise one or lower the \
          other",
@@ -225,7 +225,7 @@ impl Properties {
         self.all(key).skip(1)
     }
 
-    /// The value that counts, followed by the overridden ones.
+    /// The effective value, followed by the overridden ones.
     pub fn all(&self, key: &str) -> impl Iterator<Item = &Property> {
         self.0.get(key).into_iter().flatten()
     }
@@ -242,7 +242,7 @@ impl Properties {
         self.0.get(key)?.first()
     }
 
-    /// All properties of a family, by the text at the place of `NAME` in the family's row.
+    /// All properties of a family, by the text in place of `NAME` in the family's row.
     pub fn family(&self, pattern: &'static str) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter_map(move |(key, value)| Some((key::matched(pattern, key)?, value)))
     }
@@ -252,7 +252,7 @@ impl Properties {
         self.0.keys().map(String::as_str).filter(move |name| key::matched(pattern, name).is_some())
     }
 
-    /// The value of a property, as parsed by `read`. `None` if it is not set.
+    /// The value of a property, parsed by `read`. `None` if it is not set.
     ///
     /// # Errors
     /// The value cannot be parsed.

@@ -5,7 +5,7 @@ use firesteel_placement::{Cores, MiB, ResourceAmounts};
 use super::amounts;
 use crate::{Properties, SettingError, keys};
 
-/// What a cluster driver takes, and where it runs.
+/// The resources of a cluster driver, and where it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverSettings {
     pub in_cluster: bool,

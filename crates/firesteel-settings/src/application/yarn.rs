@@ -13,8 +13,7 @@ use super::{ApplicationSettings, list};
 use crate::values::duration::Unit;
 use crate::{Origin, Properties, SettingError, keys};
 
-/// The settings that YARN needs besides the amounts of resources for executors. Settings that are not set
-/// have Spark's default.
+/// The settings for YARN, except the amounts of custom resources. Settings that are not set have Spark's default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YarnSettings {
     /// Where the driver and the ApplicationMaster run.
@@ -52,8 +51,7 @@ pub struct YarnSettings {
     pub submit_waits: SubmitWaits,
     /// The interval between two reports, from `spark.yarn.report.interval`.
     pub report: Duration,
-    /// The same interval before the application runs, in client mode from
-    /// `spark.yarn.clientLaunchMonitorInterval`.
+    /// The same interval until the application runs. In client mode from `spark.yarn.clientLaunchMonitorInterval`.
     pub launch_report: Duration,
     /// The number of reports without a change after which the state is shown again, from
     /// `spark.yarn.report.loggingFrequency`.
@@ -65,7 +63,7 @@ pub struct YarnSettings {
 /// Where the driver and the ApplicationMaster run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The driver runs where the application is submitted; the ApplicationMaster runs in a container.
+    /// The driver runs where the application is submitted. The ApplicationMaster runs in a container.
     Client,
     /// Both run in the submitting process.
     Unmanaged,
@@ -151,10 +149,9 @@ impl YarnSettings {
     }
 }
 
-/// The users and groups of the two properties, and the administrators. The submitting user always has
-/// access.
+/// The users and groups in the two properties, and the administrators. The submitting user always has access.
 ///
-/// Source: Spark on YARN, 4.0.1. There `*` beside groups means nobody; here it means everybody, as it says.
+/// Source: Spark on YARN, 4.0.1. There `*` beside groups means nobody; here it means everybody, as documented.
 fn acl(properties: &Properties, users: &'static str, groups: &'static str) -> Option<String> {
     let both = |of_all, more| -> BTreeSet<String> {
         list(properties, of_all).into_iter().chain(list(properties, more)).collect()
@@ -258,7 +255,7 @@ pub(super) fn naming(properties: &Properties) -> Result<Naming, SettingError> {
     Ok(properties.read(keys::YARN_HOSTS, "many or one", naming)?.unwrap_or_default())
 }
 
-/// The number of addresses of each resource. YARN gives whole addresses and has no kinds.
+/// The number of addresses of each resource. YARN gives only whole addresses, and has no kinds.
 fn whole_addresses(
     properties: &Properties,
     executors: &ResourceAmounts,

@@ -1,4 +1,4 @@
-//! What the pages of a Master and a Worker show and allow.
+//! What the pages of a Master and a Worker show, and what readers may do there.
 
 use crate::keys;
 use crate::properties::{Properties, SettingError};
@@ -11,13 +11,13 @@ pub struct PageSettings {
     pub title: Option<String>,
     /// The URL of Spark's history server, if there is one.
     pub history: Option<String>,
-    /// Further names by which readers may call the Master, besides those that it knows itself by.
+    /// Further names by which readers may call the Master, besides the names that it knows.
     pub hosts: Vec<String>,
 }
 
 const URL: &str = "a URL that begins with http:// or https://";
 
-/// A URL for browsers: one that runs a script is none.
+/// Parses a URL for browsers. `None` if it is not HTTP, since a URL can also run a script.
 fn url(text: &str) -> Option<String> {
     let is_web = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
     is_web.then(|| text.trim_end_matches('/').to_owned())
@@ -44,7 +44,7 @@ fn host_of(url: impl AsRef<str>) -> String {
 }
 
 impl PageSettings {
-    /// The settings of a Master.
+    /// The page settings of a Master.
     ///
     /// # Errors
     /// A value cannot be used.
@@ -63,7 +63,7 @@ impl PageSettings {
     }
 }
 
-/// Where links from Spark's executors to their logs lead.
+/// Where the log links of Spark's executors lead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LogLinks {
     /// To the Worker.
@@ -74,7 +74,7 @@ pub enum LogLinks {
 }
 
 impl LogLinks {
-    /// The settings of a Worker.
+    /// The log links of a Worker.
     ///
     /// # Errors
     /// A value cannot be used.

@@ -13,7 +13,7 @@ use crate::{Properties, SettingError, keys};
 pub struct Rolling {
     /// When a log is rolled.
     pub strategy: Strategy,
-    /// The number of rolled files that are kept for a log; `None`: all.
+    /// The number of rolled files to keep for a log. `None`: all.
     pub retained: Option<u32>,
     /// Whether rolled files are compressed.
     pub compression: Compression,
@@ -51,7 +51,7 @@ pub const LEAST_SIZE: u64 = 81_920;
 /// The minimum period in seconds; smaller values are raised to it. Source: Spark, 4.0.1.
 pub const LEAST_SECONDS: u64 = 60;
 
-/// A value that turns rolling off. Source: Spark Worker, 4.0.1, which goes on without rolling.
+/// A value that turns rolling off. Source: Spark Worker, 4.0.1, which continues without rolling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRolled {
     key: &'static str,

@@ -22,8 +22,7 @@ pub struct WorkerSettings {
     pub max_registration_retries: u32,
     pub kill_grace: Duration,
     pub driver_kill_grace: Duration,
-    /// When the directories of ended applications are removed, from `spark.worker.cleanup.*`; `None`:
-    /// never.
+    /// When to remove directories of ended applications, from `spark.worker.cleanup.*`. `None`: never.
     pub cleanup: Option<Cleanup>,
     pub max_disk_percent: u64,
     pub resources: Resources,
@@ -31,11 +30,11 @@ pub struct WorkerSettings {
     pub spark_homes: Vec<PathBuf>,
     pub local_directories: Vec<PathBuf>,
     pub shuffle_service: Option<ShuffleServiceSettings>,
-    /// How executors' logs are rolled, from `spark.executor.logs.rolling.*`; `None`: they are not.
+    /// How to roll executors' logs, from `spark.executor.logs.rolling.*`. `None`: not at all.
     pub rolling: Option<Rolling>,
-    /// Why logs are not rolled although a strategy is set, for the log.
+    /// Why logs are not rolled although a strategy is set. For the log.
     pub not_rolled: Option<NotRolled>,
-    /// Where links from Spark's executors to their logs lead, from `spark.ui.reverseProxy` and `spark.ui.reverseProxyUrl`.
+    /// Where the log links of Spark's executors lead, from `spark.ui.reverseProxy` and `spark.ui.reverseProxyUrl`.
     pub log_links: LogLinks,
 }
 
@@ -76,7 +75,7 @@ fn percent(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|percent| (1..=100).contains(percent))
 }
 
-/// Absolute paths, separated by commas. Their order stays.
+/// Absolute paths, separated by commas, in their order.
 fn paths(properties: &Properties, key: &str) -> Result<Vec<PathBuf>, SettingError> {
     let read = |text: &str| {
         let paths = text.split(',').map(str::trim).filter(|path| !path.is_empty()).map(byte_text::path);

@@ -24,14 +24,14 @@ use property_effect::PropertyEffect;
 
 pub use environment::of_variables;
 
-/// One thing that is set.
+/// One setting or file that was found, and its effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The name of a property, a variable or a file.
     pub name: String,
     /// The value, without secrets. A file has none.
     pub value: Option<String>,
-    /// Where the property is set. A file has no origin, nor has a variable that no script sets.
+    /// Where the property is set. `None` for a file, and for a variable that no script sets.
     pub origin: Option<Origin>,
     /// The effect of the setting.
     #[serde(rename = "effect")]
@@ -41,7 +41,7 @@ pub struct Finding {
     pub why: String,
 }
 
-/// The effect of something that is set.
+/// The effect of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -53,9 +53,9 @@ pub enum Outcome {
     Ignored,
     /// The setting requests something that Firesteel does not support.
     NotHonoured,
-    /// The setting requests protection that Firesteel does not have: nothing starts with it.
+    /// The setting requests protection that Firesteel does not have. Nothing starts with it.
     Refused,
-    /// The value cannot be used: commands that read it do not start.
+    /// The value cannot be used. Commands that read it do not start.
     BadValue,
 }
 
@@ -73,7 +73,7 @@ impl Outcome {
         }
     }
 
-    /// Whether something does not start because of it.
+    /// Whether it prevents something from starting.
     #[must_use]
     pub fn is_fatal(self) -> bool {
         match self {
@@ -83,7 +83,7 @@ impl Outcome {
     }
 }
 
-/// The readers to report on: one, or all.
+/// The readers to report on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// A single reader.
@@ -202,7 +202,7 @@ fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<Strin
     }
 }
 
-/// Reads all settings that these readers read from these properties.
+/// Reads all settings of these readers from these properties.
 fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError> {
     for reader in readers {
         match reader {
@@ -230,7 +230,7 @@ fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError>
     Ok(())
 }
 
-/// Why this reader does not start with properties of which each can be used alone.
+/// Why this reader does not start with these properties, although each of them can be used alone.
 #[must_use]
 pub fn contradiction(properties: &Properties, reader: Reader) -> Option<SettingError> {
     read(properties, &[reader]).err().filter(|error| match error {
@@ -247,7 +247,7 @@ pub fn contradiction(properties: &Properties, reader: Reader) -> Option<SettingE
     })
 }
 
-/// The findings about the files that Spark users have beside `spark-defaults.conf`.
+/// The findings about other files that Spark users have beside `spark-defaults.conf`.
 #[must_use]
 pub fn of_files(directory: &Path) -> Vec<Finding> {
     BESIDE
@@ -363,7 +363,7 @@ mod tests {
         "spark.executor.logs.rolling.maxSize",
     ];
 
-    /// The properties that are read only on YARN in cluster mode: wrong values of these are found there.
+    /// The properties that are read only on YARN in cluster mode. Their wrong values are found there.
     const UNCHECKED: [&str; 3] = [
         "spark.driver.memoryOverhead",
         "spark.driver.memoryOverheadFactor",

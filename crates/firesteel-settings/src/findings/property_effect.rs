@@ -23,7 +23,7 @@ pub enum PropertyEffect {
     Harmless,
     /// It requests something that Firesteel does not do, for this reason.
     NoEffect(&'static str),
-    /// It requests protection that Firesteel does not have: nothing starts with it.
+    /// It requests protection that Firesteel does not have. Nothing starts with it.
     Refused(&'static str),
     /// Firesteel knows no such property, and this one has a similar name.
     Misspelt(&'static Key),
@@ -31,19 +31,19 @@ pub enum PropertyEffect {
     Unknown,
 }
 
-/// A property with which nothing starts.
+/// A property that prevents everything from starting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}={shown} ({origin}) is not supported: {why}", shown = shown(key, value))]
 pub struct Refusal {
     pub key: String,
     pub value: String,
     pub origin: Origin,
-    /// Why nothing starts with it.
+    /// Why nothing starts with the property.
     pub why: &'static str,
 }
 
 impl PropertyEffect {
-    /// The effect of the property for this reader, whose executors come from this cluster manager.
+    /// The effect of the property for this reader, if its executors come from this cluster manager.
     #[must_use]
     pub fn of(name: &str, value: &str, reader: Reader, manager: ClusterManager) -> Self {
         if let Some(why) = protection::refusal(name, value, reader, manager) {
@@ -89,7 +89,7 @@ impl fmt::Display for PropertyEffect {
     }
 }
 
-/// Checks that no property requests missing protection.
+/// Checks that no property requests protection that Firesteel does not have.
 ///
 /// # Errors
 /// The first such property.
@@ -107,8 +107,8 @@ pub fn refuse_danger(
     Ok(())
 }
 
-/// Warns of every property without effect. Properties that concern something else get a warning only if
-/// they were set for this command, because a file may be Spark's too.
+/// Warns of every property without effect. Properties that concern something else get a warning only if they were set
+/// for this command, because Spark may read the same file.
 pub fn warn(properties: &Properties, reader: Reader, manager: ClusterManager) {
     for (key, Property { value, origin }) in properties.each() {
         let effect = PropertyEffect::of(key, value, reader, manager);
@@ -133,13 +133,13 @@ pub fn warn(properties: &Properties, reader: Reader, manager: ClusterManager) {
 mod tests {
     use super::*;
 
-    /// The effect of a property for one who is not on YARN.
+    /// The effect of a property outside of YARN.
     fn effect(name: &str, value: &str, reader: Reader) -> PropertyEffect {
         PropertyEffect::of(name, value, reader, ClusterManager::Standalone)
     }
 
-    /// The names in Spark's standalone documentation and classes, with * for a family. Every name must have
-    /// an effect.
+    /// The names in Spark's standalone documentation and classes, with `*` for a family. Every name must have an
+    /// effect.
     const LISTED: &str = "\
         spark.deploy.recoveryMode spark.deploy.recoveryDirectory spark.deploy.recoveryCompressionCodec \
         spark.deploy.recoveryMode.factory spark.deploy.recoverySerializationFilter spark.deploy.recoveryTimeout \

@@ -5,12 +5,11 @@
 //! - a flag that sets a property (added later, by the command that has the flags);
 //! - `--conf`;
 //! - for a Worker, the variable `SPARK_LOCAL_DIRS`;
-//! - for daemons, the `-D` options of `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, and then of
-//!   `SPARK_DAEMON_JAVA_OPTS`;
-//! - the properties file: that of `--properties-file`, or else `spark-defaults.conf` in `$SPARK_CONF_DIR`,
+//! - for daemons, the `-D` options of `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, and then of `SPARK_DAEMON_JAVA_OPTS`;
+//! - the properties file: the one that `--properties-file` names, or else `spark-defaults.conf` in `$SPARK_CONF_DIR`,
 //!   or else in `$SPARK_HOME/conf`, or in `/etc/firesteel`;
-//! - except for a Master, the variable `MASTER`; for applications also `SPARK_EXECUTOR_CORES`,
-//!   `SPARK_EXECUTOR_MEMORY` and `SPARK_LOCAL_IP`.
+//! - except for a Master, the variable `MASTER`; for applications also `SPARK_EXECUTOR_CORES`, `SPARK_EXECUTOR_MEMORY`
+//!   and `SPARK_LOCAL_IP`.
 //!
 //! Source: Spark 4.0.1; its daemons have no `--conf`.
 
@@ -54,7 +53,7 @@ pub enum Files {
 }
 
 impl Files {
-    /// Those that `--properties-file` and `--load-spark-defaults` name.
+    /// The files that `--properties-file` and `--load-spark-defaults` select.
     #[must_use]
     pub fn of(named: Option<PathBuf>, and_defaults: bool) -> Self {
         match (named, and_defaults) {
@@ -103,7 +102,7 @@ pub enum SourceError {
     Options {
         /// The name of the variable. Its value is left out, because it may contain a secret.
         name: &'static str,
-        /// What is wrong with the options.
+        /// The reason.
         error: java_options::Unfinished,
     },
 }
@@ -152,10 +151,10 @@ impl Sources {
     }
 }
 
-/// Where the package keeps the settings of a machine.
+/// The directory in which the installed package keeps the settings of a machine.
 const PACKAGED: &str = "/etc/firesteel";
 
-/// The configuration directory: Spark's, from the environment, or else that of the package if it is there.
+/// The configuration directory: Spark's, from the environment, or else the package's if it exists.
 #[must_use]
 pub fn conf_directory(environment: &Environment) -> Option<PathBuf> {
     let home = || environment.get("SPARK_HOME").map(|home| byte_text::path(home).join("conf"));
@@ -189,7 +188,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Adds the property for which a variable stands, with lower precedence than those already set.
+    /// Adds the property that a variable sets, with lower precedence than those already set.
     fn add_variable(&mut self, name: &'static str, key: &str, environment: &Environment) {
         if let Some(value) = environment.get(name) {
             self.properties.set_weaker(key, value, Origin::Variable(name));
@@ -209,7 +208,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Adds a property. Only Spark's and Firesteel's properties count.
+    /// Adds a property. Other names than Spark's and Firesteel's properties are only reported.
     fn add(&mut self, key: &str, value: &str, origin: Origin) {
         if key.starts_with("spark.") || key.starts_with("firesteel.") {
             self.properties.set_weaker(key, value, origin);

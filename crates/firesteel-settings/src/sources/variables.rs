@@ -24,19 +24,19 @@ pub struct Variable {
 /// The effect of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It stands for a flag, which takes precedence.
+    /// It replaces a flag, which takes precedence.
     Flag(&'static str),
-    /// It stands for a property, if the property is set nowhere else.
+    /// It sets a property, if the property is set nowhere else.
     Property(&'static str),
-    /// It stands for a property, and only `--conf` takes precedence over it.
+    /// It sets a property, and only `--conf` takes precedence over it.
     Override(&'static str),
     /// It contains `-D` options, which set properties.
     Options,
-    /// It says where files are.
+    /// It tells where files are.
     Place,
     /// It is for the JVMs that a Worker starts.
     Java,
-    /// It contains options for such a JVM.
+    /// It contains options for these JVMs.
     JavaOptions,
     /// It has no effect.
     Ignored,
@@ -76,8 +76,8 @@ const fn row(name: &'static str, readers: &'static [Reader], role: Role, meaning
 const NO_SCRIPT: &str = "only firesteel cluster reads it";
 const NO_JVM: &str = "Firesteel has no JVM";
 
-/// The variables that Firesteel reads, and Spark's variables that it ignores. If several stand for one
-/// flag, the first that is set counts.
+/// The variables that Firesteel reads, and Spark's variables that it ignores. If several replace the same flag, the
+/// first that is set counts.
 pub const TABLE: &[Variable] = &[
     row("SPARK_MASTER_HOST", MASTER, Role::Flag("--host"), "host name or address to listen on"),
     row("SPARK_MASTER_PORT", MASTER, Role::Flag("--port"), "port to listen on"),
@@ -200,7 +200,7 @@ pub const TABLE: &[Variable] = &[
     row("SPARK_SSH_OPTS", DAEMONS, Role::Ignored, NO_SCRIPT),
 ];
 
-/// The rows of a reader.
+/// The variables that a reader reads.
 pub fn of(reader: Reader) -> impl Iterator<Item = &'static Variable> {
     TABLE.iter().filter(move |variable| variable.readers.contains(&reader))
 }

@@ -1,5 +1,5 @@
-//! The properties of Spark that Firesteel does not read, each with the reason. Those that ask for protection are in
-//! [`protection`], too.
+//! The properties of Spark that Firesteel does not read, each with the reason. Those that ask for protection are also
+//! in [`protection`].
 
 pub mod protection;
 
@@ -8,8 +8,8 @@ use super::key::matched;
 /// How Firesteel treats a Spark property that is not in the table of [`keys`](super::keys).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// The property concerns something that Firesteel does not have. It may be in a file that Spark reads
-    /// too.
+    /// The property concerns something that Firesteel does not have. Spark may read the same file, so there is no
+    /// warning.
     NotOurs,
     /// Spark's applications use the property. Firesteel's own do not, and their user is warned.
     SparkApplications,
@@ -22,7 +22,7 @@ pub enum Treatment {
 pub struct Row {
     pub name: &'static str,
     pub treatment: Treatment,
-    /// The values, in lower case, that request only what Firesteel does anyway.
+    /// Values, in lower case, that request only what Firesteel does anyway.
     pub harmless: &'static [&'static str],
     /// The reason for this treatment.
     pub why: &'static str,

@@ -1,10 +1,10 @@
-//! The properties of Spark that ask for protection which Firesteel does not have. Nothing starts with them: whoever set one
-//! relies on it.
+//! The properties of Spark that ask for protection that Firesteel does not have. Nothing starts with them, since their
+//! user relies on the protection.
 
 use crate::key::{Reader, matched};
 use crate::{Properties, keys};
 
-/// What gives an application its executors.
+/// The cluster manager that gives an application its executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterManager {
     Standalone,
@@ -13,7 +13,7 @@ pub enum ClusterManager {
 }
 
 impl ClusterManager {
-    /// The cluster manager of one who reads these properties. A daemon is part of a standalone cluster.
+    /// The cluster manager for a reader of these properties. A daemon is part of a standalone cluster.
     #[must_use]
     pub fn of(properties: &Properties, reader: Reader) -> Self {
         match reader {
@@ -23,14 +23,14 @@ impl ClusterManager {
     }
 }
 
-/// Who does not start with a property.
+/// The readers that do not start with a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusing {
     /// Daemons, and commands that start applications.
     All,
-    /// All but applications on YARN.
+    /// All except applications on YARN.
     OutsideYarn,
-    /// Commands that start applications. Those of Spark's do what the property asks.
+    /// Commands that start Firesteel's applications. Spark's own applications do what the property asks.
     Applications,
 }
 
@@ -38,7 +38,7 @@ pub enum Refusing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     pub name: &'static str,
-    /// Who refuses it.
+    /// The readers that refuse it.
     pub refusing: Refusing,
     /// Why nothing starts with it.
     pub why: &'static str,
@@ -79,7 +79,7 @@ pub const TABLE: &[Row] = &[
     row("spark.io.encryption.enabled", Refusing::Applications, NO_FILE_ENCRYPTION),
 ];
 
-/// Why this reader does not start with the property. `None`: it does.
+/// Why this reader does not start with the property. `None`: it starts.
 #[must_use]
 pub fn refusal(name: &str, value: &str, reader: Reader, manager: ClusterManager) -> Option<&'static str> {
     if HARMLESS.contains(&value.trim().to_ascii_lowercase().as_str()) {
@@ -95,7 +95,7 @@ pub fn refusal(name: &str, value: &str, reader: Reader, manager: ClusterManager)
     refuses.then_some(row.why)
 }
 
-/// Whether YARN gives the protection that the property asks for, to applications that were submitted with it.
+/// Whether YARN gives applications that were submitted with the property the protection that it asks for.
 #[must_use]
 pub fn is_left_to_yarn(name: &str) -> bool {
     TABLE.iter().any(|row| row.refusing == Refusing::OutsideYarn && matched(row.name, name).is_some())
@@ -107,7 +107,7 @@ mod tests {
     use super::Reader::{Application, Master, Worker};
     use super::*;
 
-    /// Those who refuse a property with this value.
+    /// The readers that refuse a property with this value.
     fn refusing(name: &str, value: &str) -> Vec<(Reader, ClusterManager)> {
         let all =
             [(Master, Standalone), (Worker, Standalone), (Application, Standalone), (Application, Yarn)];

@@ -38,8 +38,8 @@ pub fn parse(text: &str, plain: Unit) -> Option<Duration> {
     }
 }
 
-/// Writes a duration as [`parse`] reads it: in seconds, or in a larger or smaller unit where that takes fewer digits. The defaults of
-/// settings are written so.
+/// Writes a duration as [`parse`] reads it: in seconds, or in a larger or smaller unit if that takes fewer digits. The
+/// defaults of settings have this form.
 #[must_use]
 pub fn write(duration: Duration) -> String {
     let micros = duration.as_micros();

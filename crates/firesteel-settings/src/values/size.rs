@@ -39,10 +39,10 @@ pub enum SizeError {
     },
 }
 
-/// The number of bytes of a size such as `1g`, `512MB`, `64 k`. A number without a unit counts `plain`
-/// units. All units are powers of 1024, case does not matter, and fractions are refused.
+/// The number of bytes of a size such as `1g`, `512MB`, `64 k`. A number without a unit counts `plain` units. All units
+/// are powers of 1024, case does not matter, and fractions are refused.
 ///
-/// Source: Spark 4.0.1, and the units KiB to PiB as well, as later versions have them.
+/// Source: Spark 4.0.1. The units KiB to PiB are from later versions.
 ///
 /// # Errors
 /// The text does not have this form, or the size does not fit into 64 bits.
