@@ -7,10 +7,8 @@ use firesteel_protocol::ids::AppId;
 
 use crate::allocator;
 
-/// The settings of an ApplicationMaster.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The application's id.
     pub app: AppId,
     /// The URL where drivers find it, `spark://host:port`.
     pub url: String,
@@ -18,7 +16,6 @@ pub struct Config {
     pub mode: Mode,
     /// Which attempt at the application this is, counted from 1.
     pub attempt: u32,
-    /// The maximum number of attempts.
     pub most_attempts: u32,
     /// How long the driver is awaited. Spark's default is 100 s.
     pub wait_time: Duration,
@@ -34,7 +31,6 @@ pub struct Config {
     pub allocator: allocator::Config,
 }
 
-/// Where the driver runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// On the machine where the application was submitted.

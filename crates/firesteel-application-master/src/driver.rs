@@ -20,7 +20,6 @@ use crate::allocator::{self, ContainerSize, ExecutorNeeds, Target};
 /// attempt.
 const HIGHEST_FIRST: ExecutorId = ExecutorId(1 << 31);
 
-/// The driver and its requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Drivers {
     /// Its connection, if there is one.
@@ -43,7 +42,6 @@ pub(super) struct Drivers {
 }
 
 impl Drivers {
-    /// The number of its connection, if there is one.
     pub(super) fn peer(&self) -> Option<PeerId> {
         self.peer
     }
@@ -58,12 +56,10 @@ impl Drivers {
         self.listening
     }
 
-    /// The description of the application, once the driver has registered.
     pub(super) fn description(&self) -> Option<&ApplicationDescription> {
         self.description.as_ref()
     }
 
-    /// What became of the application's work, if the driver said so when it was done.
     pub(super) fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
     }
@@ -391,7 +387,6 @@ fn unknown_to_yarn(profile: &ResourceProfile) -> Option<String> {
 /// What a profile's executors need of a container. The rest comes from the settings.
 fn needs(profile: &ResourceProfile) -> ExecutorNeeds {
     let ResourceProfile { cores, memory, resources } = profile;
-    // A part of an address was refused.
     let resources = resources.iter().map(|(name, amount)| (name.clone(), amount.addresses())).collect();
     ExecutorNeeds { cores: *cores, memory: *memory, resources, ..ExecutorNeeds::default() }
 }

@@ -25,19 +25,15 @@ pub enum Effect {
     EndProgram,
     /// Send a message. If the connection has ended, nothing happens.
     Send {
-        /// The connection's number.
         peer: PeerId,
-        /// The message itself.
         message: Outbound,
     },
     /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
     Close {
-        /// The connection's number.
         peer: PeerId,
     },
     /// Tell the manager how the application ended. Leads to `Unregistered` or `UnregisterFailed`.
     Unregister {
-        /// The application's final status.
         status: FinalStatus,
         /// The same for people.
         message: String,
@@ -57,28 +53,21 @@ impl From<Note> for Effect {
 /// An executor to start in a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The container's id.
     pub container: ContainerId,
     /// The node that the container is on, if the manager has told it.
     pub node: Option<Node>,
-    /// The executor's id.
     pub executor: ExecutorKey,
     /// The command to run, with all placeholders filled in but the binary's path, which only the shell knows.
     pub command: Command,
-    /// The directory that it runs in.
     pub directory: TaskDirectory,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
 }
 
 /// A message from the ApplicationMaster to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// A message to a driver.
     Driver(MasterToDriver),
-    /// A message to a status client.
     Client(MasterToClient),
 }
 
@@ -87,9 +76,7 @@ pub enum Outbound {
 pub enum FinalStatus {
     /// Not known: the cluster's manager decides.
     Undefined,
-    /// The application has succeeded.
     Succeeded,
-    /// The application has failed.
     Failed,
     /// A user or a program killed it.
     Killed,

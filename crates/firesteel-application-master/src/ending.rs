@@ -36,14 +36,12 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict of a failed application.
     fn failed(code: i32, message: impl Into<String>) -> Self {
         let message = message.into();
         let end = ApplicationEnd::GivenUp { reason: message.clone() };
         Self { status: FinalStatus::Failed, code, message, end }
     }
 
-    /// The verdict of a successful application.
     fn succeeded(message: impl Into<String>) -> Self {
         let end = ApplicationEnd::Finished { outcome: None };
         Self { status: FinalStatus::Succeeded, code: 0, message: message.into(), end }
@@ -63,7 +61,6 @@ impl Verdict {
         Self { status, code, message, end: ApplicationEnd::Finished { outcome } }
     }
 
-    /// The verdict of an application that a user killed.
     pub(super) fn killed(by: String) -> Self {
         let message = format!("it was killed by {by}");
         Self { status: FinalStatus::Killed, code: EARLY, message, end: ApplicationEnd::Killed { by } }

@@ -12,7 +12,6 @@ use firesteel_protocol::process::{ExitStatus, StartFailure};
 
 use crate::allocator::{AllocateFailure, Allocated, ContainerSize};
 
-/// An event for an ApplicationMaster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The daemon starts. Comes once, first.
@@ -29,14 +28,11 @@ pub enum Event {
     },
     /// A message arrived on a connection.
     Received {
-        /// The connection's number.
         peer: PeerId,
-        /// The message itself.
         message: Inbound,
     },
     /// A connection ended, for whatever reason.
     Disconnected {
-        /// The connection's number.
         peer: PeerId,
     },
     /// The manager answered a call.
@@ -50,12 +46,10 @@ pub enum Event {
     AllocateFailed(AllocateFailure),
     /// A container's process was started.
     ContainerStarted {
-        /// The container's id.
         container: ContainerId,
     },
     /// A container's process could not be started.
     ContainerStartFailed {
-        /// The container's id.
         container: ContainerId,
         /// The error, in words for people.
         error: String,
@@ -73,7 +67,6 @@ pub enum Event {
     },
     /// The daemon is asked to end.
     Shutdown,
-    /// The next deadline has passed.
     Deadline,
 }
 
@@ -94,13 +87,11 @@ pub struct Node {
 pub struct ContainerHandle(Arc<[u8]>);
 
 impl ContainerHandle {
-    /// A handle of these bytes.
     #[must_use]
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
         Self(bytes.into())
     }
 
-    /// The bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -116,9 +107,7 @@ impl fmt::Debug for ContainerHandle {
 /// A message to the ApplicationMaster. The roles in the hello decide which kind a connection may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
-    /// A message from a driver.
     Driver(DriverToMaster),
-    /// A message from a status client.
     Client(ClientToMaster),
 }
 

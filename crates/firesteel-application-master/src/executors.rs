@@ -34,7 +34,6 @@ pub(super) struct Executors {
     gone_told: bool,
 }
 
-/// An executor that has ended.
 #[derive(Clone, Debug)]
 struct End {
     executor: ExecutorId,
@@ -51,7 +50,6 @@ pub(super) struct Known<'a> {
     pub(super) ended: Option<Timestamp>,
 }
 
-/// An executor that has not ended.
 #[derive(Clone, Debug)]
 pub(super) struct Executor {
     pub(super) container: ContainerId,
@@ -109,7 +107,6 @@ impl Executors {
         self.rows.iter().map(|(id, row)| (*id, row))
     }
 
-    /// The number of executors that have ended.
     pub(super) fn ended(&self) -> u64 {
         self.ended
     }

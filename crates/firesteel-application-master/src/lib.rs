@@ -118,7 +118,6 @@ enum Program {
     Ended(ExitStatus),
 }
 
-/// Why an ApplicationMaster has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The next call to the manager is due.

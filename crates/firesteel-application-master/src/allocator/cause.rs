@@ -33,7 +33,6 @@ pub enum Cause {
     DriverStopping,
 }
 
-/// A kind of memory that the processes of a container use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
     /// The size of their address space.

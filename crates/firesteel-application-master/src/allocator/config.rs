@@ -41,7 +41,6 @@ pub struct Config {
     pub decommissioning: Decommissioning,
 }
 
-/// Whether hosts where executors fail are excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostExclusion {
     /// They are not excluded. Spark's default.
@@ -56,7 +55,6 @@ pub enum HostExclusion {
     },
 }
 
-/// What happens when a host is being decommissioned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decommissioning {
     /// Nothing happens. Spark's default.

@@ -8,7 +8,6 @@ use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 /// The maximum number of ended containers that are remembered, in case they are granted or reported again.
 const MOST_REMEMBERED: usize = 10_000;
 
-/// A container of the application.
 #[derive(Clone, Debug)]
 pub(super) struct Container {
     pub(super) host: Arc<str>,
@@ -64,7 +63,6 @@ impl Stage {
     }
 }
 
-/// All containers of the application.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Containers {
     rows: BTreeMap<ContainerId, Container>,
@@ -134,7 +132,6 @@ impl Containers {
         self.to_release.insert(id.clone());
     }
 
-    /// Removes a container that has ended.
     pub(super) fn remove(&mut self, id: &ContainerId) -> Option<Container> {
         let container = self.rows.remove(id)?;
         if let Some(executor) = container.stage.executor() {
@@ -175,7 +172,6 @@ impl Containers {
         self.to_release = released.map(|(id, _)| id.clone()).collect();
     }
 
-    /// Checks the table. Returns the first contradiction.
     pub(super) fn contradiction(&self) -> Option<String> {
         let executors = self.rows.iter().filter_map(|(id, row)| Some((row.stage.executor()?, id.clone())));
         let executors: BTreeMap<_, _> = executors.collect();

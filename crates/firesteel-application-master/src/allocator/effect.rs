@@ -23,23 +23,19 @@ pub enum Effect {
     Launch(Launch),
     /// Tell the driver that an executor has ended. Comes once for each executor.
     ExecutorEnded {
-        /// The executor's number.
         executor: ExecutorId,
-        /// The host's name.
         host: Arc<str>,
         /// Why the executor is lost.
         loss: Loss,
     },
     /// Tell the driver that a host is being decommissioned.
     Decommission {
-        /// The host's name.
         host: String,
     },
     /// Answer a question of the driver.
     AnswerLoss {
         /// The number of the question.
         question: u64,
-        /// The executor's number.
         executor: ExecutorId,
         /// Why it has ended. `None`: not known.
         loss: Option<Loss>,
@@ -73,7 +69,6 @@ pub struct Call {
 /// hosts counts for each of these, for each of their racks, and for any host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// The number of its resource profile.
     pub profile: ProfileId,
     /// Where containers are asked for.
     pub location: Location,
@@ -86,9 +81,7 @@ pub struct Ask {
 /// A location where containers are wanted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
-    /// The host with this name.
     Host(Arc<str>),
-    /// The rack with this name.
     Rack(Arc<str>),
     /// Any host: the total of containers wanted.
     Any,
@@ -104,18 +97,12 @@ impl fmt::Display for Location {
     }
 }
 
-/// A container in which an executor is to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The container's id.
     pub container: ContainerId,
-    /// The host's name.
     pub host: Arc<str>,
-    /// The executor's number.
     pub executor: ExecutorId,
-    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The number of cores.
     pub cores: Cores,
     /// Its own memory, without what the container has beyond it.
     pub memory: MiB,
@@ -136,7 +123,6 @@ pub enum Failure {
     },
     /// The manager cannot be reached any more.
     Manager {
-        /// The number of failed calls in a row.
         errors: u32,
         /// How the last call failed.
         last: AllocateFailure,

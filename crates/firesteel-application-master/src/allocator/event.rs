@@ -7,7 +7,6 @@ use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 
 use super::size::ExecutorNeeds;
 
-/// An event for an allocator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The manager has registered the application, for the first time or after it forgot everything.
@@ -32,23 +31,17 @@ pub enum Event {
     AskLoss {
         /// The number of the question, for the answer.
         question: u64,
-        /// The executor's number.
         executor: ExecutorId,
     },
     /// The driver is ending: from now on ends of executors do not count as failures.
     DriverStopping,
-    /// The manager answered a call.
     Allocated(Allocated),
     /// A call to the manager failed.
     AllocateFailed(AllocateFailure),
-    /// A container's process was started.
     ContainerStarted {
-        /// The container's id.
         container: ContainerId,
     },
-    /// A container's process could not be started.
     ContainerStartFailed {
-        /// The container's id.
         container: ContainerId,
         /// The error, in words for people.
         error: String,
@@ -60,7 +53,6 @@ pub enum Event {
 /// The number of executors wanted of one profile, and what is known of the tasks that wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The number of the resource profile.
     pub profile: ProfileId,
     /// What its executors need. Fixed when the profile is first named.
     pub needs: ExecutorNeeds,
@@ -90,7 +82,6 @@ pub struct Allocated {
 /// A container that was granted to the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Granted {
-    /// The container's id.
     pub container: ContainerId,
     /// The host that it is on.
     pub host: String,
@@ -103,7 +94,6 @@ pub struct Granted {
 /// A container that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completed {
-    /// The container's id.
     pub container: ContainerId,
     /// How its process ended, or why there is none: see [`Cause`](super::Cause).
     pub status: i32,

@@ -17,7 +17,6 @@ pub enum Loss {
         /// What the manager says about it, in words.
         diagnostics: String,
     },
-    /// The driver ended it.
     Killed,
     /// Its process could not be started.
     NotStarted {

@@ -62,7 +62,6 @@ pub use view::{AllocatorView, ProfileView};
 /// The maximum number of hosts remembered as being decommissioned.
 const MOST_DECOMMISSIONING: usize = 200;
 
-/// The allocator of an application's containers.
 #[derive(Clone, Debug)]
 pub struct Allocator {
     config: Config,
@@ -107,7 +106,6 @@ pub enum Reason {
 }
 
 impl Allocator {
-    /// An allocator that has not registered.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let default = Profile::new(config.sizing.default_container(), config.initial_target);

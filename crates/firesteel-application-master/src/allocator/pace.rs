@@ -64,7 +64,6 @@ impl Pace {
         self.state = State::Waiting(now);
     }
 
-    /// Makes no more calls.
     pub(super) fn stop(&mut self) {
         self.state = State::Asleep;
     }

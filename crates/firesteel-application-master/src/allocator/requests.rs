@@ -180,7 +180,6 @@ impl Requests {
         self.touched = self.wanted.keys().cloned().collect();
     }
 
-    /// Checks the table. Returns the first contradiction.
     pub(super) fn contradiction(&self) -> Option<String> {
         let pending: u64 = self.groups.values().map(|group| group.executors).sum();
         if pending != self.pending {

@@ -10,7 +10,6 @@ use firesteel_placement::{Cores, MiB};
 /// the overhead, which follows from the profile's own heap, and resources, which are never inherited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExecutorNeeds {
-    /// The number of cores.
     pub cores: Option<Cores>,
     /// The executor's own memory (Spark: heap).
     pub memory: Option<MiB>,
@@ -60,12 +59,10 @@ impl Default for Sizing {
     }
 }
 
-/// The size of a container, as the manager is asked for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerSize {
     /// Its virtual cores: the executor's cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The part of the memory that is the executor's own.
     pub own_memory: MiB,
