@@ -14,20 +14,20 @@ pub struct Config {
     pub url: String,
     /// Where the driver runs.
     pub mode: Mode,
-    /// Which attempt at the application this is, counted from 1.
+    /// The number of this attempt at the application, counted from 1.
     pub attempt: u32,
     pub most_attempts: u32,
-    /// How long the driver is awaited. Spark's default is 100 s.
+    /// How long to wait for the driver. Spark's default is 100 s.
     pub wait_time: Duration,
-    /// What it means if the driver does not come back, in client mode.
+    /// What it means if the driver does not return, in client mode.
     pub silence: Silence,
     /// The longest message to the manager at the end, in bytes. Spark's is 1 MiB.
     pub longest_message: usize,
     /// The number of executors if the driver names none. Spark's default is 2.
     pub executors: u64,
-    /// The cores of a task, from which the number of tasks that an executor runs at once follows.
+    /// The cores of a task. They determine the number of tasks that an executor runs at once.
     pub task_cores: Cores,
-    /// How containers are asked for. Targets come from the driver; the initial one is ignored.
+    /// The settings of its allocator. Targets come from the driver; the initial one is ignored.
     pub allocator: allocator::Config,
 }
 

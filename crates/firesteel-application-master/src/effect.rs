@@ -23,7 +23,7 @@ pub enum Effect {
     StartProgram,
     /// End the program, if it runs.
     EndProgram,
-    /// Send a message. If the connection has ended, nothing happens.
+    /// Send a message. Does nothing if the connection has ended.
     Send {
         peer: PeerId,
         message: Outbound,
@@ -35,7 +35,7 @@ pub enum Effect {
     /// Tell the manager how the application ended. Leads to `Unregistered` or `UnregisterFailed`.
     Unregister {
         status: FinalStatus,
-        /// The same for people.
+        /// The final message, for people.
         message: String,
     },
     /// End the daemon. Nothing comes after this.
@@ -57,7 +57,7 @@ pub struct Launch {
     /// The node that the container is on, if the manager has told it.
     pub node: Option<Node>,
     pub executor: ExecutorKey,
-    /// The command to run, with all placeholders filled in but the binary's path, which only the shell knows.
+    /// The command to run. All placeholders are filled in except the binary's path, which only the shell knows.
     pub command: Command,
     pub directory: TaskDirectory,
     pub cores: Cores,
@@ -74,7 +74,7 @@ pub enum Outbound {
 /// How an application has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinalStatus {
-    /// Not known: the cluster's manager decides.
+    /// Unknown: the cluster's manager decides.
     Undefined,
     Succeeded,
     Failed,
@@ -82,7 +82,7 @@ pub enum FinalStatus {
     Killed,
 }
 
-/// The name in YARN.
+/// Written as YARN's name of the status.
 impl fmt::Display for FinalStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,4 +1,4 @@
-//! The events that an ApplicationMaster is told.
+//! The events of an ApplicationMaster.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,11 +14,11 @@ use crate::allocator::{AllocateFailure, Allocated, ContainerSize};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The daemon starts. Comes once, first.
+    /// The daemon starts. Comes exactly once, as the first event.
     Start,
     /// The manager has registered the application, for the first time or again.
     Registered {
-        /// The size of the largest container that is possible.
+        /// The size of the largest possible container.
         largest: ContainerSize,
     },
     /// The manager did not register the application.
@@ -37,7 +37,7 @@ pub enum Event {
     },
     /// The manager answered a call.
     Allocated {
-        /// What the manager has decided.
+        /// The manager's decisions.
         allocated: Allocated,
         /// The nodes of the granted containers.
         nodes: BTreeMap<ContainerId, Node>,
@@ -60,7 +60,7 @@ pub enum Event {
     ProgramEnded(ExitStatus),
     /// The manager was told how the application ended.
     Unregistered,
-    /// The manager could not be told.
+    /// The manager could not be told how the application ended.
     UnregisterFailed {
         /// The error, in words for people.
         error: String,
@@ -77,12 +77,12 @@ pub struct Node {
     pub address: Address,
     /// Where people find the container's logs.
     pub logs: String,
-    /// What the container is started with.
+    /// The data to start the container with.
     pub handle: ContainerHandle,
 }
 
-/// What a container is started with. Only the shell can read it, which gets it back with the launch. It may hold secrets, so
-/// its debug output says no more than its length.
+/// The data to start a container with. Only the shell can read it, and gets it back with the launch. It may contain
+/// secrets, so its debug output shows only its length.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ContainerHandle(Arc<[u8]>);
 

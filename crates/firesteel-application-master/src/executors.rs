@@ -17,7 +17,7 @@ use crate::allocator::{self, Cause, Loss};
 
 /// The maximum number of ends that are kept for a driver that returns.
 const MOST_ENDS: usize = 1_000;
-/// The number of bytes that are told of what a manager says about a container.
+/// The maximum number of bytes of a manager's message about a container.
 const LONGEST_WORDS: usize = 2_000;
 
 /// The executors that have not ended.
@@ -42,7 +42,7 @@ struct End {
     at: Timestamp,
 }
 
-/// What is known of an executor.
+/// The known facts about an executor.
 #[derive(Clone, Debug)]
 pub(super) struct Known<'a> {
     pub(super) row: &'a Executor,
@@ -66,7 +66,7 @@ pub(super) struct Executor {
 }
 
 impl Executor {
-    /// What is known of it while it lives.
+    /// The known facts about a live executor.
     fn living(&self) -> Known<'_> {
         let state = self.started.map_or(ExecutorState::Launching, |_| ExecutorState::Running);
         Known { row: self, state, ended: None }
@@ -90,7 +90,7 @@ impl Executor {
 }
 
 impl Executors {
-    /// The manager has told the nodes of containers.
+    /// Stores the nodes of containers that the manager has told.
     pub(super) fn know(&mut self, nodes: BTreeMap<ContainerId, Node>) {
         self.nodes = nodes;
     }
@@ -121,13 +121,13 @@ impl Executors {
         self.gone_told
     }
 
-    /// Notes that the driver is told now.
+    /// Records that the driver is being told.
     pub(super) fn tell_gone(&mut self) {
         self.gone_told = true;
     }
 
-    /// The messages for a driver that may have missed some, by executor number: which executors were added,
-    /// run, will leave, or have ended. So the driver knows every number that was given.
+    /// The messages for a driver that may have missed some, by executor number: which executors were added, run, will
+    /// leave, or have ended. So the driver knows every number that was given.
     pub(super) fn story(&self) -> Vec<MasterToDriver> {
         let tell = |(executor, Known { row, state, ended }): (ExecutorId, Known<'_>)| {
             let news = (state != ExecutorState::Launching).then(|| updated(executor, state));
@@ -142,12 +142,12 @@ impl Executors {
         self.live_from(ExecutorId(0)).chain(self.ended_from(ExecutorId(0))).collect()
     }
 
-    /// The live executors by number, from that number on.
+    /// The live executors by number, from this number on.
     pub(super) fn live_from(&self, from: ExecutorId) -> impl Iterator<Item = (ExecutorId, Known<'_>)> {
         self.rows.range(from..).map(|(executor, row)| (*executor, row.living()))
     }
 
-    /// The latest ended executors from that number on, in no order.
+    /// The latest ended executors from this number on, in no order.
     pub(super) fn ended_from(&self, from: ExecutorId) -> impl Iterator<Item = (ExecutorId, Known<'_>)> {
         let ends = self.ends.iter().filter(move |end| end.executor >= from);
         ends.map(|End { executor, row, state, at }| {
@@ -179,7 +179,8 @@ fn updated(executor: ExecutorId, state: ExecutorState) -> MasterToDriver {
 }
 
 impl ApplicationMaster {
-    /// Tells the allocator an event and performs its effects. Does nothing once the end is being told.
+    /// Passes an event to the allocator and performs its effects. Does nothing once the manager is being told of the
+    /// end.
     pub(super) fn allocate(&mut self, now: Timestamp, event: allocator::Event) {
         match &self.phase {
             Phase::Finishing(_) | Phase::Done => return,
@@ -207,7 +208,7 @@ impl ApplicationMaster {
         self.stop_if_all_are_gone();
     }
 
-    /// A host is being decommissioned: the driver is told of each executor there.
+    /// Tells the driver of each executor on a host that is being decommissioned.
     fn tell_of_leaving(&mut self, host: String) {
         let there = self.executors.rows.iter_mut().filter(|(_, row)| row.node.host == host);
         let told: Vec<MasterToDriver> = there
@@ -301,9 +302,9 @@ impl ApplicationMaster {
     }
 }
 
-/// How a driver is told of an executor's end.
+/// The state that a driver is told for an executor's end.
 ///
-/// An exit code above 128 means a signal, as in a shell; NodeManagers do not tell them apart.
+/// An exit code above 128 means a signal, as in a shell; NodeManagers do not distinguish the two.
 fn state(loss: &Loss) -> ExecutorState {
     const SIGNALS: std::ops::RangeInclusive<i32> = 129..=192;
     /// The container's files could not be fetched, or its command could not be run.
@@ -333,7 +334,7 @@ fn state(loss: &Loss) -> ExecutorState {
     }
 }
 
-/// What a manager says, in one line of limited length.
+/// A manager's message, in one line of limited length.
 fn words(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line[..line.floor_char_boundary(LONGEST_WORDS)].to_owned()

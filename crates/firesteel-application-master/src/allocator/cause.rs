@@ -42,7 +42,7 @@ pub enum MemoryKind {
 }
 
 impl Cause {
-    /// The cause behind an exit status and the manager's diagnostics.
+    /// The cause that an exit status and the manager's diagnostics show.
     ///
     /// Source: YARN's `ContainerExitStatus`, 3.4.1, and Spark on YARN, 4.0.1.
     #[must_use]
@@ -60,7 +60,7 @@ impl Cause {
         }
     }
 
-    /// Against what this end counts.
+    /// What this end counts against.
     #[must_use]
     pub fn blame(&self) -> Blame {
         match self {
@@ -71,14 +71,14 @@ impl Cause {
     }
 }
 
-/// Against what an end counts.
+/// What an end counts against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// It does not count as a failure.
     None,
-    /// It counts for the application, which fails after too many of these.
+    /// It counts against the application, which fails after too many of these.
     Application,
-    /// It also counts for the host, which is excluded after too many of these.
+    /// It also counts against the host, which is excluded after too many of these.
     Host,
 }
 

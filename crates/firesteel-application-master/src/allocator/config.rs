@@ -17,10 +17,10 @@ pub struct Config {
     pub sizing: Sizing,
     /// The initial number of executors of each profile, until the driver sets it.
     pub initial_target: u64,
-    /// The hosts that a request names.
+    /// Which hosts a request names.
     pub naming: Naming,
-    /// The number of the first executor to launch. It is above all numbers that the driver has seen, so that
-    /// a restarted ApplicationMaster gives no number twice.
+    /// The number of the first executor to launch. It is above all numbers that the driver has seen. So a restarted
+    /// ApplicationMaster gives no number twice.
     pub first_executor: ExecutorId,
     /// The longest interval between two calls to the manager. Spark's default is 3 s.
     pub heartbeat: Duration,

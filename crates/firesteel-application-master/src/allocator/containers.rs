@@ -39,7 +39,7 @@ pub(super) enum Stage {
 pub(super) enum Residue {
     /// No executor that the driver knows.
     Nothing,
-    /// An executor whose end was not told to the driver.
+    /// An executor whose end was not yet reported to the driver.
     Executor(ExecutorId),
 }
 
@@ -52,7 +52,7 @@ impl Stage {
         }
     }
 
-    /// The executor whose end is still to be told.
+    /// The executor whose end is still to be reported.
     pub(super) fn executor(self) -> Option<ExecutorId> {
         match self {
             Self::Released(Residue::Nothing) => None,
@@ -69,7 +69,7 @@ pub(super) struct Containers {
     of_executor: BTreeMap<ExecutorId, ContainerId>,
     /// The containers to give back with the next call.
     to_release: BTreeSet<ContainerId>,
-    /// The containers given back with the call that is under way.
+    /// The containers given back with the call in progress.
     releasing: BTreeSet<ContainerId>,
     ended: BTreeSet<ContainerId>,
     ended_order: VecDeque<ContainerId>,
@@ -89,12 +89,12 @@ impl Containers {
         self.rows.contains_key(id) || self.ended.contains(id)
     }
 
-    /// The container of an executor whose end was not told.
+    /// The container of an executor whose end was not reported.
     pub(super) fn of(&self, executor: ExecutorId) -> Option<&ContainerId> {
         self.of_executor.get(&executor)
     }
 
-    /// The executors whose ends were not told, by number.
+    /// The executors whose ends were not reported, by number.
     pub(super) fn executors(&self) -> impl Iterator<Item = ExecutorId> {
         self.of_executor.keys().copied()
     }
@@ -110,7 +110,8 @@ impl Containers {
         self.rows.insert(id, container);
     }
 
-    /// A container's process runs. Returns its executor's profile, unless the process was not being started.
+    /// Records that a container's process runs. Returns its executor's profile. `None`: the process was not being
+    /// started.
     pub(super) fn run(&mut self, id: &ContainerId) -> Option<ProfileId> {
         let container = self.rows.get_mut(id)?;
         match container.stage {
@@ -155,17 +156,17 @@ impl Containers {
         self.releasing.iter().cloned().collect()
     }
 
-    /// The manager received the last call.
+    /// Records that the manager received the last call.
     pub(super) fn heard(&mut self) {
         self.releasing.clear();
     }
 
-    /// The manager may not have received the last call.
+    /// Records that the manager may not have received the last call.
     pub(super) fn doubt(&mut self) {
         self.to_release.append(&mut self.releasing);
     }
 
-    /// The manager has forgotten everything: containers whose ends it has not reported are given back again.
+    /// Records that the manager has forgotten everything. Containers with unreported ends are given back again.
     pub(super) fn forget(&mut self) {
         self.releasing.clear();
         let released = self.rows.iter().filter(|(_, container)| container.stage.live().is_none());

@@ -37,7 +37,7 @@ pub enum Effect {
         /// The number of the question.
         question: u64,
         executor: ExecutorId,
-        /// Why it has ended. `None`: not known.
+        /// Why it has ended. `None`: unknown.
         loss: Option<Loss>,
     },
     /// The application has failed. Nothing comes after this.
@@ -55,24 +55,24 @@ impl From<Note> for Effect {
 /// One call to the manager. All numbers replace earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// The containers wanted at each location. Locations that are not named stay as they were.
+    /// The containers wanted at each location. The numbers at other locations stay the same.
     pub asks: Vec<Ask>,
     /// The containers to give back.
     pub release: Vec<ContainerId>,
     /// The hosts to exclude from now on, in order.
     pub exclude: Vec<String>,
-    /// The hosts to exclude no longer, in order.
+    /// The hosts to stop excluding, in order.
     pub include: Vec<String>,
 }
 
-/// The number of containers of a profile wanted at a location. A container that is wanted on any of three
-/// hosts counts for each of these, for each of their racks, and for any host.
+/// The number of containers of a profile wanted at a location. A container that is wanted on any of three hosts counts
+/// for each of these, for each of their racks, and for any host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
     pub profile: ProfileId,
-    /// Where containers are asked for.
+    /// Where the containers are wanted.
     pub location: Location,
-    /// The number of containers. 0 takes an earlier number back.
+    /// The number of containers. 0 withdraws an earlier number.
     pub containers: u64,
     /// What each container must have.
     pub size: Arc<ContainerSize>,
@@ -87,7 +87,7 @@ pub enum Location {
     Any,
 }
 
-/// The name in Hadoop: that of the host or the rack, or `*`.
+/// The name in Hadoop: the host's or the rack's name, or `*`.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -104,7 +104,7 @@ pub struct Launch {
     pub executor: ExecutorId,
     pub profile: ProfileId,
     pub cores: Cores,
-    /// Its own memory, without what the container has beyond it.
+    /// The executor's own memory, without the container's overhead.
     pub memory: MiB,
 }
 
@@ -121,10 +121,10 @@ pub enum Failure {
         /// The number of machines.
         machines: u64,
     },
-    /// The manager cannot be reached any more.
+    /// The manager can no longer be reached.
     Manager {
         errors: u32,
-        /// How the last call failed.
+        /// The error of the last call.
         last: AllocateFailure,
     },
 }

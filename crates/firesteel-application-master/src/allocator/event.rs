@@ -1,4 +1,4 @@
-//! The events that an allocator is told.
+//! The events of an allocator.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::size::ExecutorNeeds;
 pub enum Event {
     /// The manager has registered the application, for the first time or after it forgot everything.
     Registered,
-    /// The driver has registered. Comes before it asks for anything.
+    /// The driver has registered. Comes before any of its requests.
     DriverKnown {
         /// One more than the highest executor number that the driver has seen.
         first_executor: ExecutorId,
@@ -27,13 +27,13 @@ pub enum Event {
     },
     /// The driver ends executors. The target stays.
     KillExecutors(Vec<ExecutorId>),
-    /// The driver asks why an executor has ended or is about to.
+    /// The driver asks why an executor has ended or is about to end.
     AskLoss {
         /// The number of the question, for the answer.
         question: u64,
         executor: ExecutorId,
     },
-    /// The driver is ending: from now on ends of executors do not count as failures.
+    /// The driver is ending. From now on, ends of executors do not count as failures.
     DriverStopping,
     Allocated(Allocated),
     /// A call to the manager failed.
@@ -50,7 +50,7 @@ pub enum Event {
     Deadline,
 }
 
-/// The number of executors wanted of one profile, and what is known of the tasks that wait for them.
+/// The number of executors wanted of one profile, and what is known about the tasks that wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     pub profile: ProfileId,
@@ -85,7 +85,7 @@ pub struct Granted {
     pub container: ContainerId,
     /// The host that it is on.
     pub host: String,
-    /// For which profile it was asked.
+    /// The profile that it was requested for.
     pub profile: ProfileId,
     /// Its memory; managers round up.
     pub memory: MiB,
@@ -97,7 +97,7 @@ pub struct Completed {
     pub container: ContainerId,
     /// How its process ended, or why there is none: see [`Cause`](super::Cause).
     pub status: i32,
-    /// What the manager says about it, in words.
+    /// The manager's message about it, in words.
     pub diagnostics: String,
 }
 

@@ -14,7 +14,7 @@ pub enum Loss {
     Ended {
         /// Why the container ended.
         cause: Cause,
-        /// What the manager says about it, in words.
+        /// The manager's message about it, in words.
         diagnostics: String,
     },
     Killed,
@@ -36,12 +36,12 @@ impl fmt::Display for Loss {
     }
 }
 
-/// The maximum number of remembered losses for which the driver has not asked.
+/// The maximum number of remembered losses that the driver has not asked about.
 const MOST_REMEMBERED: usize = 1000;
 /// The maximum number of open questions.
 pub(super) const MOST_OPEN: usize = 1000;
 
-/// Losses for which the driver has not asked, and questions about executors that have not ended.
+/// Losses that the driver has not asked about, and questions about executors that have not ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     /// The executors in the order of their losses, to drop the oldest.
@@ -74,8 +74,8 @@ impl Losses {
         Some(loss)
     }
 
-    /// An executor has ended. Returns the questions that this answers. Without any, the loss is kept for the
-    /// first question.
+    /// Records that an executor has ended. Returns the questions that this answers. If there are none, keeps the loss
+    /// for the first question.
     pub(super) fn lose(&mut self, executor: ExecutorId, loss: &Loss) -> Vec<u64> {
         let questions = self.open.remove(&executor).unwrap_or_default();
         self.open_in_all -= questions.len();

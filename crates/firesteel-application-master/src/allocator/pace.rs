@@ -1,18 +1,18 @@
-//! Decides when the manager is called.
+//! The times at which the manager is called.
 
 use std::time::Duration;
 
 use firesteel_protocol::time::Timestamp;
 
-/// The pace of calls to the manager. There is one call at a time. Calls are a heartbeat apart; while something is
+/// The pace of calls to the manager. There is one call at a time. Calls are a heartbeat apart. While something is
 /// wanted, they start at a short interval that doubles with each call.
 ///
 /// ```text
 ///  calls while something is wanted: at once, after 200 ms, 400, 800, 1600, 3000, 3000 ..
 /// ```
 ///
-/// Source: Spark on YARN, 4.0.1, as it is intended. Its code subtracts milliseconds from nanoseconds, so that calls
-/// for new demand can follow each other without a pause.
+/// Source: Spark on YARN, 4.0.1, as it is intended. Its code subtracts milliseconds from nanoseconds, so that calls for
+/// new demand can follow each other without a pause.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     heartbeat: Duration,
@@ -90,13 +90,13 @@ impl Pace {
         self.called
     }
 
-    /// The call was made.
+    /// Records that the call was made.
     pub(super) fn call(&mut self, now: Timestamp) {
         self.called = Some(now);
         self.state = State::Called(Woken::No);
     }
 
-    /// The call was answered, or failed.
+    /// Records that the call was answered, or failed.
     pub(super) fn answered(&mut self, now: Timestamp, wanted: Wanted) {
         // An answer to no call changes no pause.
         let State::Called(woken) = self.state else { return };
@@ -117,8 +117,7 @@ impl Pace {
         }
     }
 
-    /// There is new demand: the pauses start again, and the next call comes an initial pause after the last
-    /// one.
+    /// Handles new demand: the pauses start again, and the next call comes an initial pause after the last one.
     pub(super) fn wake(&mut self, now: Timestamp) {
         self.next = self.initial;
         match &mut self.state {

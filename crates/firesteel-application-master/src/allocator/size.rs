@@ -6,24 +6,24 @@ use std::str::FromStr;
 
 use firesteel_placement::{Cores, MiB};
 
-/// What the executors of one profile need. What is left open is inherited from the default profile, except
-/// the overhead, which follows from the profile's own heap, and resources, which are never inherited.
+/// The needs of one profile's executors. Fields that are `None` are inherited from the default profile. Exceptions: the
+/// overhead follows from the profile's own heap, and resources are never inherited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExecutorNeeds {
     pub cores: Option<Cores>,
     /// The executor's own memory (Spark: heap).
     pub memory: Option<MiB>,
-    /// The container's memory beyond all other amounts. `None`: a part of the executor's own memory.
+    /// The container's memory beyond all other amounts. `None`: a fraction of the executor's own memory.
     pub overhead: Option<MiB>,
-    /// The amount of memory outside of the heap.
+    /// The memory outside of the heap.
     pub off_heap: Option<MiB>,
-    /// The amount of memory of Python processes.
+    /// The memory of Python processes.
     pub python: Option<MiB>,
     /// The custom resources, by Spark's names.
     pub resources: BTreeMap<String, u64>,
 }
 
-/// How the sizes of containers follow from needs.
+/// How the sizes of containers are computed from needs.
 ///
 /// Source: Spark on YARN, 4.0.1.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub struct Sizing {
     pub least_overhead: MiB,
     /// The manager's names of resources that differ from Spark's: `gpu` is `yarn.io/gpu`.
     pub names: BTreeMap<String, String>,
-    /// The resources of the default profile by the manager's names.
+    /// Further resources of the default profile, by the manager's names.
     pub extra: BTreeMap<String, Amount>,
 }
 
@@ -117,12 +117,12 @@ impl Sizing {
     }
 }
 
-/// An amount of a resource: a number, with a unit of the manager's if it has one.
+/// An amount of a resource: a number, with the manager's unit if it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
     /// The number without its unit.
     pub value: u64,
-    /// The letters after the number; those for powers of ten in upper case. Empty: no unit.
+    /// The letters after the number. Letters for powers of ten are in upper case. Empty: no unit.
     pub unit: String,
 }
 

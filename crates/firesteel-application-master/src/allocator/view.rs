@@ -30,6 +30,6 @@ pub struct ProfileView {
     pub starting: u64,
     /// The number of executors whose process runs.
     pub running: u64,
-    /// The number of both on each host.
+    /// The number of running and starting executors on each host.
     pub on_host: BTreeMap<String, u64>,
 }
