@@ -46,7 +46,8 @@ pub enum ClientToMaster {
         /// The user who asks for it: `ann@host`.
         by: String,
     },
-    /// Asks whether the Master works and handles its messages. Source: Spark's message of this name.
+    /// Asks whether the Master works. The answer comes after all earlier messages were handled and their changes are
+    /// durable. Source: Spark's message of this name.
     RequestReadyz,
     /// Asks the Master to give Workers no more executors. They end when their executors have ended.
     DecommissionWorkers {
