@@ -57,13 +57,10 @@ use firesteel_settings::listen::Listen;
 /// An application that runs tasks on Firesteel's own executors.
 #[derive(Clone, Debug)]
 pub struct Application {
-    /// Name of the application, for people.
     pub name: String,
-    /// Masters to register with.
     pub masters: Vec<Address>,
     /// The secret of the local cluster in which it runs, if that is one.
     pub local_cluster: Option<Secret>,
-    /// The application's settings.
     pub settings: ApplicationSettings,
     /// Files that executors find in their directories.
     pub files: OfferedFiles,
@@ -84,10 +81,8 @@ pub async fn open(listen: &Listen) -> Result<(Listener, Address), ListenError> {
     Ok((listener, reached))
 }
 
-/// Why a driver could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
-    /// The driver cannot listen.
     #[error("cannot listen for executors: {0}")]
     Listen(#[from] ListenError),
 }
@@ -97,23 +92,18 @@ pub enum DriverError {
 pub enum Report {
     /// A piece of an attempt's output. The owner answers it with [`Handle::consumed`].
     Output {
-        /// Id of the attempt.
         attempt: AttemptId,
         /// The stream that the attempt wrote to.
         stream: Stream,
-        /// Bytes of the output.
         bytes: Bytes,
     },
     /// An attempt was lost and will be repeated: its output is to be discarded.
     DiscardOutput {
-        /// Id of the attempt.
         attempt: AttemptId,
     },
     /// A task is over for good.
     TaskEnded {
-        /// Id of the task.
         task: TaskId,
-        /// Result of the task.
         outcome: TaskOutcome,
     },
     /// A remark, which is also in the log.
@@ -378,7 +368,6 @@ struct DriverShell {
     questions: Questions,
 }
 
-/// A report or an answer that waits for room in the queue.
 enum Undelivered {
     Report(Report),
     /// An answer, which follows the reports made before it.

@@ -8,18 +8,15 @@ use nix::unistd::geteuid;
 /// A port that strangers may use, since there is no authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port {
-    /// The port of a Master.
     Master,
     /// The port at which a Master takes submissions by REST.
     Rest,
-    /// The port of a Worker.
     Worker,
 }
 
 /// A reason to look at how a daemon was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exposure {
-    /// The daemon runs as root.
     Root(Port),
     /// Other machines can connect to this address.
     Address(Port, IpAddr),

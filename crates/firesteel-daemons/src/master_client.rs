@@ -88,10 +88,6 @@ impl<C: Carrier> MasterClient<C> {
         self.carrier.ask(question).await
     }
 
-    /// Reads the Master's tables.
-    ///
-    /// # Errors
-    /// The Master does not answer, or the answer broke off.
     pub async fn state(&mut self, extent: Extent) -> Result<MasterView, C::Error> {
         let mut reader = StateReader::new(extent);
         while let Some(question) = reader.question() {

@@ -22,9 +22,7 @@ pub enum StateError {
     /// The journal has bytes that are no records.
     #[error("{path}: {error}")]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// What is wrong.
         error: UnreadableRecord,
     },
     /// A Master was to begin with a new state where another one is.
@@ -39,7 +37,6 @@ pub enum StateError {
     /// The records contradict each other.
     #[error("{path}: {error}")]
     Contradictory {
-        /// The file.
         path: PathBuf,
         /// What is wrong.
         error: RecoveryError,
@@ -49,7 +46,6 @@ pub enum StateError {
 /// The records of a journal.
 #[derive(Debug)]
 pub struct Recorded {
-    /// The file that has them.
     pub path: PathBuf,
     /// All records: those of the image, and those of each batch since.
     pub batches: Vec<Vec<Record>>,

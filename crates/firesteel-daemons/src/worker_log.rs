@@ -14,11 +14,9 @@ use firesteel_host::net::{CallError, Inquiry, Introduction};
 /// Where a log is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogPlace {
-    /// Who writes it.
     pub author: LogAuthor,
     /// The Worker that has it.
     pub worker: WorkerId,
-    /// The host of the Worker.
     pub host: String,
     /// The port that the Worker listens on.
     pub port: u16,
@@ -54,7 +52,6 @@ pub enum LogError {
         worker: WorkerId,
         /// Why the request failed.
         error: CallError,
-        /// The host of the Worker.
         host: String,
         /// The directory of the log on that host.
         directory: String,
@@ -66,23 +63,19 @@ pub enum LogError {
     Foreign {
         /// The Worker that has the logs.
         worker: WorkerId,
-        /// Its host.
         host: String,
     },
     /// The Worker has no such log.
     #[error("Worker {worker} has no such log of {author}: {refusal}")]
     Refused {
-        /// The Worker that was asked.
         worker: WorkerId,
         /// Who would have written it.
         author: LogAuthor,
-        /// The reason that the Worker gave.
         refusal: RefusedLog,
     },
     /// The response of the Worker belongs to another request.
     #[error("Worker {worker} sent an unexpected answer")]
     OtherAnswer {
-        /// The Worker that was asked.
         worker: WorkerId,
     },
 }

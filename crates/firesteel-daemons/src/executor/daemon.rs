@@ -40,19 +40,14 @@ const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 pub struct Options {
     /// The address at which its driver listens.
     pub driver: Address,
-    /// The id of its application.
     pub app: AppId,
     /// Its number in the application.
     pub executor: ExecutorId,
     /// Its resource profile in the application.
     pub profile: ProfileId,
-    /// The Worker that starts it.
     pub worker: WorkerId,
-    /// The host of that Worker.
     pub host: String,
-    /// The cores that it has.
     pub cores: Cores,
-    /// The addresses of its custom resources.
     pub resources: Resources,
     /// The secret of its application.
     pub secret: Secret,
@@ -66,14 +61,12 @@ pub enum ExecutorError {
     /// The operating system does not tie it to its Worker, or does not let it catch signals.
     #[error("cannot set up the executor: {error}")]
     SetUp {
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },
     /// The driver could not be reached.
     #[error("executor {executor} cannot reach its driver: {error}")]
     DriverUnreachable {
-        /// The executor that failed.
         executor: ExecutorKey,
         /// What is wrong, in short.
         trouble: ExecutorTrouble,
@@ -83,7 +76,6 @@ pub enum ExecutorError {
     /// The driver refused the executor.
     #[error("the driver rejected executor {executor}: {reason}")]
     Refused {
-        /// The executor that was refused.
         executor: ExecutorKey,
         /// What is wrong, in short.
         trouble: ExecutorTrouble,

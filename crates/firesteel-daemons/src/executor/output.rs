@@ -18,9 +18,7 @@ pub(super) struct Output<R> {
 /// The result of one read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read {
-    /// At least one byte was read.
     Piece(Bytes),
-    /// The stream has ended.
     End,
 }
 

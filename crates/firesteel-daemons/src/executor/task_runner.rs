@@ -54,11 +54,8 @@ pub struct Launch {
 /// What all runners of an executor share.
 #[derive(Clone, Debug)]
 pub struct RunnerContext {
-    /// The executor that runs the tasks.
     pub executor: ExecutorKey,
-    /// The Worker that started the executor.
     pub worker: WorkerId,
-    /// The host of that Worker.
     pub host: String,
 }
 

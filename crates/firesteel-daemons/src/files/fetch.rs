@@ -40,15 +40,12 @@ pub enum FetchError {
     /// The driver closed the connection too often.
     #[error("the driver closed the connection after {received} of {length} bytes")]
     HungUp {
-        /// The number of bytes that were received.
         received: u64,
-        /// The number of bytes that were expected.
         length: u64,
     },
     /// The driver refused the request.
     #[error("{reason}")]
     Refused {
-        /// The reason that the driver gave.
         reason: String,
     },
     /// The bytes received are not the file that was submitted.
@@ -57,9 +54,7 @@ pub enum FetchError {
     /// The file cannot be written to the disk.
     #[error("cannot write {path:?}: {error}")]
     Write {
-        /// The path that was being written.
         path: PathBuf,
-        /// The operating system's error.
         error: io::Error,
     },
     /// The fetch was stopped, because the file is no longer needed.

@@ -43,22 +43,18 @@ pub enum OfferError {
     /// The file cannot be opened or read.
     #[error("cannot read the file {path:?}: {error}")]
     Read {
-        /// The path of the file.
         path: PathBuf,
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },
     /// The path is a directory.
     #[error("{path:?} is a directory: pack it and give the archive with --archives")]
     Directory {
-        /// The path of the directory.
         path: PathBuf,
     },
     /// The path is a pipe or a device.
     #[error("{path:?} is not a regular file: give a regular file")]
     Irregular {
-        /// The path that was given.
         path: PathBuf,
     },
     /// The place is not on this machine.
@@ -70,13 +66,11 @@ pub enum OfferError {
     /// The format of the archive is not supported.
     #[error("cannot unpack {path:?}: the name of an archive must end with .tar, .tar.gz, .tgz, .zip or .jar")]
     Format {
-        /// The path of the file.
         path: PathBuf,
     },
     /// The archive is damaged, or its name does not match its format.
     #[error("cannot copy {path:?} to the executors: {error}")]
     Archive {
-        /// The path of the archive.
         path: PathBuf,
         /// What is wrong with it.
         error: UnpackError,
@@ -86,9 +80,7 @@ pub enum OfferError {
         "{name:?} cannot be the name of {text:?} in an executor's directory: set another one, as in PATH#NAME"
     )]
     Name {
-        /// The text that was given.
         text: String,
-        /// The name that cannot be used.
         name: String,
     },
     /// Two files have the same name.
@@ -98,7 +90,6 @@ pub enum OfferError {
         first: String,
         /// The text of the second file.
         second: String,
-        /// The name of both files.
         name: String,
     },
     /// There are too many files.
@@ -106,7 +97,6 @@ pub enum OfferError {
         "{found} files are more than the {MOST_FILES} that can be brought along: pack them into an archive"
     )]
     TooMany {
-        /// The number of files.
         found: usize,
     },
     /// Reading was stopped, because its caller no longer waits.
@@ -145,7 +135,6 @@ impl OfferedFiles {
         Ok(Self { files: Arc::new(files?) })
     }
 
-    /// Whether there are no files.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()

@@ -51,21 +51,17 @@ pub enum UnpackError {
     /// The contents cannot be written to the disk.
     #[error("cannot write {path:?}: {error}")]
     Write {
-        /// The path that was being written.
         path: PathBuf,
-        /// The operating system's error.
         error: io::Error,
     },
     /// The path of an entry, or of what a hard link is another name for, is absolute or has `..`.
     #[error("its entry {entry:?} leads out of the directory")]
     LeadsOut {
-        /// The name of the entry.
         entry: PathBuf,
     },
     /// A parent of the entry is a link.
     #[error("its entry {entry:?} leads through its link {link:?}")]
     Through {
-        /// The name of the entry.
         entry: PathBuf,
         /// The path of the link.
         link: PathBuf,
@@ -73,7 +69,6 @@ pub enum UnpackError {
     /// An earlier entry is in the place of this one, or of a parent of it.
     #[error("its entry {entry:?} cannot be where its entry {by:?} is")]
     Taken {
-        /// The name of the entry.
         entry: PathBuf,
         /// The path of the earlier entry.
         by: PathBuf,
@@ -81,7 +76,6 @@ pub enum UnpackError {
     /// A hard link to something else than an earlier file.
     #[error("its hard link {entry:?} is another name for {target:?}, which is no file before it")]
     NoTarget {
-        /// The name of the entry.
         entry: PathBuf,
         /// What the link names.
         target: PathBuf,
@@ -89,7 +83,6 @@ pub enum UnpackError {
     /// The name of an entry, or the target of a link, is empty, too long, or has a NUL byte.
     #[error("the name or target of its entry {entry:?} is empty, too long, or has a NUL byte")]
     Name {
-        /// The name of the entry.
         entry: PathBuf,
     },
     /// The archive has no entries.
@@ -98,7 +91,6 @@ pub enum UnpackError {
     /// The entry is a device or a pipe.
     #[error("its entry {entry:?} is not a file, directory or link")]
     Kind {
-        /// The name of the entry.
         entry: PathBuf,
     },
     /// A name, or another description, is far too long.

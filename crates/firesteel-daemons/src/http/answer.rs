@@ -63,7 +63,6 @@ impl Answer {
         Self::of(status, PLAIN, format!("{line}\n"))
     }
 
-    /// JSON.
     pub(super) fn json(body: String) -> Self {
         Self::of(StatusCode::OK, JSON, body)
     }

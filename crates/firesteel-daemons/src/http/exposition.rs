@@ -46,7 +46,6 @@ impl Exposition {
         self.write(format_args!("{name}_count {count}"));
     }
 
-    /// The page.
     pub(super) fn finish(self) -> String {
         self.text
     }

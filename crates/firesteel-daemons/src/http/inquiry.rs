@@ -11,7 +11,6 @@ use super::snapshot::Unanswered;
 /// The number of bytes for which a question counts in the inbox.
 const QUESTION: usize = 64;
 
-/// A client of the owner loop.
 pub(super) struct Inquiry<E> {
     envoy: Envoy<E>,
     letters: Letters,

@@ -7,7 +7,6 @@ use hyper::http::request::Parts;
 
 use super::query::Query;
 
-/// A request.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     /// The path, as it came.

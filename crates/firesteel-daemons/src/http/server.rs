@@ -100,17 +100,13 @@ impl HttpMeter {
 /// Why a daemon cannot serve HTTP.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// All ports that may be tried are in use.
     #[error(
         "cannot serve HTTP on {host}: port {first} is in use, and so are the {retries} after it: choose another one with \
          {setting}"
     )]
     InUse {
-        /// The host to listen on.
         host: String,
-        /// The first port.
         first: u16,
-        /// The number of ports tried after it.
         retries: u16,
         /// The setting that chooses another one.
         setting: &'static str,
@@ -118,9 +114,7 @@ pub enum HttpError {
     /// The host or the port cannot be listened on, or the system gives no thread.
     #[error("cannot serve HTTP on {address}: {error}")]
     Io {
-        /// The address to listen on.
         address: Address,
-        /// The error of the system.
         #[source]
         error: io::Error,
     },

@@ -46,13 +46,9 @@ use crate::spark;
 /// The options of a Master's daemon.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The address to listen on. Port 0 means any free port.
     pub address: Address,
-    /// The settings of the Master.
     pub properties: Properties,
-    /// How it announces that it is ready.
     pub announcement: Announcement,
-    /// What ends the daemon.
     pub lifetime: Lifetime,
     /// The secret of the local cluster that it is part of. It then serves nobody else, at its own port alone.
     pub local_cluster: Option<Secret>,
@@ -63,16 +59,12 @@ pub struct Options {
 /// Why a Master could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum MasterError {
-    /// A setting cannot be used.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// The Master cannot listen on its address.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The Master cannot serve HTTP.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// The Master's state cannot be read or kept.
     #[error(transparent)]
     State(#[from] StateError),
     /// The Master can no longer keep its state. Nothing that was decided since was told to anybody.
@@ -84,7 +76,6 @@ pub enum MasterError {
     /// The Master cannot start the thread that accepts connections.
     #[error("cannot start the thread that accepts connections: {0}")]
     Acceptor(#[source] io::Error),
-    /// The Master cannot catch signals.
     #[error("cannot catch signals: {0}")]
     Signals(#[source] io::Error),
 }
@@ -155,7 +146,6 @@ async fn serve(options: Options) -> Result<(), MasterError> {
 /// What a Master has, whether it leads or stands by.
 struct Seat {
     listener: Listener,
-    /// The address at which others reach it.
     reached: Address,
     properties: Properties,
     clock: Clock,

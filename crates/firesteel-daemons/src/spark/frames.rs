@@ -38,7 +38,6 @@ pub enum Broken {
     /// What comes is no frame.
     #[error("it sent {0}")]
     Frame(#[from] FrameError),
-    /// The operating system reported an error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

@@ -10,7 +10,6 @@ use firesteel_protocol::messages::{
     ApplicationDetail, ApplicationState, ApplicationView, ExecutorState, ExecutorView, Outcome,
 };
 
-/// The state's name as in Spark, such as `RUNNING`.
 #[must_use]
 pub fn state(state: ApplicationState) -> &'static str {
     match state {

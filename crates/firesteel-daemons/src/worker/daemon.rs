@@ -53,23 +53,18 @@ use firesteel_spark::connection::WORKER;
 pub struct Options {
     /// The address to listen on. Port 0 means any free port.
     pub address: Address,
-    /// The addresses of the Masters to register with.
     pub masters: Vec<Address>,
     /// The cores that it offers: see [`super::capacity`].
     pub cores: Cores,
-    /// The memory that it offers.
     pub memory: MiB,
     /// The addresses of its custom resources, by name.
     pub resources: Resources,
     /// The directory that contains the executors' directories. Made if it does not exist.
     pub work_directory: PathBuf,
-    /// The settings of the Worker.
     pub settings: WorkerSettings,
     /// Where it serves HTTP.
     pub http: HttpSettings,
-    /// How it announces that it is ready.
     pub announcement: Announcement,
-    /// What ends the daemon.
     pub lifetime: Lifetime,
     /// The secret of the local cluster that it is part of. It then serves nobody else, at its own port alone.
     pub local_cluster: Option<Secret>,
@@ -78,13 +73,10 @@ pub struct Options {
 /// Why a Worker could not start, or ended without being asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// The work directory cannot be used.
     #[error(transparent)]
     WorkDirectory(#[from] UnusableDirectory),
-    /// The Worker cannot listen on its address.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The Worker cannot serve HTTP.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The host name cannot be part of an id.
@@ -92,30 +84,23 @@ pub enum WorkerError {
         "the host {host:?} has characters that a Worker's id cannot have: use letters, digits, '-', '_', '.' and ':'"
     )]
     UnsoundHost {
-        /// The host name of this machine.
         host: String,
     },
     /// The path of its own program cannot be found.
     #[error("cannot find the firesteel program: {0}")]
     OwnProgram(#[source] io::Error),
-    /// The Worker cannot catch signals.
     #[error("cannot catch signals: {0}")]
     Signals(#[source] io::Error),
     /// The reaper could not be started or failed.
     #[error(transparent)]
     Reaper(#[from] ReaperError),
-    /// The external shuffle service could not be started.
     #[error(transparent)]
     ShuffleService(#[from] ShuffleServiceError),
-    /// No Master accepted the registration.
     #[error("no Master accepted this Worker in {}: {}", counted(*.attempts, "attempt"), connect_error::listed(.errors))]
     NoMaster {
-        /// The number of attempts.
         attempts: u32,
-        /// The last error of each Master.
         errors: Vec<(Address, ConnectError)>,
     },
-    /// A Master refused the registration.
     #[error("the Master rejected this Worker: {0}")]
     Refused(RefusedRegistration),
 }

@@ -36,7 +36,6 @@ use firesteel_worker::ExecutorPlan;
 
 use super::directories::work_directory::files_of;
 
-/// The variable with the id of the application.
 pub const APP_ID: &str = "FIRESTEEL_APP_ID";
 /// The variable with the executor's number in its application.
 pub const EXECUTOR_ID: &str = "FIRESTEEL_EXECUTOR_ID";
@@ -44,13 +43,11 @@ pub const EXECUTOR_ID: &str = "FIRESTEEL_EXECUTOR_ID";
 pub const DRIVER_ID: &str = "FIRESTEEL_DRIVER_ID";
 /// The variable with the Masters of the cluster, which commands like `firesteel map` read.
 pub const MASTER: &str = "MASTER";
-/// The variable with the id of the Worker.
 pub const WORKER_ID: &str = "FIRESTEEL_WORKER_ID";
 /// The variable with the executor's own directory.
 pub const EXECUTOR_DIR: &str = "FIRESTEEL_EXECUTOR_DIR";
 /// The variable with the directory of the application's files.
 pub const FILES_DIR: &str = "FIRESTEEL_FILES_DIR";
-/// The variable with the number of cores.
 pub const CORES: &str = "FIRESTEEL_CORES";
 /// The variable with the memory in MiB.
 pub const MEMORY_MIB: &str = "FIRESTEEL_MEMORY_MIB";

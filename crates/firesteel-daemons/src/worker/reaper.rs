@@ -62,19 +62,15 @@ pub enum ReaperError {
     /// The reaper could not be started.
     #[error("cannot start the reaper, {binary:?} {COMMAND}: {error}")]
     Start {
-        /// The program that was started.
         binary: PathBuf,
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },
     /// The reaper was started and did not report that it is ready.
     #[error("the reaper, {binary:?} {COMMAND}, did not become ready")]
     NotReady {
-        /// The program that was started.
         binary: PathBuf,
     },
-    /// The operating system reported an error.
     #[error("the reaper: {0}")]
     Io(#[from] io::Error),
     /// Some process would not end.

@@ -61,7 +61,6 @@ pub struct RunnerContext {
     pub clock: Clock,
 }
 
-/// The handle of a runner. Dropping it does not end what runs.
 #[derive(Debug)]
 pub struct Runner {
     signals: mpsc::Sender<Signal>,
@@ -158,7 +157,6 @@ pub(super) async fn run(
 /// A process that has started.
 struct Started {
     child: Child,
-    /// The process group that it leads.
     group: ProcessGroup,
     /// Whether it runs the Worker's own program.
     is_own: bool,

@@ -139,7 +139,6 @@ fn spark_state(state: WorkerState) -> WorkerState {
 }
 
 impl MasterPage {
-    /// The page of a Master that leads.
     pub(super) fn of(view: &MasterView, status: Status) -> Self {
         let alive = || view.workers.iter().filter(|worker| worker.state == WorkerState::Alive);
         let (ended, live): (Vec<_>, Vec<_>) =

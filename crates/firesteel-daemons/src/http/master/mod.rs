@@ -49,7 +49,6 @@ use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
 use crate::secret;
 
-/// All paths.
 const PATHS: [&str; 9] = [
     "/",
     "/picture/",

@@ -45,7 +45,6 @@ impl Carrier for Inquiry<Event> {
     }
 }
 
-/// The applications that were asked for lately.
 #[derive(Debug, Default)]
 pub(super) struct Applications {
     kept: Mutex<VecDeque<(String, Arc<Snapshot<ApplicationAnswer>>)>>,

@@ -197,7 +197,6 @@ fn the_number_of_series_is_bounded() {
     assert_eq!(samples["firesteel_master_applications_not_shown"], 9901.0);
 }
 
-/// docs/MONITORING.md has a row for each metric, and no other.
 #[test]
 fn the_page_of_metrics_names_each() {
     let page = include_str!("../../../../../docs/MONITORING.md");

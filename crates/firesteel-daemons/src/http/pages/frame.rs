@@ -13,11 +13,9 @@ pub(in super::super) struct Frame<'a> {
     pub(in super::super) title: &'a str,
     /// The name of the daemon, in the title of the window.
     pub(in super::super) daemon: &'a str,
-    /// The links to other pages: the path below the base, and the name.
     pub(in super::super) links: &'a [(&'a str, &'a str)],
     /// The path of this page among them, if it is there.
     pub(in super::super) here: &'a str,
-    /// What the URL asks for, if the page can be filtered.
     pub(in super::super) filter: Option<&'a Query>,
     /// How often the script asks for the page again, in milliseconds. 0: never.
     pub(in super::super) pace: u64,

@@ -40,7 +40,6 @@ use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
 use crate::worker::directories::work_directory::WorkDirectory;
 
-/// All paths.
 const PATHS: [&str; 6] = ["/", "/json/", "/livez", "/readyz", "/metrics", "/metrics/prometheus/"];
 
 /// What a Worker answers.

@@ -19,7 +19,6 @@ pub(super) struct Plan {
     pub(super) resources: Resources,
 }
 
-/// The plans of live executors and of the latest that ended.
 #[derive(Debug)]
 pub(super) struct Plans {
     /// The number of ended executors that are listed.
@@ -71,7 +70,6 @@ impl Plans {
         self.drivers.iter().rev()
     }
 
-    /// The plan of an executor.
     pub(super) fn get(&self, executor: &ExecutorKey) -> Plan {
         self.table.get(executor).cloned().unwrap_or_default()
     }

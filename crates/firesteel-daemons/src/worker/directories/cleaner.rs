@@ -33,7 +33,6 @@ pub struct Cleaner {
 }
 
 impl Cleaner {
-    /// Makes a cleaner for this work directory.
     #[must_use]
     pub fn new(work: WorkDirectory) -> Self {
         Self { work, said: Arc::default() }

@@ -68,7 +68,6 @@ fn remedy(error: &FetchError) -> String {
 }
 
 impl FileStore {
-    /// Makes an empty store.
     #[must_use]
     pub fn new(context: Arc<RunnerContext>) -> Self {
         Self { context, jobs: BTreeMap::new(), tasks: TaskTracker::new() }

@@ -34,11 +34,9 @@ pub struct WorkDirectory(PathBuf);
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use {path:?} as the work directory: {step}: {error}: choose another one with --work-dir")]
 pub struct UnusableDirectory {
-    /// The path, as it was given.
     pub path: PathBuf,
     /// The step that failed, in words.
     pub step: &'static str,
-    /// The operating system's error.
     #[source]
     pub error: io::Error,
 }
@@ -108,13 +106,11 @@ impl WorkDirectory {
         Some(DiskSpace { total, available: bytes(found.blocks_available(), unit) })
     }
 
-    /// The absolute path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The directory of an application.
     #[must_use]
     pub fn of_app(&self, app: &AppId) -> PathBuf {
         self.0.join(app.as_str())

@@ -33,11 +33,8 @@ use spark_homes::SparkHomes;
 /// What a Worker has for executors and cluster drivers of Spark's.
 #[derive(Debug)]
 pub struct Java {
-    /// The installations of Spark.
     pub homes: SparkHomes,
-    /// The scratch directories.
     pub scratch: Scratch,
-    /// The address that the Worker listens on.
     pub worker: Address,
     /// Where executors' logs can be read.
     pub logs: LogUrls,
@@ -50,7 +47,6 @@ pub struct LogUrls {
     pub links: LogLinks,
     /// The URL of the Worker's page, if it has one.
     pub worker: Option<String>,
-    /// The Worker's id.
     pub id: WorkerId,
 }
 

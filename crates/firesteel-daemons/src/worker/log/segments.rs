@@ -19,11 +19,9 @@ pub const COMPRESSED: &str = ".gz";
 /// One file of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// The path of the file.
     pub path: PathBuf,
     /// The inode of the file. A file that is opened later at the same path may be another one.
     pub inode: u64,
-    /// Whether it is compressed.
     pub format: SegmentFormat,
     /// The number of bytes of the log in it.
     pub length: u64,
@@ -32,9 +30,7 @@ pub struct Segment {
 /// The format in which a file of a log is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentFormat {
-    /// The bytes as they were written.
     Plain,
-    /// The bytes compressed with gzip.
     Gzip,
 }
 

@@ -47,7 +47,6 @@ const PROBE: Duration = Duration::from_secs(1);
 /// Why the service could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ShuffleServiceError {
-    /// No Spark is installed.
     #[error(
         "cannot run the external shuffle service: {0}; name a directory of Spark with SPARK_HOME or \
          firesteel.worker.sparkHomes, or set spark.shuffle.service.enabled to false"
@@ -56,7 +55,6 @@ pub enum ShuffleServiceError {
     /// A variable cannot be read. Its value is left out, because it may contain a secret.
     #[error("cannot read ${name}: {error}")]
     Options {
-        /// The name of the variable.
         name: &'static str,
         /// What is wrong with it.
         error: Unfinished,
@@ -67,7 +65,6 @@ pub enum ShuffleServiceError {
          spark.shuffle.service.port, or set spark.shuffle.service.enabled to false"
     )]
     NotStarted {
-        /// The port that it should listen on.
         port: u16,
         /// What happened.
         why: String,

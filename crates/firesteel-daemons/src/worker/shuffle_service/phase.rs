@@ -76,11 +76,8 @@ pub enum Event {
 /// Something to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Start a process.
     Start,
-    /// Ask the process to end.
     Terminate,
-    /// Kill the process.
     Kill,
     /// Say that the service listens.
     SayListening,
@@ -109,7 +106,6 @@ impl Supervision {
         Self { phase: Phase::Starting { until: now + STARTING }, has_listened: false, ends: 0, grace }
     }
 
-    /// What the service is doing.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase

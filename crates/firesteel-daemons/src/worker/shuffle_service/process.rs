@@ -51,12 +51,10 @@ impl Directory {
         Self(work.join(format!("shuffle-service-{port}")))
     }
 
-    /// The directory of the database.
     pub(super) fn database(&self) -> PathBuf {
         self.0.join("database")
     }
 
-    /// The file of the standard error.
     pub(super) fn stderr(&self) -> PathBuf {
         self.0.join("stderr")
     }
@@ -169,7 +167,6 @@ impl Process {
         Ok(Self { group, child, appenders })
     }
 
-    /// Its process id.
     pub(super) fn id(&self) -> u32 {
         self.group.leader()
     }
@@ -194,9 +191,7 @@ impl Process {
 /// The process of the service.
 #[derive(Debug)]
 pub(super) enum Current {
-    /// It runs.
     Runs(Process),
-    /// It has ended.
     Ended(ExitStatus),
     /// It could not be started.
     Failed {

@@ -45,7 +45,6 @@ pub(in super::super) enum Action {
 }
 
 impl Action {
-    /// All of them.
     pub(in super::super) const ALL: [Self; 3] =
         [Self::KillApplication, Self::KillDriver, Self::DecommissionWorkers];
 

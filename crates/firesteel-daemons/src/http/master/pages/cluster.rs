@@ -369,7 +369,6 @@ impl ClusterPage<'_> {
         if rows.is_empty() {
             return html! {};
         }
-        // Its arguments may be secret.
         let program =
             |driver: &DriverView| driver.command.split_whitespace().next().unwrap_or_default().to_owned();
         let text = |driver: &DriverView| {

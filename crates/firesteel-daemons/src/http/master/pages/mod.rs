@@ -31,7 +31,6 @@ use crate::http::pages::frame::{Frame, document};
 use crate::http::pages::parts::{Mood, sentence};
 use crate::http::query::{Query, link};
 
-/// The links at the top of each page.
 const LINKS: [(&str, &str); 3] = [("", "Cluster"), ("picture/", "Picture"), ("policies/", "Policies")];
 
 /// The document with these parts.
