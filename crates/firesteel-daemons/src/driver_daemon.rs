@@ -59,7 +59,7 @@ use firesteel_settings::listen::Listen;
 pub struct Application {
     pub name: String,
     pub masters: Vec<Address>,
-    /// The secret of the local cluster in which it runs, if that is one.
+    /// The secret of the local cluster in which it runs, if it runs in one.
     pub local_cluster: Option<Secret>,
     pub settings: ApplicationSettings,
     /// Files that executors find in their directories.
@@ -97,7 +97,7 @@ pub enum Report {
         stream: Stream,
         bytes: Bytes,
     },
-    /// An attempt was lost and will be repeated: its output is to be discarded.
+    /// An attempt was lost and will be repeated. Its output is to be discarded.
     DiscardOutput {
         attempt: AttemptId,
     },
@@ -121,8 +121,7 @@ pub struct Handle {
     questions: Questions,
 }
 
-/// The callers that wait for an answer. Their senders are dropped with the driver, so that no
-/// caller waits forever.
+/// The callers that wait for an answer. Their senders are dropped with the driver, so that no caller waits forever.
 #[derive(Clone, Debug, Default)]
 struct Questions {
     table: Arc<Mutex<QuestionTable>>,
@@ -177,7 +176,7 @@ impl Handle {
         self.inbox.send(Event::Finish { outcome: Some(outcome) }).await
     }
 
-    /// Adds a resource profile, with the number of executors that it should have, which can be changed later.
+    /// Adds a resource profile, with the initial number of its executors.
     ///
     /// # Errors
     /// The application is over.
@@ -267,7 +266,7 @@ impl Handle {
         self.inbox.send(Event::Cancel { outcome: None, until }).await
     }
 
-    /// The same, and tells the Master this outcome.
+    /// Cancels everything like [`cancel`](Self::cancel), and tells the Master this outcome.
     ///
     /// # Errors
     /// The application is over.
@@ -318,7 +317,8 @@ pub async fn start(
     Ok((handle, reports))
 }
 
-/// Starts the task that owns the driver. Not part of the `async fn`, which each crate that awaits it would compile.
+/// Starts the task that owns the driver. Kept out of the `async fn`, which is compiled again in each crate that awaits
+/// it.
 fn spawn_owner(driver: Driver, shell: DriverShell, context: Context<Event>, reports: mpsc::Sender<Report>) {
     tokio::spawn(async move {
         owner::run(driver, shell, context, &mut EndRequests::none()).await;

@@ -1,4 +1,4 @@
-//! The Master's journal: its records on a disk, and the Master that is recovered from them.
+//! The Master's journal: its records on a disk, and the recovery of a Master from them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,19 +19,19 @@ pub enum StateError {
     /// The journal in ZooKeeper cannot be read.
     #[error(transparent)]
     ZooKeeper(#[from] ZooKeeperError),
-    /// The journal has bytes that are no records.
+    /// The journal contains bytes that are not records.
     #[error("{path}: {error}")]
     Unreadable {
         path: PathBuf,
         error: UnreadableRecord,
     },
-    /// A Master was to begin with a new state where another one is.
+    /// A Master was to begin with a new state, but there is one already.
     #[error(
         "{path} already has the state of a Master, and --new is for a new state. Leave --new out to go on with it, or move \
          it away"
     )]
     NotNew {
-        /// Where the state is.
+        /// The path of the existing state.
         path: PathBuf,
     },
     /// The records contradict each other.
@@ -47,11 +47,11 @@ pub enum StateError {
 #[derive(Debug)]
 pub struct Recorded {
     pub path: PathBuf,
-    /// All records: those of the image, and those of each batch since.
+    /// All records: the image's, and those of each batch since.
     pub batches: Vec<Vec<Record>>,
     /// How the file ends.
     pub tail: Tail,
-    /// The length of what was read, in bytes.
+    /// The number of bytes that were read.
     pub length: u64,
 }
 
@@ -75,7 +75,7 @@ impl Recorded {
         firesteel_zookeeper::read(&ensemble).await?.map(Self::of).transpose()
     }
 
-    /// Reads the records of the file of a journal that is kept elsewhere.
+    /// Reads the records in a journal file from elsewhere.
     ///
     /// # Errors
     /// The file is damaged.
@@ -93,7 +93,7 @@ impl Recorded {
         }
     }
 
-    /// Whether they are those of a state that is new: executors that it does not know are left alone for a while.
+    /// Whether the state is new, so that executors that it does not know are left alone for a while.
     #[must_use]
     pub fn is_new(&self) -> bool {
         let held = |record: &Record| match record {
@@ -103,10 +103,10 @@ impl Recorded {
         self.batches.iter().flatten().rev().find_map(held).unwrap_or(false)
     }
 
-    /// The Master that is recovered from them.
+    /// Recovers the Master.
     ///
     /// # Errors
-    /// They contradict each other.
+    /// The records contradict each other.
     pub fn recover(self, config: Config, now: Timestamp) -> Result<Master, StateError> {
         let path = self.path;
         let records = self.batches.into_iter().flatten();
@@ -135,10 +135,10 @@ pub fn open(path: &Path, config: Config, now: Timestamp) -> Result<(Master, Writ
     begin(recorded, directory, path, config, now)
 }
 
-/// Recovers the Master from what was read of these nodes, and begins a new generation there.
+/// Recovers the Master from the contents of these nodes, and begins a new generation there.
 ///
 /// # Errors
-/// The nodes cannot be written, or what they have is damaged.
+/// The nodes cannot be written, or their contents are damaged.
 pub fn take_over(
     read: Option<(PathBuf, Vec<u8>)>,
     znodes: Znodes,
@@ -150,7 +150,7 @@ pub fn take_over(
     begin(recorded, znodes, &place, config, now)
 }
 
-/// Recovers the Master from these records, which are from this place, and begins a new generation.
+/// Recovers the Master from these records, which were read from this place, and begins a new generation.
 fn begin(
     recorded: Option<Recorded>,
     storage: impl Storage + 'static,

@@ -11,7 +11,7 @@ use firesteel_protocol::wire::Role;
 use crate::worker::header;
 use firesteel_host::net::{CallError, Inquiry, Introduction};
 
-/// Where a log is.
+/// The location of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogPlace {
     pub author: LogAuthor,
@@ -20,12 +20,12 @@ pub struct LogPlace {
     pub host: String,
     /// The port that the Worker listens on.
     pub port: u16,
-    /// The directory on that host with the log. Empty if the Worker does not say where it has its directories.
+    /// The directory on that host with the log. Empty if the Worker does not tell its directories.
     pub directory: String,
 }
 
 impl LogPlace {
-    /// Where the logs of an executor are.
+    /// The location of an executor's logs.
     #[must_use]
     pub fn of_executor(app: &AppId, executor: &ExecutorView) -> Self {
         let ExecutorView { id, worker, host, port, directory, .. } = executor;
@@ -34,7 +34,7 @@ impl LogPlace {
         Self { author, worker, host, port: *port, directory }
     }
 
-    /// Where the logs of a cluster driver are that has, or had, this place.
+    /// The location of a cluster driver's logs, on its present or last Worker.
     #[must_use]
     pub fn of_driver(driver: &DriverId, place: &DriverPlace) -> Self {
         let DriverPlace { worker, host, port, directory } = place.clone();
@@ -69,7 +69,7 @@ pub enum LogError {
     #[error("Worker {worker} has no such log of {author}: {refusal}")]
     Refused {
         worker: WorkerId,
-        /// Who would have written it.
+        /// The expected author of the log.
         author: LogAuthor,
         refusal: RefusedLog,
     },
@@ -80,21 +80,21 @@ pub enum LogError {
     },
 }
 
-/// The logs of one executor or cluster driver. The file of standard error starts with a header that says how its author was
-/// started. The header is left out, so that only the author's own output is shown.
+/// The logs of one executor or cluster driver. The file of standard error starts with a header that says how its author
+/// was started. The header is left out, so that only the author's own output is shown.
 #[derive(Debug)]
 pub struct WorkerLog<'a> {
     place: &'a LogPlace,
     worker: Inquiry,
-    /// The length of that header in bytes, once it is known.
+    /// The length of the header in bytes, once it is known.
     header: Option<u64>,
 }
 
 impl<'a> WorkerLog<'a> {
-    /// Dials the Worker as this client; a name is enough for one outside of a local cluster.
+    /// Dials the Worker as this client. A name is enough for a client outside of local clusters.
     ///
     /// # Errors
-    /// The Worker cannot be reached, or is none of Firesteel's.
+    /// The Worker cannot be reached, or is not Firesteel's.
     pub async fn open(place: &'a LogPlace, client: impl Into<Introduction>) -> Result<Self, LogError> {
         // Only Spark's Workers do not say where they keep their directories.
         if place.directory.is_empty() {
@@ -108,10 +108,10 @@ impl<'a> WorkerLog<'a> {
         }
     }
 
-    /// Reads a piece of the log. Positions are those of the Worker, so they include the header.
+    /// Reads a piece of the log. Positions are the Worker's, so they include the header.
     ///
     /// # Errors
-    /// There is no such log, or the Worker cannot be reached any more.
+    /// There is no such log, or the Worker can no longer be reached.
     pub async fn piece(&mut self, stream: Stream, from: LogStart) -> Result<LogPiece, LogError> {
         match (stream, self.header, from) {
             (Stream::Stdout, _, _) => self.ask(stream, from).await,

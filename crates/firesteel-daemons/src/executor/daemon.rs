@@ -31,8 +31,8 @@ use firesteel_host::signals::{EndRequest, EndRequests};
 /// executors, so an executor that is asked to end can see all its tasks end.
 pub const TASK_KILL_GRACE: Duration = Duration::from_secs(5);
 
-/// The queue limit for the driver. Output stays within the credit that the driver gave. So a driver that
-/// reads slowly slows the tasks down, and must never count as a peer that is too slow.
+/// The queue limit for the driver. Output stays within the credit that the driver gave. So a driver that reads slowly
+/// only slows the tasks down, and must never count as a peer that is too slow.
 const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 
 /// The command line of an executor, and its secret.
@@ -51,14 +51,14 @@ pub struct Options {
     pub resources: Resources,
     /// The secret of its application.
     pub secret: Secret,
-    /// Whether it is part of a local cluster, of which the application's secret is the secret, too.
+    /// Whether it is part of a local cluster. Then the cluster's secret is the same as the application's.
     pub in_local_cluster: bool,
 }
 
 /// Why an executor could not start, or ended without being asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
-    /// The operating system does not tie it to its Worker, or does not let it catch signals.
+    /// The operating system cannot tie it to its Worker, or does not let it catch signals.
     #[error("cannot set up the executor: {error}")]
     SetUp {
         #[source]
@@ -91,7 +91,7 @@ pub enum ExecutorError {
 }
 
 impl ExecutorError {
-    /// What went wrong, as the executor's exit code tells it.
+    /// The trouble that the executor's exit code reports.
     #[must_use]
     pub fn trouble(&self) -> ExecutorTrouble {
         match self {
@@ -102,8 +102,8 @@ impl ExecutorError {
     }
 }
 
-/// Asks the kernel to signal this process when its Worker ends, so that an executor dies with its Worker
-/// even if the Worker was killed. Call this at the very start, on the main thread.
+/// Asks the kernel to signal this process when its Worker ends. So an executor ends with its Worker even if the Worker
+/// was killed. Call this at the very start, on the main thread.
 ///
 /// # Errors
 /// The kernel refuses, or the Worker has already ended.
@@ -117,11 +117,10 @@ pub fn die_with_parent() -> Result<(), ExecutorError> {
     Ok(())
 }
 
-/// Runs the driver's tasks until the driver is done or gone, or until the executor is asked to end. When it
-/// returns, all tasks have ended. Await it within a runtime.
+/// Runs the driver's tasks until the driver is done or gone, or until the executor is asked to end. When it returns,
+/// all tasks have ended. Await it within a runtime.
 ///
-/// It is no error that the driver is gone or silent: an application that ends takes its executors with it in this way
-/// too.
+/// It is no error if the driver is gone or silent, since applications also end their executors in this way.
 ///
 /// # Errors
 /// The driver cannot be reached or refuses the executor.
@@ -266,7 +265,7 @@ impl Runners {
     }
 }
 
-/// What it means that the driver could not be dialled.
+/// The trouble that a failed connection to the driver shows.
 fn trouble_of(error: &DialError) -> ExecutorTrouble {
     match error {
         DialError::UnknownHost { .. } => ExecutorTrouble::UnknownHost,

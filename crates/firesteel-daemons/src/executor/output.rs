@@ -27,7 +27,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
         Self { pipe: Some(pipe), buffer: BytesMut::new(), piece: SMALL_PIECE }
     }
 
-    /// Whether the end of the stream has not been read yet.
+    /// Whether the stream's end is still to be read.
     pub(super) fn is_open(&self) -> bool {
         self.pipe.is_some()
     }

@@ -25,19 +25,19 @@ use firesteel_host::inbox::Inbox;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::start::{enter, spawn};
 
-/// The variable with the task's number.
+/// The environment variable with the task's number.
 pub const TASK_ID: &str = "FIRESTEEL_TASK_ID";
-/// The variable with the number of this attempt.
+/// The environment variable with the number of this attempt.
 pub const TASK_ATTEMPT: &str = "FIRESTEEL_TASK_ATTEMPT";
-/// The variable with the host on which the task runs.
+/// The environment variable with the host on which the task runs.
 pub const HOST: &str = "FIRESTEEL_HOST";
 
-/// How long the outputs may stay open after the process and its group have ended, before the runner
-/// searches for the processes that hold them open. Also how long they may then be open and silent.
+/// How long the outputs may stay open after the process and its group have ended. Then the runner searches for the
+/// processes that hold them open. Also how long they may then be open and silent.
 const OPEN_LIMIT: Duration = Duration::from_millis(250);
 /// The time limit of that search.
 const STRAYS_LIMIT: Duration = Duration::from_secs(5);
-/// The most bytes that two pipes can hold.
+/// The maximum number of bytes that two pipes can hold.
 const PIPE: u64 = 2 << 20;
 
 /// A task attempt to run.
@@ -51,7 +51,7 @@ pub struct Launch {
     pub resources: Resources,
 }
 
-/// What all runners of an executor share.
+/// Shared by all runners of an executor.
 #[derive(Clone, Debug)]
 pub struct RunnerContext {
     pub executor: ExecutorKey,
@@ -65,7 +65,7 @@ pub struct TaskRunner {
     orders: watch::Sender<Orders>,
 }
 
-/// The orders to a runner so far. This is a state and not a queue, so it cannot grow.
+/// The orders to a runner so far. This is a state, not a queue, so it cannot grow.
 #[derive(Clone, Copy, Debug)]
 struct Orders {
     /// The total number of output bytes that may be read.
@@ -251,7 +251,8 @@ impl Process {
         self.stage.status().filter(|_| !self.stdout.is_open() && !self.stderr.is_open())
     }
 
-    /// Closes the outputs once all that the pipes could still hold was read after the end of all processes.
+    /// Counts bytes read after the end of all processes. Closes the outputs when these are all that the pipes could
+    /// hold.
     fn count_after_end(&mut self, length: u64) {
         if let Stage::Cleared { left, .. } = &mut self.stage {
             *left = left.saturating_sub(length);
@@ -271,8 +272,8 @@ impl Process {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Running,
-    /// The process has ended, and its group was killed. If the outputs are still open, processes outside
-    /// the group hold them, and the runner searches for those.
+    /// The process has ended, and its group was killed. If the outputs are still open, the runner searches for
+    /// processes outside the group that hold them.
     Ended {
         status: ExitStatus,
         search_at: Instant,

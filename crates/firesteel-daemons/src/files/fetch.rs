@@ -18,11 +18,11 @@ use super::private;
 use firesteel_host::net::conversation::{Conversation, ConversationError};
 use firesteel_host::net::{DialError, Introduction};
 
-/// How long a Worker waits for a driver that sends nothing. A driver tells Workers that wait for their turn
-/// to keep waiting.
+/// How long a Worker waits for a driver that sends nothing. While it waits for its turn, the driver tells it to keep
+/// waiting.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often a broken connection is dialled again, counted over all files together.
+/// How often a broken connection is opened again, counted over all files together.
 const RECONNECTIONS: u32 = 6;
 
 /// The pause before the first reconnection. It doubles each time.
@@ -83,7 +83,7 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// Makes a fetcher that has not dialled yet, for the Worker that introduces itself in this way.
+    /// Makes an unconnected fetcher for the Worker with this introduction.
     #[must_use]
     pub fn new(source: Address, introduction: Introduction, stop: CancellationToken) -> Self {
         Self { source, introduction, conversation: None, reconnections: 0, stop }
@@ -120,8 +120,8 @@ impl Fetcher {
         download.finish(file).await
     }
 
-    /// Closes the connection before a pause that may be long. The driver closes idle connections, and other
-    /// Workers wait for their turn. The next file uses a new connection.
+    /// Closes the connection before a pause that may be long. The driver closes idle connections, and other Workers
+    /// wait for their turn. The next file uses a new connection.
     pub fn hang_up(&mut self) {
         self.conversation = None;
     }

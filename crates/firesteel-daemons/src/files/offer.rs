@@ -1,4 +1,4 @@
-//! The files that an application brings: opened and read once, for their length and digest.
+//! The files of an application: opened and read once, for their length and digest.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -57,7 +57,7 @@ pub enum OfferError {
     Irregular {
         path: PathBuf,
     },
-    /// The place is not on this machine.
+    /// The file is not on this machine.
     #[error("{text:?} is not a path on this machine: download the file and give its path")]
     Remote {
         /// The text that was given.
@@ -161,7 +161,7 @@ impl OfferedFiles {
         listener.also_serve(Role::Worker, server::start(Arc::clone(&self.files)))
     }
 
-    /// Does the same for at most this number of Workers at one time.
+    /// Serves like [`serve_on`](Self::serve_on), but at most this number of Workers at the same time.
     #[cfg(test)]
     pub(super) fn serve_some_on(&self, listener: Listener, at_once: usize) -> Listener {
         listener.also_serve(Role::Worker, server::start_with(Arc::clone(&self.files), at_once))

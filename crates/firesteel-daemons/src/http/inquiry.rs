@@ -1,4 +1,4 @@
-//! Questions to a daemon's owner loop, asked as a client on a connection asks them.
+//! Requests to a daemon's owner loop, sent in the same way as by a client on a connection.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 
 use super::snapshot::Unanswered;
 
-/// The number of bytes for which a question counts in the inbox.
+/// The number of bytes that a request counts for in the inbox.
 const QUESTION: usize = 64;
 
 pub(super) struct Inquiry<E> {

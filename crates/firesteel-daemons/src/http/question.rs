@@ -1,4 +1,4 @@
-//! What a request asks, and where it comes from.
+//! A request, and where it comes from.
 
 use std::net::IpAddr;
 
@@ -9,28 +9,29 @@ use super::query::Query;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
-    /// The path, as it came.
+    /// The path, undecoded.
     pub(super) path: String,
-    /// What follows the path.
+    /// The query after the path.
     pub(super) query: Query,
-    /// The form that was sent, if the request changes something.
+    /// The form, if the request changes something.
     pub(super) form: Option<Query>,
-    /// The names by which the request calls this server, with ports: in its target, if that has one, and in `Host`.
+    /// The host names by which the request calls this server, with ports: in its target, if that has one, and in
+    /// `Host`.
     pub(super) called: Vec<String>,
     /// The version of a file that the browser has.
     pub(super) has_version: Option<String>,
-    /// Where the page came from that sent the form, as the browser says it.
+    /// The origin of the page that sent the form, as the browser reports it.
     pub(super) origin: Origin,
-    /// The address of the one who asks.
+    /// The address of the client.
     pub(super) from: IpAddr,
 }
 
-/// Where the page came from that sent a form.
+/// The origin of the page that sent a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// From this server, or the browser does not say.
+    /// This server, or the browser does not say.
     Here,
-    /// From another site.
+    /// Another site.
     Elsewhere,
 }
 

@@ -1,6 +1,7 @@
 //! Spark's REST protocol for submissions, at a Master's port of its own.
 //!
-//! What a request means and what is answered, `firesteel_spark::rest` decides. The Master is asked as a client asks it.
+//! `firesteel_spark::rest` decides what a request means and how to respond. The Master gets the same requests as from a
+//! client.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,16 +25,16 @@ use super::question::SEC_FETCH_SITE;
 use super::server::{HttpMeter, Responder};
 use super::snapshot::{PATIENCE, Unanswered};
 
-/// The longest body of a request, in bytes. A Master takes cluster drivers of half this length.
+/// The longest body of a request, in bytes. A Master accepts cluster drivers of half this length.
 const LONGEST_BODY: usize = 256 << 10;
 
-/// What a Master answers who submit by REST. It is the same while the Master leads and stands by in turn.
+/// The REST site of a Master. It stays the same while the Master leads and stands by in turn.
 #[derive(Debug)]
 pub(crate) struct RestSite {
     role: Mutex<Role>,
 }
 
-/// What the Master does.
+/// Whether the Master leads.
 #[derive(Clone, Debug)]
 enum Role {
     /// It does not lead.
@@ -48,12 +49,12 @@ impl RestSite {
         Self { role: Mutex::new(Role::Other(NotAlive::Recovering)) }
     }
 
-    /// The Master does not lead.
+    /// Records that the Master does not lead.
     pub(crate) fn stands(&self, state: NotAlive) {
         *self.role() = Role::Other(state);
     }
 
-    /// The Master leads.
+    /// Records that the Master leads.
     pub(crate) fn leads(&self, envoys: Envoys<Event>) {
         *self.role() = Role::Leads(envoys);
     }
@@ -62,7 +63,7 @@ impl RestSite {
         self.role.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what a client of this name wants.
+    /// Performs the call of a client with this name.
     async fn perform(&self, call: &Call, by: String) -> answers::Answer {
         let role = self.role().clone();
         let envoys = match role {
@@ -81,7 +82,7 @@ impl RestSite {
     }
 }
 
-/// What the Master is asked.
+/// The request to the Master.
 fn question(call: &Call, by: String) -> Result<ClientToMaster, answers::Answer> {
     Ok(match call {
         Call::Create(submission) => {
@@ -104,7 +105,7 @@ async fn ask(envoys: &Envoys<Event>, question: ClientToMaster) -> Result<MasterT
     timeout(PATIENCE, inquiry.ask(event)).await.unwrap_or(Err(Unanswered::Late))
 }
 
-/// What the Master said, in Spark's words.
+/// The Master's answer in the form of Spark's.
 fn worded(call: &Call, answer: &MasterToClient) -> answers::Answer {
     match (call, answer) {
         (Call::Create(submission), MasterToClient::SubmitDriverResponse(answer)) => {

@@ -1,8 +1,7 @@
-//! Accepts connections, reads a request from each, and writes the answer. Knows no path.
+//! Accepts connections, reads a request from each, and writes the response. Knows no paths.
 //!
-//! Everything is bounded: the number of connections, the length of a request, the time that it may take, and the bytes of the
-//! answers that wait to be read. One connection carries one request, so none is idle. While all places are taken, those who
-//! have said nothing have to leave.
+//! There are limits on the number of connections, the length of a request, its time, and the bytes of unread responses.
+//! One connection carries one request, so none is idle. At the connection limit, silent connections are closed.
 
 use std::convert::Infallible;
 use std::io;
@@ -36,40 +35,40 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::answer::Answer;
 
-/// The most connections, if the limit of open files allows that many.
+/// The maximum number of connections, if the limit of open files allows it.
 const PLACES: usize = 512;
 
-/// How long a connection may say nothing while others wait for its place.
+/// How long a connection may be silent while others wait for its permit.
 const CROWDED: Duration = Duration::from_millis(250);
 
-/// How long a request may take to come whole.
+/// How long a request may take to arrive completely.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a connection with a request may last after that.
+/// How long a connection may last after its request.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The longest head of a request, in bytes.
 const LONGEST_HEAD: usize = 16 << 10;
 
-/// The most headers of a request.
+/// The maximum number of headers of a request.
 const MOST_HEADERS: usize = 64;
 
-/// The most bytes of answers that have not been read, in KiB. A single answer may be longer.
+/// The maximum size of unread responses in total, in KiB. A single response may be longer.
 const UNREAD: usize = 64 << 10;
 
-/// What pages may do: use style sheets, scripts and pictures of this server, send forms to it, and nothing else. So text
+/// The content security policy of pages: style sheets, scripts, pictures and form targets of this server only. So text
 /// that found its way into a page as code would not run.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'self'";
 
-/// Who answers requests of all methods.
+/// Responds to requests of all methods.
 pub(crate) trait Responder: Send + Sync + 'static {
     /// What is served, for the log.
     const SERVES: &'static str;
     /// The setting that chooses another port.
     const PORT_SETTING: &'static str;
 
-    /// The answer to a request of somebody at this address.
+    /// The response to a request from this address.
     fn respond(
         &self,
         request: Request<Incoming>,
@@ -78,14 +77,14 @@ pub(crate) trait Responder: Send + Sync + 'static {
     ) -> impl Future<Output = Answer> + Send;
 }
 
-/// What the server counts.
+/// The meters of the server.
 #[derive(Debug, Default)]
 pub(crate) struct HttpMeter {
     accepted: Counter,
     ended: Counter,
     /// Connections that ended without a request.
     pub(super) silent: Counter,
-    /// Answers by the first digit of their status, from 1.
+    /// Responses by the first digit of their status, from 1.
     pub(super) answers: [Counter; 5],
 }
 
@@ -129,7 +128,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server on this host. `None` if there is to be none, or if nobody asked for one and all ports are in use.
+    /// Starts a server on this host. `None` if there is to be none, or if nobody asked for one and all ports are in
+    /// use.
     pub(crate) async fn start<R: Responder>(
         host: &str,
         settings: HttpSettings,
@@ -167,7 +167,7 @@ impl Server {
         Ok(Some(Self { url, local, _end: end.drop_guard() }))
     }
 
-    /// Where it serves, `http://host:port/`.
+    /// The URL that it serves, `http://host:port/`.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -178,7 +178,7 @@ impl Server {
     }
 }
 
-/// Listens on the first of these ports that is not in use. Beyond 65535 they go on from 1024, as in Spark.
+/// Listens on the first of these ports that is free. After 65535 they continue from 1024, as in Spark.
 async fn bind(
     host: &str,
     first: u16,
@@ -205,18 +205,18 @@ async fn bind(
     Err(HttpError::InUse { host: host.to_owned(), first, retries, setting })
 }
 
-/// The port that is tried after this number of retries. Source: Spark Utils.userPort, 4.0.1.
+/// The port to try after this number of retries. Source: Spark Utils.userPort, 4.0.1.
 fn nth_port(first: u16, retry: u16) -> u16 {
     let port = u32::from(first) + u32::from(retry);
     let port = if port > u32::from(u16::MAX) { (port - 1024) % (65_536 - 1024) + 1024 } else { port };
     u16::try_from(port).expect("it is below 65536")
 }
 
-/// What all connections share.
+/// Shared by all connections.
 struct Shared<S> {
     site: Arc<S>,
     meter: HttpMeter,
-    /// Tells those who have said nothing that another one waits for a place.
+    /// Tells silent connections that another one waits for a permit.
     crowd: Notify,
     unread: Arc<Semaphore>,
 }
@@ -341,7 +341,7 @@ async fn respond<S: Responder>(
     Ok(response)
 }
 
-/// The text of an answer, with its share of what may be unread.
+/// The text of a response, with its share of the limit on unread bytes.
 struct Body {
     text: String,
     _held: Option<OwnedSemaphorePermit>,

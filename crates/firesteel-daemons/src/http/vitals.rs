@@ -1,4 +1,4 @@
-//! The metrics that every daemon has: its process, its owner loop, and its HTTP server.
+//! The common metrics of all daemons: process, owner loop, and HTTP server.
 
 use std::fmt::{Display, Write as _};
 use std::fs;
@@ -94,7 +94,7 @@ pub(super) fn http(page: &mut Exposition, meter: &HttpMeter) {
     .sample(&[], meter.silent.get());
 }
 
-/// A gauge as Spark writes it. Source: Spark PrometheusServlet, 4.0.1.
+/// A gauge in Spark's form. Source: Spark PrometheusServlet, 4.0.1.
 pub(super) fn spark_gauge(page: &mut String, name: &str, value: impl Display) {
     for kind in ["Number", "Value"] {
         writeln!(page, "metrics_{name}_{kind}{{type=\"gauges\"}} {value}")

@@ -1,11 +1,11 @@
-//! The audit lines of a Master's log: who asked for what, from where, and what became of it.
+//! The audit lines of a Master's log: who asked for what, from where, and with what result.
 
 use firesteel_host::net::PeerInfo;
 use firesteel_master::Audit;
 use firesteel_protocol::Mentions;
 use firesteel_protocol::process::Quoted;
 
-/// The target of audit lines. The log has them at each level of `--quiet`.
+/// The target of audit lines. The log contains them at every level of `--quiet`.
 pub const TARGET: &str = "audit";
 
 /// Writes an audit line. `peer` describes the connection that the request came on.

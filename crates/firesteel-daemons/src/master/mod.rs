@@ -1,10 +1,10 @@
 //! The Master's daemon: its options and its errors.
 //!
-//! - `leader`: a Master that leads, until it is asked to end or its tenure is over
-//! - `standby`: a Master that stands by, and turns everybody away
-//! - `election`: a Master that is one of several: it stands by and leads in turn
+//! - `leader`: a Master that leads, until it is asked to end or its lease is over
+//! - `standby`: a Master that stands by, and refuses all peers
+//! - `election`: one of several Masters, which stands by and leads in turn
 //! - `shell`: performs a Master's effects
-//! - `audit_log`: the lines of the log on what people asked for
+//! - `audit_log`: the log lines about people's requests
 
 pub mod audit_log;
 mod election;
@@ -50,9 +50,9 @@ pub struct Options {
     pub properties: Properties,
     pub announcement: Announcement,
     pub lifetime: Lifetime,
-    /// The secret of the local cluster that it is part of. It then serves nobody else, at its own port alone.
+    /// The secret of its local cluster. With one, the Master serves only peers of that cluster, at its own port alone.
     pub local_cluster: Option<Secret>,
-    /// What becomes of executors of applications that a new state does not have. `Ended`: the state has to be new.
+    /// What to do with executors of applications that a new state does not have. With `Ended` the state must be new.
     pub foreign: Foreign,
 }
 
@@ -67,7 +67,7 @@ pub enum MasterError {
     Http(#[from] HttpError),
     #[error(transparent)]
     State(#[from] StateError),
-    /// The Master can no longer keep its state. Nothing that was decided since was told to anybody.
+    /// The Master can no longer keep its state. No decision since then was sent to anyone.
     #[error(
         "{0}. Executors keep running. Nobody was told of what could not be written: when the cause is removed, start the \
          Master again"
@@ -143,17 +143,17 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     }
 }
 
-/// What a Master has, whether it leads or stands by.
+/// The parts of a Master's daemon that stay the same while it leads and stands by.
 struct Seat {
     listener: Listener,
     reached: Address,
     properties: Properties,
     clock: Clock,
     local_cluster: Option<Secret>,
-    /// What HTTP requests are answered from.
+    /// The source of HTTP responses.
     site: Arc<MasterSite>,
     server: Option<Server>,
-    /// What submissions by REST are answered from.
+    /// The source of REST responses.
     rest: Arc<RestSite>,
     _rest: Option<Server>,
     foreign: Foreign,
@@ -173,14 +173,14 @@ impl Seat {
         Ok(Config { first_application, web_address, foreign: self.foreign, ..config })
     }
 
-    /// The same socket, for one who accepts connections after another one has, and what arrives there that speaks Spark's
-    /// RPC. In a local cluster nothing does.
+    /// Another listener on the same socket, and a channel with its connections that speak Spark's RPC. In a local
+    /// cluster none do.
     fn listener(&self) -> Result<(Listener, mpsc::Receiver<Guest>), MasterError> {
         let listener = self.listener.another().map_err(MasterError::Acceptor)?;
         Ok(spark::at(listener, self.local_cluster.is_some()))
     }
 
-    /// How it introduces itself with this hello.
+    /// Its introduction with this hello.
     fn introduction(&self, hello: Hello) -> Introduction {
         Introduction::from(hello).in_local_cluster(self.local_cluster.clone())
     }
@@ -205,7 +205,7 @@ async fn serve_alone(
     }
 }
 
-/// The Master with what its journal has, and the journal. Without a journal it is a new one.
+/// The Master recovered from its journal, and the journal. Without a journal, a new Master.
 fn recovered(
     config: Config,
     directory: Option<PathBuf>,
@@ -220,8 +220,8 @@ fn recovered(
     }
 }
 
-/// The first number of an application: ten for each millisecond of the second in which the Master started.
-/// So a Master that replaces another one within that second does not reuse an id.
+/// The first number of an application: ten for each millisecond of the second in which the Master started. So a Master
+/// that replaces another one within that second does not reuse an id.
 fn first_application(started: Timestamp) -> u64 {
     started.millis() % 1000 * 10
 }

@@ -46,7 +46,7 @@ pub fn live_state(application: &ApplicationView) -> String {
     }
 }
 
-/// The application's cores: `8 of 24`, or `8` where there is no maximum.
+/// The application's cores: `8 of 24`, or `8` if there is no maximum.
 #[must_use]
 pub fn cores(application: &ApplicationView) -> String {
     let granted = application.cores_granted.0;
@@ -56,7 +56,7 @@ pub fn cores(application: &ApplicationView) -> String {
     }
 }
 
-/// The number of addresses in use and in all: `gpu 1/2`, `gpu:A100 0.75/2`.
+/// The number of addresses, used and total: `gpu 1/2`, `gpu:A100 0.75/2`.
 #[must_use]
 pub fn resources(used: &Resources, all: &Resources) -> String {
     let each =

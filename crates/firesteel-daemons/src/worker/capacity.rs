@@ -5,9 +5,9 @@ use std::path::Path;
 
 use firesteel_placement::{Cores, MiB};
 
-/// The memory in MiB that is left to the system and to the daemon.
+/// The memory in MiB that is reserved for the system and the daemon.
 const LEFT_TO_THE_SYSTEM: i64 = 1024;
-/// The least memory in MiB that a Worker offers by default.
+/// The minimum memory in MiB that a Worker offers by default.
 const LEAST: i64 = 1024;
 
 /// The cores that this process may use. These are all of the machine's cores, less those that affinity and

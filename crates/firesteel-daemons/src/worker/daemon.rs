@@ -62,11 +62,11 @@ pub struct Options {
     /// The directory that contains the executors' directories. Made if it does not exist.
     pub work_directory: PathBuf,
     pub settings: WorkerSettings,
-    /// Where it serves HTTP.
+    /// The port for HTTP.
     pub http: HttpSettings,
     pub announcement: Announcement,
     pub lifetime: Lifetime,
-    /// The secret of the local cluster that it is part of. It then serves nobody else, at its own port alone.
+    /// The secret of its local cluster. With one, the Worker serves only peers of that cluster, at its own port alone.
     pub local_cluster: Option<Secret>,
 }
 
@@ -207,7 +207,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     result(exit)
 }
 
-/// Says that the Worker listens, what it offers, and which of its settings has no effect.
+/// Logs that the Worker listens, what it offers, and which of its settings have no effect.
 fn announce(
     options: &Options,
     id: &WorkerId,
@@ -233,7 +233,7 @@ async fn remove(scratch: Scratch) {
     removing.await.expect("removing directories does not panic");
 }
 
-/// What comes of how the machine ended.
+/// The daemon's result for this end of the machine.
 fn result(exit: Exit) -> Result<(), WorkerError> {
     match exit {
         Exit::Shutdown => Ok(()),
@@ -293,8 +293,8 @@ fn config(
     }
 }
 
-/// Finds the directories that earlier Workers left, on a separate thread. If another Worker lives that shares
-/// the work directory, they may be its own.
+/// Finds the directories of earlier Workers, on a separate thread. If another living Worker shares the work directory,
+/// they may belong to that one.
 fn find_earlier(work: WorkDirectory, id: WorkerId, inbox: Inbox<Event>) {
     tokio::task::spawn_blocking(move || {
         if !dead_workers::is_shared(work.path(), &id) {

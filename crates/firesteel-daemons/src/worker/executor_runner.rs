@@ -1,4 +1,4 @@
-//! The ExecutorRunner: runs one executor's process, and looks after its files and logs.
+//! The ExecutorRunner: runs one executor's process, and handles its files and logs.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl Run for ExecutorPlan {
     }
 }
 
-/// Why an executor of Firesteel's own ended at once with [`SHORTAGE`].
+/// Why one of Firesteel's own executors ended at once with [`SHORTAGE`].
 fn too_little() -> String {
     format!(
         "the executor ended with exit code {SHORTAGE}: too few processes, open files or too little memory"

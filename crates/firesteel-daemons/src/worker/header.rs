@@ -11,8 +11,8 @@ const BEGINNINGS: [&str; 2] = ["Firesteel Executor Command: ", "Firesteel Driver
 /// The text at the end of every header.
 const END: &str = "\n========================================\n\n";
 
-/// The header of an executor: the command and the variables that were added to the environment, quoted for
-/// a shell and without secrets; a line of 40 `=`; an empty line.
+/// The header of an executor: the command and the added variables, quoted for a shell and without secrets; a line of 40
+/// `=`; an empty line.
 ///
 /// Source: Spark Worker, 4.0.1, which shows the command only.
 #[must_use]

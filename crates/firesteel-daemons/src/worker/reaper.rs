@@ -1,10 +1,9 @@
 //! The reaper: a small process that outlives its Worker by a moment and ends the Worker's processes.
 //!
-//! The Worker holds the only write end of a pipe. The reaper has the read end as standard input. However
-//! the Worker ends, also by SIGKILL, the pipe ends with it, and the reaper kills every process that carries
-//! the Worker's marker. The reaper leads its own process group and ignores signals that ask it to end. It
-//! carries no marker, not even that of an executor inside which the Worker may run, because it must outlive
-//! that executor too.
+//! The Worker holds the only write end of a pipe. The reaper has the read end as standard input. When the Worker ends,
+//! even by SIGKILL, the pipe ends. Then the reaper kills every process that carries the Worker's marker. The reaper
+//! leads its own process group and ignores signals that ask it to end. It carries no marker, not even that of an
+//! executor inside which the Worker may run, because it must outlive that executor too.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -29,7 +28,7 @@ pub const COMMAND: &str = "__reaper";
 /// The number of consecutive scans that must find nothing. A process that is being started carries its
 /// environment only a moment later.
 const QUIET_SCANS: u32 = 10;
-/// The same number after an orderly end of the Worker, which comes after its executors' end.
+/// The number of scans after an orderly end of the Worker, when its executors have already ended.
 const QUIET_SCANS_AFTER_FAREWELL: u32 = 3;
 /// The last message of a Worker that ends in order.
 const FAREWELL: &[u8] = b"farewell\n";

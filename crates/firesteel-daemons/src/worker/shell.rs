@@ -41,7 +41,7 @@ pub(super) struct WorkerShell {
     logs: Arc<LogReader>,
     runners: Runners,
     pub(super) files: FileStore,
-    /// What HTTP requests are answered from.
+    /// The source of HTTP responses.
     site: Arc<WorkerSite>,
 }
 
@@ -148,7 +148,7 @@ impl Shell for WorkerShell {
 }
 
 impl WorkerShell {
-    /// Tries whether an executor could be started.
+    /// Checks whether an executor could be started.
     fn try_to_start(&self, process: bool, inbox: Inbox<Event>) {
         let (work, dead_workers) = (self.work.clone(), self.dead_workers.clone());
         let firesteel = process.then(|| self.firesteel.clone());
@@ -170,7 +170,7 @@ impl WorkerShell {
     }
 }
 
-/// Makes an event on a separate thread, because a slow disk may take its time.
+/// Makes an event on a separate thread, because a disk may be slow.
 fn raise_later(inbox: Inbox<Event>, event: impl FnOnce() -> Event + Send + 'static) {
     tokio::task::spawn_blocking(move || {
         // The owner may have ended already.
@@ -196,7 +196,7 @@ impl Runners {
         self.table.insert(executor, start_executor(plan, Arc::clone(&self.context), inbox));
     }
 
-    /// The number of executors that it has started, and some that have ended.
+    /// The number of executors that it has started and that are still listed. Some may have ended.
     fn count(&self) -> usize {
         self.table.len()
     }

@@ -1,9 +1,9 @@
-//! What a Master answers: pages, JSON as Spark's Master has it, whether it is alive and ready, and metrics.
+//! The HTTP responses of a Master: pages, JSON in the form of Spark's Master, health and metrics.
 //!
 //! - `pages`: the pages
 //! - `read`: how the Master's state is read
 //! - `json`: the fields of `/json/`
-//! - `metrics`: the metrics of a Master, and those that Spark's Master has
+//! - `metrics`: the metrics of a Master, and those of Spark's Master
 
 mod json;
 mod metrics;
@@ -61,25 +61,25 @@ const PATHS: [&str; 9] = [
     "/metrics/applications/prometheus/",
 ];
 
-/// What a Master answers. It is the same while the Master leads and stands by in turn.
+/// The HTTP site of a Master. It stays the same while the Master leads and stands by in turn.
 #[derive(Debug)]
 pub(crate) struct MasterSite {
     url: String,
     settings: PageSettings,
-    /// What forms must have that change something.
+    /// The token that forms with side effects must contain.
     token: Secret,
-    /// How readers may call this Master, if pages have that token.
+    /// The host names by which readers may call this Master, if pages contain the token.
     names: Names,
     started: SystemTime,
     standing: Mutex<Standing>,
 }
 
-/// What a Master does.
+/// Whether a Master starts, stands by or leads.
 #[derive(Clone, Debug)]
 enum Standing {
-    /// It reads its state.
+    /// It is reading its state.
     Starting,
-    /// It stands by, while this Master leads.
+    /// It stands by, and this Master leads.
     StandsBy(Option<Address>),
     /// It leads.
     Leads(Arc<Reign>),
@@ -118,7 +118,8 @@ impl Status {
         }
     }
 
-    /// The status of a Master that leads with this state: it recovers while somebody has not returned.
+    /// The status of a leading Master with this state. It recovers while some Workers or applications have not
+    /// returned.
     fn of(view: &MasterView) -> Self {
         let is_away = view.workers.iter().any(|worker| worker.state == WorkerState::Unknown)
             || view.applications.iter().any(|application| application.state == ApplicationState::Unknown)
@@ -128,7 +129,7 @@ impl Status {
 }
 
 impl MasterSite {
-    /// The site of a Master that others reach at this address, and which starts.
+    /// The site of a starting Master that others reach at this address.
     pub(crate) fn new(reached: &Address, settings: PageSettings) -> Self {
         let standing = Mutex::new(Standing::Starting);
         let allowed = settings.hosts.iter().map(String::as_str);
@@ -137,17 +138,17 @@ impl MasterSite {
         Self { url, settings, token, names, started, standing }
     }
 
-    /// The Master stands by, and this one leads.
+    /// Records that the Master stands by, and that this one leads.
     pub(crate) fn stands_by(&self, leader: Option<Address>) {
         *self.standing() = Standing::StandsBy(leader);
     }
 
-    /// The Master reads its state, and will lead.
+    /// Records that the Master is reading its state, and will lead.
     pub(crate) fn starts(&self) {
         *self.standing() = Standing::Starting;
     }
 
-    /// The Master leads.
+    /// Records that the Master leads.
     pub(crate) fn leads(&self, envoys: Envoys<Event>, journal: Option<Arc<JournalMeter>>) {
         let reign = Reign {
             envoys,
@@ -166,7 +167,7 @@ impl MasterSite {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// JSON of this field, or of all.
+    /// The JSON of this field, or of all fields.
     async fn json(&self, field: Option<&str>) -> Answer {
         let standing = self.standing().clone();
         let view = match standing {
@@ -223,7 +224,7 @@ impl MasterSite {
         Answer::metrics(page)
     }
 
-    /// The metrics that Spark's Master has.
+    /// The page with the metrics of Spark's Master.
     async fn spark_metrics(&self, page: fn(&MasterView) -> String) -> Answer {
         let standing = self.standing().clone();
         let Standing::Leads(reign) = standing else {
@@ -382,8 +383,8 @@ impl MasterSite {
         }
     }
 
-    /// The refusal of a request that calls this Master by a name of somebody else's. Where nothing can be changed, any name
-    /// will do.
+    /// Refuses a request that calls this Master by a foreign host name. If nothing can be changed, every name is
+    /// accepted.
     fn refuse_name(&self, question: &Question) -> Option<Answer> {
         let words = self.names.refuse(&question.called).filter(|_| self.settings.may_kill)?;
         Some(Answer::line(StatusCode::MISDIRECTED_REQUEST, &plain::clean(&words)))

@@ -18,7 +18,7 @@ use crate::http::query::Query;
 use crate::wording::application::addresses;
 use crate::wording::usage;
 
-/// How often the page is asked for again, in milliseconds.
+/// The page's refresh interval, in milliseconds.
 const PACE: u64 = 2000;
 
 const LINKS: [(&str, &str); 1] = [("", "Worker")];
@@ -52,7 +52,7 @@ struct Row {
     memory: i64,
     resources: String,
     pid: Option<u32>,
-    /// What its processes use: cores and memory.
+    /// The usage of its processes: cores and memory.
     usage: [String; 2],
 }
 
@@ -83,7 +83,7 @@ impl Row {
     }
 }
 
-/// What the page is made of.
+/// The contents of the page.
 pub(super) struct WorkerPage<'a> {
     pub(super) view: &'a WorkerViewOfItself,
     pub(super) report: &'a WorkerReport,
@@ -92,13 +92,13 @@ pub(super) struct WorkerPage<'a> {
     pub(super) query: &'a Query,
 }
 
-/// The document with these parts.
+/// The document of a Worker's page with these parts.
 pub(super) fn framed(base: &str, title: &str, filter: Option<&Query>, pace: u64, parts: &Markup) -> String {
     document(&Frame { base, title, daemon: "Firesteel Worker", links: &LINKS, here: "", filter, pace }, parts)
 }
 
 impl WorkerPage<'_> {
-    /// The page as a document.
+    /// The page as an HTML document.
     pub(super) fn document(&self) -> String {
         let usages: BTreeMap<_, _> = self.report.executors.iter().map(|(key, usage)| (key, *usage)).collect();
         let of_live = |it: &RunningExecutor| Row::of_live(it, usages.get(&it.executor).copied(), self.plans);

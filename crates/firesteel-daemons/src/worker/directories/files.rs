@@ -1,5 +1,5 @@
-//! The files that applications bring, on a Worker: fetched, stored and removed. The jobs of one application
-//! run one after the other.
+//! The files of applications on a Worker: fetched, stored and removed. The jobs of one application run one after the
+//! other.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,7 +54,7 @@ enum StoreError {
     Directory { path: PathBuf, error: io::Error },
 }
 
-/// What to do about a driver that cannot be reached, if that is why a file cannot be fetched.
+/// The advice, if a file cannot be fetched because the driver cannot be reached.
 fn remedy(error: &FetchError) -> String {
     match error {
         FetchError::Dial(_) => format!(": {SET_DRIVER_HOST}"),

@@ -44,9 +44,9 @@ pub struct UnusableDirectory {
 /// Whether the work directory had to be made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remade {
-    /// It was gone: somebody removed it.
+    /// It was missing: somebody had removed it.
     Yes,
-    /// It was there.
+    /// It existed.
     No,
 }
 
@@ -73,8 +73,8 @@ impl WorkDirectory {
         Ok(directory)
     }
 
-    /// Writes a small file and removes it. Makes the directory if it is gone, as [`open`](Self::open) does. Returns whether it
-    /// was made.
+    /// Writes a small file and removes it. Makes the directory again if it is missing, as [`open`](Self::open) does.
+    /// Returns whether it was made.
     ///
     /// # Errors
     /// The directory cannot be made or written, or the disk is full. In words.
@@ -129,8 +129,8 @@ impl WorkDirectory {
         self.0.join(driver.as_str())
     }
 
-    /// The directory of an application's files. Several Workers may share one work directory; each fetches
-    /// its own files.
+    /// The directory of an application's files. Several Workers may share one work directory; each fetches its own
+    /// files.
     #[must_use]
     pub fn files_of_app(&self, app: &AppId, worker: &WorkerId) -> PathBuf {
         self.of_app(app).join(files_of(worker))
@@ -139,7 +139,7 @@ impl WorkDirectory {
     /// Links files of the application into an executor's directory.
     ///
     /// # Errors
-    /// Something else has one of the names, a link cannot be made, or somebody has removed a file.
+    /// One of the names is taken, a link cannot be made, or somebody has removed a file.
     pub fn link_files(
         &self,
         executor: &ExecutorKey,
@@ -175,9 +175,9 @@ impl WorkDirectory {
         }
     }
 
-    /// Makes an executor's directory and opens its files, truncated. The directory may already exist. Only
-    /// the Worker's user and group can read what is new.
-    /// Source: Spark Worker, 4.2.1; for 4.0.1 it is an error.
+    /// Makes an executor's directory and opens its files, truncated. The directory may already exist. New files can be
+    /// read only by the Worker's user and group. Source: Spark Worker, 4.2.1; in 4.0.1 an existing directory is an
+    /// error.
     ///
     /// # Errors
     /// The path that could not be made or written, and why.

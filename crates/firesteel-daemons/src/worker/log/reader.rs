@@ -53,7 +53,7 @@ impl LogReader {
         Self { work, removed_bytes, kept: Mutex::default() }
     }
 
-    /// Reads the wanted piece. The id that names a directory must be known to be sound.
+    /// Reads the wanted piece. The id that names a directory must have been checked to be sound.
     #[must_use]
     pub fn read(&self, wish: &LogWish) -> LogRead {
         let directory = match &wish.author {

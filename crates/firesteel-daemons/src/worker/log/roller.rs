@@ -16,10 +16,10 @@ use super::segments::{self, COMPRESSED, active_name, with_path};
 use crate::files::private;
 use firesteel_settings::rolling::{Compression, Rolling, Strategy};
 
-/// A longer file is not compressed, because the end of a gzip file cannot tell a length beyond this.
+/// The longest file that is compressed, because the end of a gzip file cannot store a greater length.
 const LONGEST_COMPRESSED: u64 = u32::MAX as u64;
 
-/// The most bytes that are written to one file at once, so a file may exceed its size by less than this.
+/// The maximum number of bytes that are written to one file at once. So a file may exceed its size by less than this.
 /// Source: Spark, 4.0.1.
 const SLICE: usize = 8 << 10;
 
@@ -151,8 +151,8 @@ impl Roller {
         self.remove_surplus()
     }
 
-    /// Starts a new file. The new file exists before the old one loses its name, so on a full disk the log
-    /// stays in the old one.
+    /// Starts a new file. The new file exists before the old one loses its name. So the log stays in the old one if the
+    /// disk is full.
     fn start_file(&mut self, old: &Path) -> io::Result<()> {
         let fresh = self.temporary_path(&self.active);
         let file = create(&fresh)?;

@@ -20,7 +20,7 @@ pub const COMPRESSED: &str = ".gz";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     pub path: PathBuf,
-    /// The inode of the file. A file that is opened later at the same path may be another one.
+    /// The inode of the file. Another file may have the same path later.
     pub inode: u64,
     pub format: SegmentFormat,
     /// The number of bytes of the log in it.
@@ -134,8 +134,8 @@ impl Segment {
     }
 }
 
-/// Opens a file. Does not follow a link, which an executor may have made, and does not wait for a pipe's
-/// other end.
+/// Opens a file. Does not follow a link, which an executor may have made, and does not wait for the other end of a
+/// pipe.
 fn open_file(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)

@@ -1,4 +1,4 @@
-//! One process of the external shuffle service: its files, its start, its last words.
+//! One process of the external shuffle service: its files, its start and its last words.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -24,21 +24,21 @@ use super::super::log::segments::active_name;
 use super::super::log::{Appender, Roller};
 use crate::files::private;
 
-/// How much is kept of each output of a process, which may run for years.
+/// How much of each output is kept, since a process may run for years.
 const ROLLING: Rolling =
     Rolling { strategy: Strategy::BySize(10 << 20), retained: Some(2), compression: Compression::Off };
 
-/// The number of bytes at the end of `stderr` in which last words are sought.
+/// The number of bytes at the end of `stderr` that are searched for last words.
 const END: u64 = 8192;
 
-/// The number of lines that last words have.
+/// The maximum number of lines in last words.
 const LINES: usize = 5;
 
 /// The directory of the service, within the work directory.
 ///
 /// ```text
 /// <work directory>/shuffle-service-<port>/stdout, stderr        of the latest process
-///                                         stdout--.., stderr--.. what was written before, up to a bound
+///                                         stdout--.., stderr--.. what was written before, up to a limit
 ///                                         stdout.1, stderr.1    the last of the process before
 ///                                         database/             the executors that registered
 /// ```
@@ -59,9 +59,9 @@ impl Directory {
         self.0.join("stderr")
     }
 
-    /// Makes the directory, with an empty database. What an earlier Worker's service knew is of no use: the scratch files of
-    /// its executors are gone. While the port is in use, the directory may be that of a running service, and is left alone.
-    /// Blocks the thread.
+    /// Makes the directory, with an empty database. An earlier Worker's database is useless, since the scratch files of
+    /// its executors are gone. If the port is in use, the directory may belong to a running service, and stays
+    /// unchanged. Blocks the thread.
     ///
     /// # Errors
     /// The port is in use, or a directory cannot be made; in words.
@@ -84,7 +84,7 @@ impl Directory {
         }
     }
 
-    /// The logs of a process that is to listen on this port, which must be free. Blocks the thread.
+    /// Prepares the logs of a process that will listen on this port, which must be free. Blocks the thread.
     ///
     /// # Errors
     /// The port is in use, or a file cannot be made; in words.
@@ -97,7 +97,7 @@ impl Directory {
         Ok([log(Stream::Stdout)?, log(Stream::Stderr)?])
     }
 
-    /// A new log for an output of a process. The last file of the process before gets another name.
+    /// A new log for an output of a process. The last file of the previous process gets another name.
     fn log(&self, stream: Stream, now: Timestamp) -> io::Result<Roller> {
         let name = active_name(stream);
         let path = self.0.join(name);
@@ -120,7 +120,7 @@ impl Directory {
 pub(super) struct Process {
     child: Child,
     group: ProcessGroup,
-    /// What copies its output into its logs.
+    /// The tasks that copy its output into its logs.
     appenders: Vec<Appender>,
 }
 
@@ -171,13 +171,13 @@ impl Process {
         self.group.leader()
     }
 
-    /// Signals it, and what it started.
+    /// Signals its process group.
     fn signal(&self, signal: Signal) {
         self.group.signal(signal);
     }
 
-    /// Waits for its end, kills what it started, and keeps its last output. May be dropped and called again before it returns,
-    /// but not after.
+    /// Waits for its end, kills the rest of its process group, and keeps its last output. May be dropped and called
+    /// again before it returns, but not after.
     async fn wait(&mut self) -> ExitStatus {
         let status = exit_status(self.child.wait().await);
         self.group.signal(Signal::Kill);
@@ -188,14 +188,14 @@ impl Process {
     }
 }
 
-/// The process of the service.
+/// The current process of the service.
 #[derive(Debug)]
 pub(super) enum Current {
     Runs(Process),
     Ended(ExitStatus),
     /// It could not be started.
     Failed {
-        /// The reason.
+        /// The reason, in words.
         why: String,
         /// Whether the supervision knows of it.
         is_told: bool,

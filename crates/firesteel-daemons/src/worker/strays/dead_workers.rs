@@ -1,15 +1,15 @@
-//! Workers that were killed together with their reapers: their processes are found and ended.
+//! Workers that were killed together with their reapers: finds and ends their processes.
 //!
-//! Each Worker has a [record](LifeLock) in its work directory, which it holds locked while it lives:
+//! Each Worker has a [record](LifeLock) in its work directory, and keeps it locked while it lives:
 //!
 //! ```text
 //! <work directory>/.firesteel-workers/<Worker>
 //! ```
 //!
-//! A record without a lock is that of a dead Worker. The Worker that finds it kills the processes that carry
-//! the [marker](Marker::of_worker) of the dead Worker, whose id no other Worker has, and removes the record. A
-//! Worker looks for such records at its start and when an application ends. It leaves the processes of living
-//! Workers alone, also of those that share the directory.
+//! A record without a lock belongs to a dead Worker. The Worker that finds it kills the processes that carry the dead
+//! Worker's [marker](Marker::of_worker), and removes the record. No other Worker has the same id. A Worker looks for
+//! such records at its start and when an application ends. It leaves the processes of living Workers alone, even if
+//! they share the directory.
 
 use std::fs;
 use std::io;
@@ -35,20 +35,20 @@ const QUIET_SCANS: u32 = 3;
 /// How long killed processes may take to end.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The record of this Worker, and the task that looks for those of dead ones.
+/// The record of this Worker, and the task that looks for records of dead ones.
 #[derive(Debug)]
 pub struct DeadWorkers {
-    /// Has the record, which is `None` if the directory takes none.
+    /// Returns the record, or `None` if the directory accepts none.
     task: JoinHandle<Option<LifeLock>>,
     looks: mpsc::Sender<()>,
 }
 
-/// The handle that asks for another look.
+/// The handle that requests another look.
 #[derive(Clone, Debug)]
 pub struct Looker(mpsc::Sender<()>);
 
 impl DeadWorkers {
-    /// Ends what dead Workers left in this directory, and then records this one.
+    /// Ends the processes of dead Workers in this directory, and then makes the record of this one.
     pub async fn start(work: &Path, worker: &WorkerId, scratch: &ScratchRoots) -> Self {
         let (directory, own, roots) = (work.to_owned(), worker.clone(), scratch.clone());
         let starting = spawn_blocking(move || {
@@ -70,13 +70,14 @@ impl DeadWorkers {
         Self { task, looks }
     }
 
-    /// The handle that asks for another look.
+    /// The handle that requests another look.
     #[must_use]
     pub fn looker(&self) -> Looker {
         Looker(self.looks.clone())
     }
 
-    /// Removes the record of this Worker, which has ended all of its processes. All [`Looker`]s must have been dropped.
+    /// Removes the record of this Worker, after all of its processes have ended. All [`Looker`]s must have been
+    /// dropped.
     pub async fn depart(self) {
         drop(self.looks);
         let record = self.task.await.expect("looking for records does not panic");
@@ -87,14 +88,15 @@ impl DeadWorkers {
 }
 
 impl Looker {
-    /// Looks for dead Workers of the directory soon, on another thread.
+    /// Requests a look for dead Workers in the directory. It happens soon, on another thread.
     pub fn look(&self) {
         // If the queue is full, a look is about to begin.
         let _ = self.0.try_send(());
     }
 }
 
-/// Looks for dead Workers when asked to, and makes the record of this one again if somebody removed it. Returns the record.
+/// Looks for dead Workers on request, and makes the record of this one again if somebody removed it. Returns the
+/// record.
 async fn look_when_due(
     (work, own): (PathBuf, WorkerId),
     scratch: ScratchRoots,
@@ -134,13 +136,13 @@ pub fn end_leftovers(work: &Path, scratch: &ScratchRoots) {
     }
 }
 
-/// Whether a Worker that uses this work directory lives.
+/// Whether any living Worker uses this work directory.
 #[must_use]
 pub fn is_in_use(work: &Path) -> bool {
     is_in_use_by(work, |_| true)
 }
 
-/// Whether another Worker than this one that uses this work directory lives.
+/// Whether another living Worker uses this work directory.
 #[must_use]
 pub fn is_shared(work: &Path, worker: &WorkerId) -> bool {
     is_in_use_by(work, |name| name != worker.as_str())
@@ -185,7 +187,7 @@ mod tests {
     use super::*;
     use crate::worker::environment::WORKER_ID;
 
-    /// A process of its own group that carries the marker of this Worker.
+    /// A process in its own group that carries the marker of this Worker.
     fn process_of(worker: &WorkerId) -> Child {
         let mut sleeper = Command::new("sleep");
         sleeper.arg("1000").env(WORKER_ID, worker.as_str()).process_group(0).spawn().expect("there is sleep")

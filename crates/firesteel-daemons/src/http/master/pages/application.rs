@@ -1,4 +1,4 @@
-//! One application: what it asked for and has, why it has no more, and its executors with their logs.
+//! The page of one application: what it asked for and has, why it has no more, and its executors with their logs.
 
 use firesteel_placement::words::duration;
 use firesteel_protocol::messages::{ApplicationAnswer, ApplicationDetail, ApplicationView, ExecutorView};
@@ -15,7 +15,7 @@ use crate::wording::application::{
 };
 use crate::wording::explanation;
 
-/// How often the page is asked for again, in milliseconds.
+/// The page's refresh interval, in milliseconds.
 const PACE: u64 = 2000;
 
 const EXECUTORS: &[Column<ExecutorView>] = &[
@@ -38,17 +38,17 @@ const EXECUTORS: &[Column<ExecutorView>] = &[
     Column { name: "How it ended", shape: Shape::Sentences, order: None },
 ];
 
-/// What the page is made of.
+/// The contents of the page.
 pub(in super::super) struct ApplicationPage<'a> {
     pub(in super::super) answer: &'a ApplicationAnswer,
     pub(in super::super) query: &'a Query,
-    /// Where Spark's history server is.
+    /// The URL of Spark's history server.
     pub(in super::super) history: Option<&'a str>,
     pub(in super::super) permit: Permit<'a>,
 }
 
 impl ApplicationPage<'_> {
-    /// The page as a document.
+    /// The page as an HTML document.
     pub(in super::super) fn document(&self) -> String {
         let asked = self.query.get("appId").unwrap_or_default();
         match self.answer {

@@ -19,7 +19,7 @@ use crate::wording::application::{addresses, resources};
 use crate::wording::usage;
 use crate::wording::worker::state_in_words;
 
-/// How often the page is asked for again, in milliseconds.
+/// The page's refresh interval, in milliseconds.
 const PACE: u64 = 3000;
 
 /// An executor on the Worker.
