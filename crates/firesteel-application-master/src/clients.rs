@@ -36,7 +36,7 @@ impl ApplicationMaster {
                 self.answer(peer, MasterToClient::ApplicationResponse(answer));
             }
             ClientToMaster::RequestReadyz => self.answer(peer, MasterToClient::ReadyzResponse),
-            // It has containers of YARN's, and no Workers.
+            // It has YARN's containers, and no Workers.
             ClientToMaster::DecommissionWorkers { .. } => {
                 let unknown = DecommissionAnswer::Unknown;
                 self.answer(peer, MasterToClient::DecommissionWorkersResponse(unknown));

@@ -71,7 +71,7 @@ impl ApplicationMaster {
             DriverToMaster::RegisterApplication(description) => {
                 self.on_register_application(now, peer, *description);
             }
-            // A new attempt knows nothing of the driver's executors. It repeats those that YARN has kept.
+            // A new attempt does not know the driver's executors. It repeats those that YARN has kept.
             DriverToMaster::ResumeApplication(resumption) => {
                 self.on_register_application(now, peer, *resumption.description);
             }
@@ -81,7 +81,7 @@ impl ApplicationMaster {
                 }
             }
             DriverToMaster::RequestExecutors { app, targets } => {
-                // The answer goes first, since the request may end the application.
+                // The answer is sent first, since the request may end the application.
                 let accepted = self.is_own(peer, &app) && self.can_have(&targets);
                 self.tell_peer(peer, MasterToDriver::ExecutorsRequested { accepted });
                 if accepted {
@@ -338,7 +338,7 @@ impl ApplicationMaster {
         let view = self.allocator.view(now);
         let shortfall = |(id, profile): (&ProfileId, &allocator::ProfileView)| {
             let granted = profile.starting + profile.running;
-            // This includes what the allocator was not told yet.
+            // Includes changes that the allocator does not know yet.
             let target = self.drivers.targets.get(id).map_or(profile.target, |(_, total)| *total);
             let missing = target.checked_sub(granted).filter(|missing| *missing > 0)?;
             let size = self.allocator.size(*id)?;

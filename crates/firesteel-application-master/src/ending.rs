@@ -86,7 +86,7 @@ impl ApplicationMaster {
             match self.manager {
                 Manager::Registered => self.unregister(),
                 Manager::Registering => {}
-                // The manager must know the attempt before it can be told of its end.
+                // The manager must know the attempt before it can be told about its end.
                 Manager::Unregistered => self.register(),
                 Manager::Gone => self.exit(Staging::Needed),
             }
@@ -213,7 +213,7 @@ impl ApplicationMaster {
             Mode::Client | Mode::Unmanaged => FinalStatus::Undefined,
         };
         match std::mem::replace(&mut self.phase, Phase::Done) {
-            // The manager is being told already, and a second request means not to wait for it.
+            // The manager is being told already. A second request means not to wait for it.
             Phase::Finishing(verdict) => {
                 self.phase = Phase::Finishing(verdict);
                 self.exit(Staging::Needed);

@@ -198,7 +198,7 @@ impl ApplicationMaster {
                     self.end_executor(now, executor, host, &loss);
                 }
                 allocator::Effect::Decommission { host } => self.tell_of_leaving(host),
-                // Drivers never ask this question: they are told of every end.
+                // Drivers never ask this question, since they are told of every end.
                 allocator::Effect::AnswerLoss { .. } => {}
                 allocator::Effect::Fail(failure) => self.on_allocator_failed(&failure),
                 allocator::Effect::Note(note) => self.effects.note(Note::Allocator(note)),

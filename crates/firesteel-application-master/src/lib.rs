@@ -257,7 +257,7 @@ impl ApplicationMaster {
         match &self.phase {
             Phase::Finishing(_) => self.unregister(),
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
-                // The first call may already end the application, if there is no machine for it.
+                // The first call may already end the application, if the cluster has no machine for it.
                 self.welcome();
                 self.listen(now);
                 self.allocate(now, allocator::Event::Registered);

@@ -330,7 +330,7 @@ fn spawn_owner(driver: Driver, shell: DriverShell, context: Context<Event>, repo
 fn config(application: Application, driver: &Address) -> Config {
     let Application { name, masters, local_cluster, settings, files } = application;
     let in_local_cluster = local_cluster.is_some();
-    // Executors prove with it that they belong to the local cluster.
+    // Executors use it to prove that they belong to the local cluster.
     let secret = local_cluster.unwrap_or_else(secret::draw);
     let command = executor_command(driver, &secret, in_local_cluster);
     let work = Work { files: files.description(driver), ..Work::of(command) };
@@ -436,7 +436,7 @@ impl Shell for DriverShell {
             Effect::Done(ending) => self.report(Report::Done(ending)),
             Effect::Exit => return ControlFlow::Break(()),
             Effect::Note(note) => {
-                // The owner of the reports words the important ones for people.
+                // The owner of the reports shows the important ones to people.
                 tracing::info!("{}", Remark(&note));
                 self.report(Report::Note(note));
             }

@@ -96,7 +96,7 @@ impl<'a> WorkerLog<'a> {
     /// # Errors
     /// The Worker cannot be reached, or is not Firesteel's.
     pub async fn open(place: &'a LogPlace, client: impl Into<Introduction>) -> Result<Self, LogError> {
-        // Only Spark's Workers do not say where they keep their directories.
+        // Only Spark's Workers do not tell their directories.
         if place.directory.is_empty() {
             let (worker, host) = (place.worker.clone(), place.host.clone());
             return Err(LogError::Foreign { worker, host });

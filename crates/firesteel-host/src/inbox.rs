@@ -180,7 +180,7 @@ impl<E> PeerEntries<E> {
     fn pop(&self) -> Option<InboxEntry<E>> {
         let mut state = self.state();
         let popped = state.queue.pop();
-        // One that finds no room yet waits again, behind the others; an empty queue has room for all.
+        // A task that finds no room waits again, behind the others. An empty queue has room for all.
         let waiting = match &popped {
             Some(_) => state.waiting.pop_front().into_iter().collect(),
             None => std::mem::take(&mut state.waiting),

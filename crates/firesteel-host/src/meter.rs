@@ -108,7 +108,7 @@ impl OwnerMeter {
     #[must_use]
     pub fn connections(&self, role: Role) -> u64 {
         let place = place(role);
-        // The end was counted after the beginning, so it is read before.
+        // The end is counted after the beginning, so it is read first.
         let closed = self.closed[place].get();
         self.opened[place].get().saturating_sub(closed)
     }

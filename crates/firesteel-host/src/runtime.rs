@@ -26,8 +26,8 @@ static HOOK: Mutex<()> = Mutex::new(());
 pub fn start(name: &str, threads: usize) -> io::Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(threads).thread_name(name).enable_all();
-    // Threads for what blocks stay once they are there: where the machine gives no more, work waits for one of them, and Tokio
-    // panics if there is none. So there are few.
+    // Threads for blocking work never end. If the machine gives no more of them, work waits for one. Tokio panics if
+    // there is none, so there are few.
     builder.thread_keep_alive(Duration::MAX).max_blocking_threads(MOST_BLOCKING);
     let (sender, started) = mpsc::channel();
     let refused = sender.clone();
@@ -42,7 +42,7 @@ pub fn start(name: &str, threads: usize) -> io::Result<Runtime> {
         }
     }));
     let starting = thread::Builder::new().name(STARTING.to_owned()).spawn(move || {
-        // One thread more, as files need it at once.
+        // One more thread, since files need it at once.
         let _ = sender.send(builder.build().inspect(|runtime| drop(runtime.spawn_blocking(|| ()))));
     });
     let runtime = starting.and_then(|_| started.recv().unwrap_or_else(|_| Err(Errno::EAGAIN.into())));
@@ -56,7 +56,7 @@ pub fn start(name: &str, threads: usize) -> io::Result<Runtime> {
 /// The system gives no thread, or no means to wait for sockets.
 pub fn on_own_thread(name: &str, work: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
     let (sender, started) = mpsc::channel();
-    // The thread makes the runtime, since a runtime that is left over must not be dropped by a task of another.
+    // The thread makes the runtime, because a task of another runtime must not drop one.
     let serving = move || match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
             let _ = sender.send(Ok(()));

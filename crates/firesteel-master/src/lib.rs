@@ -156,7 +156,7 @@ impl Master {
     }
 
     fn on_message(&mut self, now: Timestamp, peer: PeerId, arrived: Timestamp, message: Inbound) {
-        // Questions of clients pass the other messages: they do not show how long those wait.
+        // Clients' requests overtake other messages, so they do not show how long those wait.
         let counts = !matches!(message, Inbound::Client(_));
         if let Some(note) = counts.then(|| self.lag.hear(now, arrived)).flatten() {
             self.effects.note(note);
@@ -280,7 +280,7 @@ impl Machine for Master {
         self.settle(now);
         self.record_standings(now);
         let effects = self.effects.take();
-        // What is told must be durable before.
+        // Messages about the changes are sent after the records are durable.
         match self.records.take() {
             None => effects,
             Some(persist) => std::iter::once(persist).chain(effects).collect(),

@@ -62,7 +62,7 @@ impl FromStr for Address {
         let Some((given, port)) = text.rsplit_once(':') else {
             return Err(AddressError::Port { address });
         };
-        // Without brackets it is not told where the port begins.
+        // Without brackets, an IPv6 address does not show where the port begins.
         let is_clear = given.starts_with('[') || !given.contains(':');
         let Some(host) = host::plain(given).filter(|_| is_clear) else {
             return Err(AddressError::Host { address });

@@ -108,7 +108,7 @@ mod tests {
     fn every_sequence_of_bytes_has_its_own_text() {
         let whole: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();
         let mut all = vec![whole, b"a\xffb".to_vec(), b"\xe6\x9d".to_vec(), b"\xed\xa0\x80".to_vec()];
-        // What stands for a byte may occur itself.
+        // The characters that stand for bytes may occur in the original bytes, too.
         all.extend(["\u{10feff}", "x\u{10fe80}y"].map(|text| text.as_bytes().to_vec()));
         all.extend((0..=255).map(|byte| vec![byte]));
         let texts: std::collections::BTreeSet<String> = all.iter().cloned().map(of).collect();

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn each_host_has_one_form_for_each_use() {
-        // What is given; its plain form; its form in URLs and for Spark; whether Java finds it in a URL.
+        // The given text; its plain form; its form in URLs and for Spark; whether Java finds it in a URL.
         for (given, plain_form, url, java) in [
             ("node-7", "node-7", "node-7", true),
             ("Node-7.Example.ORG", "Node-7.Example.ORG", "Node-7.Example.ORG", true),

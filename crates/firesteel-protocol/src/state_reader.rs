@@ -76,7 +76,7 @@ impl StateReader {
         let places: Vec<StatePlace> = page.rows.iter().map(StateRow::place).collect();
         let ascend = places.is_sorted_by(|one, other| one < other);
         let begins = places.first().is_none_or(|first| *first >= from);
-        // A page that is not the last and leads no further would be asked for again and again.
+        // A page that is not the last but does not advance would be requested again and again.
         let goes_on = page
             .next
             .as_ref()
@@ -116,7 +116,7 @@ impl StateReader {
             StateRow::Driver { view, .. } => state.drivers.push(*view),
             StateRow::Executor { application, view } => {
                 self.executors += 1;
-                // An application that was registered after its place was read is not shown.
+                // An application that was registered after the reader passed its place is not shown.
                 if let Some(place) = self.places.get(&application) {
                     state.applications[*place].executors.push(view);
                 }

@@ -40,6 +40,7 @@ table! {
     WORKER_ORDER: "spark.deploy.workerSelectionPolicy", [Master], Value("CORES_FREE_DESC");
     #[doc = concat!("Rule that chooses Workers: ", policy_names!(), "; for a Master also expr:..")]
     PLACEMENT_POLICY: "firesteel.placement.policy", [Master, Application], Otherwise("spark for a Master; the Master's policy for an application");
+    /// Maximum cores of an application that does not set spark.cores.max.
     DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");
     /// The Master ends an application after this many failed executors in a row; -1 means never.
     MAX_EXECUTOR_RETRIES: "spark.deploy.maxExecutorRetries", [Master], Value("10");

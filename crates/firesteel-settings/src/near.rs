@@ -7,7 +7,7 @@ const SLIPS: usize = 2;
 /// different letter, or two swapped letters; case does not matter. The first of several equally near names counts.
 #[must_use]
 pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A short name is near to everything.
+    // A short name is similar to every name.
     near_within(SLIPS.min(name.len() / 4), name, known)
 }
 

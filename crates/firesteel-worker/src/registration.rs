@@ -47,7 +47,7 @@ impl Worker {
     }
 
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
-        // It may be the connection of a status client, or one that was closed from here.
+        // It may be the connection of a status client, or one that this Worker closed.
         if let Some(orders) = self.registration.search.on_disconnected(now, peer) {
             self.follow(orders);
         }
@@ -112,7 +112,7 @@ impl Worker {
         if let Some(master) = self.registration.search.registered_mut()
             && master.peer == peer
         {
-            // A repetition: heartbeats go on, at the new interval.
+            // A repetition: heartbeats continue, at the new interval.
             (master.terms.url, master.terms.web_address, master.terms.heartbeat) =
                 (url, web_address, heartbeat);
             return;
@@ -133,7 +133,7 @@ impl Worker {
             self.tell_of_leaving();
         }
 
-        // Changes since the Master was told of the executors.
+        // What has changed since the Master was told about the executors.
         let Told { executors, drivers, .. } = asked.told;
         for report in self.executors.reports() {
             if executors.get(&report.executor) != Some(&report.state) {
@@ -170,7 +170,7 @@ impl Worker {
         };
         self.effects.note(Note::Refused { master, refusal: refusal.clone() });
         self.follow(orders);
-        // Executors may live on a Worker that was registered, so it stays and asks again later.
+        // A Worker that was registered may have executors, so it stays and asks again later.
         if !self.registration.search.was_registered() {
             self.exit(Exit::Refused(refusal));
         }

@@ -71,7 +71,7 @@ impl Candidate {
                     return Ok(Standing::Leads(Box::new(self.lead().await?)));
                 }
                 Some(first) => return Ok(Standing::Follows { leader: self.address_of(&first).await }),
-                // Its own is gone, too: the session has ended.
+                // Its own node is gone, too, so the session has ended.
                 None => return Err(self.session.failed("stay a candidate")(Error::SessionExpired)),
             }
         }
@@ -79,7 +79,7 @@ impl Candidate {
 
     /// Stops being a candidate, so that another one can lead at once.
     pub async fn resign(self) {
-        // If this fails, the end of the session does it.
+        // If this fails, the end of the session removes the node.
         let _ = self.session.client.delete(&self.own, None).await;
     }
 
@@ -90,7 +90,7 @@ impl Candidate {
         let url = self.address.url();
         writer.add_set_data(&self.session.leader(), url.as_bytes(), None).map_err(&failed)?;
         let written = writer.commit().await.map_err(|error| failed(error.into()))?;
-        // That of this very write: a later look could see the epoch of the next leader.
+        // The version of exactly this write: a later read could see the epoch of the next leader.
         let version = written.into_iter().find_map(|result| match result {
             MultiWriteResult::SetData { stat } => Some(stat.version),
             _ => None,

@@ -109,7 +109,7 @@ impl Thread {
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        // What is dropped by a task must not wait.
+        // Dropping a value in a task must not block.
         self.0.take().into_iter().for_each(Runtime::shutdown_background);
     }
 }

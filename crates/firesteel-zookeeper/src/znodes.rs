@@ -80,7 +80,7 @@ impl Znodes {
     async fn create(&self, path: &str, data: &[u8]) -> Result<(), Failure> {
         let options = CreateMode::Persistent.with_acls(self.session.acls());
         match self.transaction(|writer| writer.add_create(path, data, &options)).await {
-            // An attempt whose answer was lost has made it.
+            // An attempt whose answer was lost has created it.
             Err(Failure::ZooKeeper(Error::NodeExists)) => Ok(()),
             made => made,
         }
@@ -106,7 +106,7 @@ impl Znodes {
                     return Err(Failure::Deposed);
                 }
                 Err(error) => match Error::from(error) {
-                    // A connection that broke has the error of its socket, or one that says how long it was silent.
+                    // A broken connection gives the error of its socket, or an error about its silence.
                     Error::ConnectionLoss | Error::Timeout | Error::NoHosts | Error::Custom(_) => {
                         sleep(PAUSE).await;
                     }
@@ -167,7 +167,7 @@ pub async fn read(ensemble: &Ensemble) -> Result<Option<(PathBuf, Vec<u8>)>, Zoo
 async fn read_latest(session: &Session) -> Result<Option<(PathBuf, Vec<u8>)>, ZooKeeperError> {
     let failed = session.failed("read the journal");
     let Session { client, ensemble, .. } = session;
-    // A server may be behind the others until it is asked not to be.
+    // A server may be behind the others until a sync.
     client.sync(&session.journal()).await.map_err(&failed)?;
     let name = match client.get_data(&session.journal()).await {
         Ok((name, _)) if !name.is_empty() => name,
@@ -195,7 +195,7 @@ async fn remove_others(session: Session, current: String) {
         let removing = paths.map(|path| async move { client.delete(&path, None).await });
         let removed: Vec<Result<(), Error>> = stream::iter(removing).buffered(AT_ONCE).collect().await;
         if removed.iter().all(Result::is_ok) {
-            // If this fails, the next generation's beginning tries again.
+            // If this fails, the next generation tries again.
             let _ = client.delete(&generation, None).await;
         }
     }

@@ -67,7 +67,7 @@ impl Allocator {
             self.effects.note(Note::GrantedTwice { container: granted.container });
             return None;
         }
-        // A container of a profile that was never asked for serves no request, and is given back.
+        // A container of a profile that was never requested serves no request, and is given back.
         let Some(profile) = self.profiles.get_mut(&granted.profile) else { return Some(granted) };
         let asked = profile.size.memory;
         if granted.memory >= asked {

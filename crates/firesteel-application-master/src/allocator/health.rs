@@ -80,7 +80,7 @@ impl Health {
         let on_host = self.on_host.entry(host.to_owned()).or_default();
         on_host.push_back(now);
         let failures = count(on_host, now, window);
-        // More failures are not needed to exclude the host again.
+        // Further failures are not needed to exclude the host again.
         while on_host.len() as u64 > most.saturating_add(1) {
             on_host.pop_front();
         }

@@ -275,7 +275,7 @@ impl Allocator {
     /// Handles the manager's answer: machines, granted containers, and ended containers.
     fn on_allocated(&mut self, now: Timestamp, allocated: Allocated) {
         if !self.pace.is_called() {
-            // The answer belongs to no known call, but what it says of containers is still true.
+            // The answer belongs to no known call, but its containers are still valid.
             self.effects.note(Note::UnexpectedAnswer);
         } else {
             self.errors = 0;

@@ -98,7 +98,7 @@ impl Pace {
 
     /// Records that the call was answered, or failed.
     pub(super) fn answered(&mut self, now: Timestamp, wanted: Wanted) {
-        // An answer to no call changes no pause.
+        // An answer without a call changes no pause.
         let State::Called(woken) = self.state else { return };
         let pause = match wanted {
             Wanted::Something => {

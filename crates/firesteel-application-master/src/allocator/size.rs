@@ -75,7 +75,7 @@ impl Sizing {
     #[must_use]
     pub fn default_container(&self) -> ContainerSize {
         let mut size = self.memory_and_cores(&self.default);
-        // As in Spark, only custom resources that the manager has a name for are asked for.
+        // As in Spark, only custom resources that the manager has a name for are requested.
         let named =
             |(spark, amount): (&String, &u64)| Some((self.names.get(spark)?.clone(), Amount::plain(*amount)));
         size.resources.extend(self.extra.clone());
@@ -112,7 +112,7 @@ impl Sizing {
     }
 
     fn overhead(&self, own_memory: MiB) -> MiB {
-        // Cut off to whole MiB, as in Spark. A product that is out of range saturates.
+        // Truncated to whole MiB, as in Spark. A product that is out of range saturates.
         MiB((own_memory.0 as f64 * self.overhead_factor) as i64).max(self.least_overhead)
     }
 }

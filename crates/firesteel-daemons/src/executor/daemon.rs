@@ -125,7 +125,7 @@ pub fn die_with_parent() -> Result<(), ExecutorError> {
 /// # Errors
 /// The driver cannot be reached or refuses the executor.
 pub fn run(options: Options) -> BoxFuture<'static, Result<(), ExecutorError>> {
-    // In a box, so that this crate compiles the future, and not each one that awaits it.
+    // Boxed, so that this crate compiles the future, instead of each crate that awaits it.
     Box::pin(serve(options))
 }
 

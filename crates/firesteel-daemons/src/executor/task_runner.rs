@@ -150,7 +150,7 @@ fn start(launch: Launch, context: &RunnerContext) -> Result<Process, NotStarted>
     let mut child_command = std::process::Command::new(byte_text::os(&command.program));
     child_command
         .args(command.arguments.iter().map(|word| byte_text::os(word)))
-        // It proves who the executor is, not who its task is.
+        // The secret identifies the executor, not its task.
         .env_remove(EXECUTOR_SECRET)
         .envs(command.environment.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value))))
         .envs(environment::of_task(&resources, std::env::var(CUDA).ok().as_deref()))
@@ -211,7 +211,7 @@ impl Process {
                     continue;
                 }
                 changed = receiver.changed(), if !handle_is_gone => {
-                    // Without its handle the runner reads what it was allowed, and no more.
+                    // Without its handle, the runner reads only what it was allowed.
                     handle_is_gone = changed.is_err();
                     continue;
                 }

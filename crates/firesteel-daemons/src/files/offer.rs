@@ -256,7 +256,7 @@ fn read(unopened: UnopenedFile, stop: &CancellationToken) -> Result<OfferedFile,
         }
     }
     if let Some(format) = archive {
-        // Checked here, it is one error; checked by Workers, it would be one for each executor.
+        // Checked here, it is one error. Checked by Workers, it would be one error for each executor.
         check_archive(&file, format, stop).map_err(|error| match error {
             UnpackError::Stopped => OfferError::Stopped,
             error => OfferError::Archive { path: path.clone(), error },

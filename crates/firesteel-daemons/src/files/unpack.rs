@@ -154,7 +154,7 @@ fn write_error(path: &Path) -> impl FnOnce(io::Error) -> UnpackError {
 
 /// Checks only the headers. The description of an entry is read into memory later, so it must be short.
 fn check_entries(reader: Stoppable<'_, impl Read>, stop: &CancellationToken) -> Result<(), UnpackError> {
-    // A read that was stopped is not the archive's fault, whatever error the library makes of it.
+    // If a read was stopped, the archive is not at fault, whatever error the library reports.
     check_headers(reader, stop)
         .map_err(|error| if stop.is_cancelled() { UnpackError::Stopped } else { error })
 }

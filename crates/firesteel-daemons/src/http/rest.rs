@@ -129,7 +129,7 @@ impl Responder for RestSite {
 
     async fn respond(&self, request: Request<Incoming>, from: IpAddr, _: &HttpMeter) -> Answer {
         let (head, body) = request.into_parts();
-        // Only browsers say where a page came from. Submitters run a program.
+        // Only browsers tell the origin of a page. Submitters use a program.
         if [ORIGIN, SEC_FETCH_SITE].iter().any(|header| head.headers.contains_key(header)) {
             return written(&answers::of_a_page());
         }

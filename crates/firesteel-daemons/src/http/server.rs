@@ -389,7 +389,7 @@ mod tests {
         let mut stream = TcpStream::connect(address).await.expect("it listens");
         let _ = stream.write_all(request).await;
         let mut text = Vec::new();
-        // A connection that is reset has said all it had to say.
+        // A connection that is reset has been read completely.
         let _ = timeout(Duration::from_secs(20), stream.read_to_end(&mut text)).await.expect("it ends");
         String::from_utf8_lossy(&text).into_owned()
     }

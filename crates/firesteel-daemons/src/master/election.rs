@@ -133,7 +133,7 @@ async fn lead(
     tracing::info!("elected in epoch {}: reading the state that the Masters share", reign.epoch());
     let read = match znodes.read().await {
         Ok(read) => read,
-        // Whoever can read it leads.
+        // The Master that can read it leads.
         Err(error) => {
             tracing::warn!("cannot lead: {error}");
             return Ok(End::Deposed);

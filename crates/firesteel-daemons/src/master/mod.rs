@@ -85,17 +85,17 @@ pub enum MasterError {
 /// # Errors
 /// The Master could not start.
 pub fn run(options: Options) -> BoxFuture<'static, Result<(), MasterError>> {
-    // In a box, so that this crate compiles the future, and not each one that awaits it.
+    // Boxed, so that this crate compiles the future, instead of each crate that awaits it.
     Box::pin(serve(options))
 }
 
 async fn serve(options: Options) -> Result<(), MasterError> {
     let Options { address, properties, announcement, lifetime, local_cluster, foreign } = options;
-    // Settings are checked before anything else is done.
+    // Settings are checked before anything else happens.
     firesteel_settings::master::config(&properties, String::new())?;
     let recovery = match local_cluster {
         None => firesteel_settings::master::recovery(&properties)?,
-        // It ends with the command that the cluster is for, and is one of no others.
+        // It ends with the command that runs the local cluster, so it keeps no state.
         Some(_) => Recovery::Nowhere,
     };
     let (http, rest_settings) = match local_cluster {
@@ -135,7 +135,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
         }
         Recovery::Nowhere => serve_alone(&seat, None, announcement, &mut requests).await,
         Recovery::Directory(directory) => {
-            // Nobody could return to a Master on a port that happened to be free.
+            // No Worker or driver could return to a Master on a random port.
             let default = || (address.port != 0).then(|| PathBuf::from(format!("recovery-{}", address.port)));
             let directory = directory.or_else(default).map(|path| path::absolute(&path).unwrap_or(path));
             serve_alone(&seat, directory, announcement, &mut requests).await

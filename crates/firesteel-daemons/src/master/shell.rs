@@ -112,7 +112,7 @@ impl Shell for MasterShell {
     }
 
     fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<End, Event> {
-        // What may wait for a next commit is in the last one.
+        // Records that may wait for a next commit go into the last one.
         self.is_due |= !self.batch.is_empty();
         ControlFlow::Break(End::Asked(request))
     }

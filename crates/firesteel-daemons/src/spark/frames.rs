@@ -76,7 +76,7 @@ impl Frames {
     pub fn take(&mut self) -> Result<Option<Frame>, Broken> {
         let frame = Frame::decode(&mut self.received, MOST)?;
         if self.received.is_empty() {
-            // A connection from which nothing comes holds no memory for it.
+            // An idle connection holds no memory for reading.
             self.received = BytesMut::new();
         }
         Ok(frame)

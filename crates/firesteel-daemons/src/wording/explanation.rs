@@ -209,7 +209,7 @@ pub fn reasons(
 ) -> Vec<String> {
     let mut all = Vec::new();
     match &profile.shortfall {
-        // What was said of the whole application is not said again.
+        // What applies to the whole application was already said.
         Some(Shortfall { reason: Reason::Paused { .. }, .. }) => {}
         Some(Shortfall { reason, .. }) if by_order(scheduling, reason).is_some() => {}
         Some(shortfall) => all.push(sentence(&clean(&without_holder(shortfall).to_string()))),

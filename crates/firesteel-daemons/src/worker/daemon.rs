@@ -110,7 +110,7 @@ pub enum WorkerError {
 /// # Errors
 /// The Worker could not start, or no Master accepted it.
 pub fn run(options: Options) -> BoxFuture<'static, Result<(), WorkerError>> {
-    // In a box, so that this crate compiles the future, and not each one that awaits it.
+    // Boxed, so that this crate compiles the future, instead of each crate that awaits it.
     Box::pin(serve(options))
 }
 
@@ -162,7 +162,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let server = match Server::start(&address.host, http, Arc::clone(&site)).await {
         Ok(server) => server,
         Err(error) => {
-            // What has started already ends as it does after a refusal.
+            // Processes that have already started end as after a refusal.
             if let Some(shuffle_service) = shuffle_service {
                 shuffle_service.stop().await;
             }
@@ -288,7 +288,7 @@ fn config(
         usage_pause: Some(Duration::from_secs(5)),
         web_address,
         retained_executors: options.settings.retained_executors,
-        // The standard library's random keys make the seed of each Worker different.
+        // The standard library's random keys make a different seed for each Worker.
         seed: RandomState::new().hash_one(id),
     }
 }

@@ -37,7 +37,7 @@ pub fn start_executor(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: In
             unlinking.await.expect("removing links does not panic");
         }
         let _ = inbox.send(last).await;
-        // Measured after the end was told, since it may take long.
+        // Measured after the end is reported, since it may take long.
         let (executor, key) = (plan.executor.clone(), plan.executor.clone());
         let measuring = tokio::task::spawn_blocking(move || left_directories::measure(&context.work, &key));
         if let Some(bytes) = measuring.await.expect("measuring a directory does not panic") {

@@ -30,7 +30,7 @@ impl Stat {
         let (_, rest) = line.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         let number = |at: usize| fields.get(at - 3)?.parse::<u64>().ok();
-        // A child that has ended counts with its parent from then on.
+        // An ended child counts with its parent from then on.
         let ticks = [14, 15, 16, 17].into_iter().map(number).sum::<Option<u64>>()?;
         let small = |at| u32::try_from(number(at)?).ok();
         Some(Self { parent: small(4)?, group: small(5)?, ticks, pages: number(24)? })
@@ -145,15 +145,15 @@ mod tests {
         let all = BTreeMap::from([
             (1, stat(0, 1)),
             (5, stat(1, 5)),
-            // An executor, its child in its group, a task in a group of its own, and the task's child.
+            // An executor, its child in its group, a task in its own group, and the task's child.
             (10, stat(5, 10)),
             (11, stat(10, 10)),
             (12, stat(10, 12)),
             (13, stat(12, 12)),
-            // Its parent has ended, and it is still in the group.
+            // Its parent has ended, but it is still in the group.
             (14, stat(1, 10)),
             (20, stat(5, 20)),
-            // A circle, as it may seem while processes come and go.
+            // A cycle, which can appear while processes come and go.
             (30, stat(31, 30)),
             (31, stat(30, 31)),
         ]);

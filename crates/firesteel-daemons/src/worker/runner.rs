@@ -82,7 +82,7 @@ impl Runner {
 
     /// Signals the process group. Before its start the signal is queued. Does nothing if it has ended.
     pub fn signal(&self, signal: Signal) {
-        // If the queue is full, it is being ended already.
+        // If the queue is full, the process is being ended already.
         let _ = self.signals.try_send(signal);
     }
 
@@ -272,14 +272,14 @@ struct Ended {
 /// Waits for the process's end and passes signals on meanwhile. A signal cannot reach a wrong process, since the
 /// process id stays in use until this function has waited for the end.
 async fn wait(child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> Ended {
-    // What a process used can be read as long as nobody has waited for it.
+    // The usage of a process can be read until it is waited for.
     let cpu_millis = match signal(SignalKind::child()) {
         Ok(mut ends) => loop {
             if has_ended(group.leader()) {
                 break measure::cpu_millis_of(group.leader());
             }
             tokio::select! {
-                // It goes on for as long as the runtime does.
+                // This continues as long as the runtime runs.
                 end = ends.recv() => if end.is_none() { break None },
                 Some(signal) = signals.recv() => group.signal(signal),
             }

@@ -141,7 +141,7 @@ impl Directory {
             return Ok(());
         }
         let new = Self::lock(&self.path)?;
-        // One that is there in spite of a removed lock is its own.
+        // A directory that exists although its lock was removed is its own.
         let is_own = self.current.as_ref().is_some_and(|own| is_at(&own.file, &self.file(own.number)));
         if !is_own && !new.generations()?.is_empty() {
             return Err(JournalError::Replaced { path: self.path.clone() });
@@ -157,7 +157,7 @@ impl Directory {
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&new, path)?;
-        // The name is durable, too.
+        // The name must be durable, too.
         File::open(&self.path)?.sync_all()?;
         Ok(file)
     }

@@ -119,7 +119,7 @@ pub(super) fn serve<E: Send + 'static>(
 ) -> impl Future<Output = ()> + Send {
     let peer = reading.peer;
     async move {
-        // The owner's reason takes precedence, even if the owner's request is what makes the writer finish.
+        // The owner's reason takes precedence, even if the owner's request makes the writer finish.
         let why = tokio::select! {
             biased;
             why = close_request(&queue) => why,
@@ -145,7 +145,7 @@ fn read<E: Send + 'static>(
     async move {
         loop {
             let body = match first_within.take() {
-                // On the heap, since a connection's task would be larger by this all its life.
+                // On the heap, because otherwise a connection's task would be larger by this all the time.
                 Some(time) => match Box::pin(timeout(time, reader.next())).await {
                     Ok(body) => body,
                     Err(_) => return Disconnect::Mute,
@@ -231,7 +231,7 @@ async fn close_request(queue: &LoadQueue) -> Disconnect {
 /// Reads and discards what the peer still sends. If a socket with unread bytes were closed, the operating system would
 /// also discard sent bytes that the peer has not yet received.
 async fn linger(reader: &mut OwnedReadHalf) {
-    // On the heap, since a connection's task would be larger by this all its life.
+    // On the heap, because otherwise a connection's task would be larger by this all the time.
     let mut scrap = vec![0; 4096];
     let drain = async { while matches!(reader.read(&mut scrap).await, Ok(1..)) {} };
     let _ = timeout(Duration::from_secs(1), drain).await;

@@ -219,7 +219,7 @@ impl Stream for Letters {
                 Poll::Ready(Next::End) => Disconnect::Here,
                 Poll::Pending => match queue.poll_close(context) {
                     Poll::Ready(CloseMode::Now(why)) => why,
-                    // What was queued in between comes first.
+                    // Messages that were queued in between come first.
                     Poll::Ready(CloseMode::AfterFlush) => continue,
                     Poll::Pending => return Poll::Pending,
                 },

@@ -286,7 +286,7 @@ impl LoadQueue {
     /// Records that this number of bytes has been written.
     pub(super) fn written(&self, bytes: usize) {
         let mut state = self.0.state();
-        // What was given up is not counted any more.
+        // Messages that were dropped no longer count.
         let counted = bytes.min(state.writing);
         state.writing -= counted;
         self.0.total.0.fetch_sub(counted, Ordering::Relaxed);

@@ -84,7 +84,7 @@ pub fn restore_name() {
     let name = env::args_os().next().filter(|_| is_lost);
     let name = name.as_deref().map(Path::new).and_then(Path::file_name);
     if let Some(name) = name.and_then(|name| std::ffi::CString::new(name.as_encoded_bytes()).ok()) {
-        // Without its name it works as well.
+        // Without the name it works as well.
         let _ = prctl::set_name(&name);
     }
 }

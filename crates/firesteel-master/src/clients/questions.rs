@@ -141,7 +141,7 @@ impl Master {
             let mut view = Self::profile(*id, &stand);
             if profiles.len() < MOST_ADVISED {
                 let demand = app.demand(profile);
-                // What would help one more executor does not start a gang.
+                // Advice for one more executor would not start a gang.
                 let gang = app.gang(&demand);
                 view.outlook = if gang.is_some() { None } else { outlook(&demand, &free, &whole) };
                 let (order, strategy) = (self.config.worker_order, self.config.strategy);

@@ -81,7 +81,7 @@ impl<'a> Reasons<'a> {
         if !has_room {
             all.extend(self.by_room(demand));
         }
-        // While another Worker has room it is not these that keep the application waiting, unless it needs several.
+        // If another Worker has room, these do not keep the application waiting, unless it needs several.
         if !has_room || held_back.is_some() {
             all.extend(self.by_obstacles(demand));
         }
@@ -94,14 +94,14 @@ impl<'a> Reasons<'a> {
             return Some(Reason::NoWorkers);
         }
         let admitted = |obstacle: &Option<Obstacle<'_>>| !matches!(obstacle, Some(Obstacle::Label(_)));
-        // Where all run only executors of others, these are all that can be told of.
+        // If all Workers only run executors of others, report these anyway.
         let none = !self.workers.iter().any(|(_, obstacle)| admitted(obstacle));
         let rows = || self.workers.iter().filter(|(_, it)| none || admitted(it)).map(|(row, _)| *row);
         let free: Vec<Offer<'_>> =
             rows().map(WorkerRow::readmitted_offer).filter(|offer| !offer.fits(demand)).collect();
         let whole: Vec<Offer<'_>> = rows().map(WorkerRow::whole_offer).collect();
         let lacks = (!free.is_empty()).then(|| shortfall::shortfall(demand, &free, &whole)).flatten()?;
-        // A Worker that is too small anyway lacks no cores that somebody holds.
+        // If a Worker is too small anyway, nobody holds the cores that it lacks.
         let lacks_cores = rows()
             .any(|row| row.whole_offer().fits(demand) && row.readmitted_offer().cores < demand.size.step());
         Some(self.with_holder(lacks, lacks_cores))
@@ -146,7 +146,7 @@ impl<'a> Reasons<'a> {
             cores: self.cores_on_living_workers(other),
             of: self.master.workers.totals().cores,
         });
-        // One that holds less than the application itself is hardly in its way.
+        // An application that holds less than this one hardly blocks it.
         match holder.filter(|holder| holder.cores > self.app.cores_granted) {
             Some(holder) => Reason::Held { workers, holder, others: holders().count() as u64 - 1 },
             None => Reason::Busy { workers },

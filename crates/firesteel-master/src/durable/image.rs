@@ -195,7 +195,7 @@ impl Master {
                 resources: row.grant.has_resources().then_some(resources),
             });
         }
-        // In the order of their starts, in which they are proven.
+        // In the order of their starts, which is the order in which they become proven.
         let started = |id| application.executors.get(id)?.probation.started().map(|started| (started, id));
         let mut starts: Vec<_> = application.executors.iter().filter_map(|(id, _)| started(id)).collect();
         starts.sort_unstable();

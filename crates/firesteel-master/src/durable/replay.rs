@@ -230,7 +230,7 @@ impl Replay {
             return Err(Contradiction::Twice);
         }
         let config = &self.master.config;
-        // The settings may no longer have its queue.
+        // The settings may no longer contain its queue.
         let queue = config.queues.find(description.queue.as_deref()).or_else(|_| config.queues.find(None));
         let entry = Entry { queue: queue.unwrap_or(0), max_cores, order: config.order };
         self.app = app;

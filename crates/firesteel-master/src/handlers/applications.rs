@@ -50,7 +50,7 @@ impl Master {
         let app = AppId::new(format!("app-{}-{in_id:04}", now.compact()));
         self.effects.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
         self.audit(Audit::register(peer, &description, Ok(&app)));
-        // Reports about executors now mean those of the new application.
+        // From now on, reports about executors refer to the new application.
         self.leavers.forget_driver(peer);
         self.add_application(now, (number, app.clone()), description, peer.into(), &entry);
         self.see_wanted(&app);
@@ -244,7 +244,7 @@ impl Master {
             self.kill_executor(now, ExecutorKey { app: app.clone(), executor });
         }
         let (link, workers) = self.bury_application(now, app, &end);
-        // Some of these Workers may be lost since.
+        // Some of these Workers may be lost by now.
         let workers: Vec<Link> = workers.iter().filter_map(|id| Some(self.workers.get(id)?.link)).collect();
         for worker in workers {
             self.tell_worker(worker, MasterToWorker::ApplicationFinished { app: app.clone() });

@@ -106,7 +106,7 @@ impl Master {
         let waiting: Vec<u64> = self.drivers.waiting().iter().copied().collect();
         for number in waiting {
             if self.drivers.running() >= self.config.max_drivers {
-                // Those that are left are tried when one that runs has ended.
+                // The remaining ones are tried again when a running one has ended.
                 break;
             }
             let demand = self.drivers.live(number).demand();
@@ -212,7 +212,7 @@ impl Master {
                     self.effects.note(Note::UnknownDriver { driver: report.driver.clone(), worker });
                     self.tell_worker(peer, MasterToWorker::KillDriver { driver: report.driver });
                 }
-                // The Worker takes what it listed for confirmed.
+                // The Worker considers the listed ends confirmed.
                 None => {}
             }
         }
@@ -238,7 +238,7 @@ impl Master {
             DriverState::Relaunching { .. } | DriverState::Unknown => {
                 return self.ignore(peer, Ignored::OddDriverState { driver: id, state });
             }
-            // Nobody asked for it: its Worker ends.
+            // Nobody asked to end it, so its Worker is ending.
             DriverState::Killed(None) if !driver.kill_asked => DriverState::Submitted,
             DriverState::Killed(_) if !driver.kill_asked => DriverState::Error(DriverError::WorkerStopped),
             state => state,

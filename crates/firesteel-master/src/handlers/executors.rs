@@ -66,8 +66,9 @@ impl Master {
             return self.update_executor(now, peer, report);
         }
         let worker = row.description.id.clone();
-        // This is usual after a kill and after the end of an application: the Master forgets such executors at once. But an
-        // order may also have come over a connection that the Worker had left, after the Master gave it up.
+        // This is usual after a kill and after the end of an application, because the Master forgets such executors at
+        // once. It can also happen after the Master gave up an order, which then arrived over a connection that the
+        // Worker had left.
         let executor = report.executor;
         if report.state.is_finished() {
             self.learn_end(now, &worker, &executor, (&report.state, report.used));
@@ -125,7 +126,7 @@ impl Master {
         if record.worker.id != *worker {
             return;
         }
-        // Without a status the report says no more than what is known.
+        // A report without a status contains nothing new.
         let status = end.exit_status().filter(|_| record.state == ExecutorState::Killed(None));
         if status.is_some() || used.is_some() {
             self.amend_end(now, executor, status, used);

@@ -160,7 +160,7 @@ impl Master {
 /// application's program.
 fn blamed(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<BlamedEnd> {
     let end = match end {
-        // The end of a program that is not to be replaced is its result.
+        // The end of a program that is not replaced is its result.
         ExecutorState::Exited(_) if is_final => return None,
         ExecutorState::Exited(ExitStatus::Code(0)) => EarlyEnd::Finished,
         ExecutorState::Exited(_) | ExecutorState::Failed(_) => EarlyEnd::Failed,

@@ -88,7 +88,7 @@ impl Master {
 
     /// Handles the reported end of an executor that the Master has forgotten.
     pub(super) fn see_gone(&mut self, worker: &WorkerId, executor: &ExecutorKey, end: &ExecutorState) {
-        // Its driver may be gone, or was told already.
+        // Its driver may be gone, or know already.
         let Some((peer, left)) = self.leavers.remove(worker, executor) else { return };
         let (state, lost_host) = (end.clone(), None);
         self.tell_driver(

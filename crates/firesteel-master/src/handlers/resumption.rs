@@ -96,7 +96,7 @@ impl Master {
         let mut news = Vec::new();
         for executor in known.iter().filter(|executor| application.executors.get(**executor).is_none()) {
             let record = application.ended.iter().rev().find(|record| record.id == *executor);
-            // The history is bounded.
+            // The list of ended executors is limited.
             let state = record.map_or(ExecutorState::Killed(None), |record| record.state.clone());
             news.push(MasterToDriver::ExecutorUpdated { executor: *executor, state, lost_host: None });
         }

@@ -44,7 +44,7 @@ impl Master {
             self.effects.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
             return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
         }
-        // A Worker has addresses, and no parts of them.
+        // A Worker has whole addresses only.
         let mut worker = worker;
         worker.resources = worker.resources.made_whole();
         let id = worker.id.clone();
@@ -77,7 +77,7 @@ impl Master {
         let slot = self.workers.slot(&id).expect("it was just registered");
         self.hear_worker(slot, now);
         let heartbeat_millis = millis(self.config.worker_timeout / 4);
-        // One that was away says once more what the Master does not write down.
+        // A Worker that was away repeats what the Master does not write down.
         let (master_url, duplicate) = (self.config.url.clone(), old.is_some_and(Link::is_here));
         let web_address = self.config.web_address.clone();
         self.tell_worker(
@@ -85,8 +85,7 @@ impl Master {
             MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address },
         );
         self.tell_to_leave(now, slot);
-        // On the same connection a launch may still be on its way, so an executor that is not listed may yet
-        // come.
+        // On the same connection a launch may still be on its way, so a missing executor may yet appear.
         let is_elsewhere = old.is_some_and(|old| old != Link::Here(peer));
         if is_elsewhere {
             let row = self.workers.row_mut(slot);

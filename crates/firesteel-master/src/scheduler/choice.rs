@@ -88,7 +88,7 @@ fn near(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
         let prompt = workers.on_host(host).filter(|slot| !workers.late().contains(slot));
         ranks.entry(wishes.rank(host)).or_default().extend(prompt);
     }
-    // Workers of this rank come with all others.
+    // Workers of this rank are placed with all others.
     ranks.remove(&(Locality::Any, Reverse(0)));
     ranks.into_values().collect()
 }
@@ -179,8 +179,8 @@ fn over_held(
     if !is_indifferent(application, workers) {
         return spread(&mut candidates(workers, application));
     }
-    // If as many hosts without its executors are found as executors are wanted, each takes one: no later
-    // Worker matters.
+    // If there are as many hosts without its executors as executors are wanted, each takes one, and no later Worker
+    // matters.
     let mut hosts: BTreeSet<&str> = BTreeSet::new();
     let mut found: Vec<Candidate<'_, Rank>> = Vec::new();
     workers.walk(demand, |slot| {

@@ -27,7 +27,7 @@ impl Master {
         if self.schedules_by_queue() {
             let executors_ended = self.serve_queues(now);
             if executors_ended {
-                // What the others left of their room may do for a cluster driver.
+                // The room that the others leave may be enough for a cluster driver.
                 self.place_drivers(now);
             }
         } else {
@@ -72,7 +72,7 @@ impl Master {
         shares: Vec<Share>,
     ) {
         self.workers.claim(demand, &shares);
-        // Of each executor the log, its Worker and its driver are told.
+        // Each executor is logged, and its Worker and its driver are told.
         let executors: u64 = shares.iter().map(|share| share.executors).sum();
         self.effects.reserve(usize::try_from(executors).unwrap_or(0).saturating_mul(3));
         for Share { slot, executors, cores, .. } in shares {

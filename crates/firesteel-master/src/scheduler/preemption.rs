@@ -93,7 +93,7 @@ impl Master {
             let choose = |costs: &mut PreemptionCosts| {
                 costs.choose(self, application, reach, &demand, executors, most)
             };
-            // What is kept is for all applications of a kind, and this depends on since when the gang waits.
+            // The cached costs are for all applications of a kind. These depend on how long the gang has waited.
             if reach != Reach::Lower || !is_indifferent(application, &self.workers) {
                 return choose(&mut PreemptionCosts::default());
             }

@@ -120,7 +120,7 @@ impl Master {
             || self.config.order != ServingOrder::Registration
             || self.applications.has_special();
         if !ordered && std::mem::take(&mut self.queue_scheduling.active) {
-            // Without a reservation nothing that waits has room.
+            // Without a reservation, no waiting application has room.
             if !std::mem::take(&mut self.queue_scheduling).reservations.is_empty() {
                 self.applications.touch_all();
             }

@@ -113,10 +113,10 @@ mod tests {
         for (now, number, ended, left) in [
             (10, 1, 5, &[1][..]),
             (10, 2, 7, &[1, 2]),
-            // It came later, and ended before.
+            // It started later, but ended earlier.
             (10, 3, 6, &[1, 3, 2]),
             (10, 4, 9, &[3, 2, 4]),
-            // The same again changes nothing.
+            // Adding the same row again changes nothing.
             (10, 4, 9, &[3, 2, 4]),
             (107, 5, 106, &[2, 4, 5]),
             (1000, 6, 999, &[6]),

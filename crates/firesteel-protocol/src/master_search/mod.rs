@@ -369,7 +369,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
     /// Replaces the list of Masters. Drops the Masters that are not in the new list.
     pub fn move_to(&mut self, now: Timestamp, masters: &[Address]) -> Vec<Order<Terms>> {
         self.masters = distinct(masters);
-        // What was heard of the old ones no longer counts.
+        // The old Masters' claims no longer count.
         self.leaders = Leaders::default();
         let stay = &self.masters;
         let standbys = std::mem::take(&mut self.standbys).into_keys();

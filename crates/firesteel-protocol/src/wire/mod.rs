@@ -286,7 +286,7 @@ mod tests {
         assert!(encode(&"x".repeat(100), 64).is_err());
     }
 
-    /// A struct and an enum of this version.
+    /// A struct and an enum in this version.
     mod now {
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub(super) struct Row {
@@ -303,13 +303,13 @@ mod tests {
             },
             Named(String),
             Pair(u8, u8),
-            /// What this version does not know.
+            /// A variant that this version does not know.
             #[serde(other)]
             Other,
         }
     }
 
-    /// The same of a later version.
+    /// The same types in a later version.
     mod later {
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub(super) struct Row {

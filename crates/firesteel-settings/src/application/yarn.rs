@@ -114,7 +114,7 @@ impl YarnSettings {
             )
         };
         let mode = mode(properties)?;
-        // So that errors in all of the ApplicationMaster's settings are told before it is started.
+        // Reports errors in the ApplicationMaster's settings before it is started.
         let application_master = ApplicationMasterSettings::of(properties, application)?;
         Ok(Self {
             mode,

@@ -192,7 +192,7 @@ fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<Strin
             | SettingError::Contradiction { .. }
             | SettingError::TooFewAddresses { .. }),
         ) => Some(error.to_string()),
-        // What is missing here may be set as well.
+        // A missing setting may be set elsewhere.
         Err(
             SettingError::NoAddresses { .. }
             | SettingError::TimeoutTooShort { .. }
@@ -219,7 +219,7 @@ fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError>
             Reader::Application => {
                 let application = ApplicationSettings::of(properties)?;
                 DriverSettings::of(properties)?;
-                // Amounts that an application has elsewhere may not be YARN's, which has no parts and kinds.
+                // Amounts outside of YARN may be invalid for YARN, which has no parts and kinds.
                 if application.executor_resources.is_empty() {
                     YarnSettings::of(properties, &application)?;
                 }
@@ -357,7 +357,7 @@ mod tests {
         "spark.yarn.dist.archives",
         "spark.yarn.rolledLog.includePattern",
         "spark.yarn.rolledLog.excludePattern",
-        // Wrong values of these only make a Worker not roll logs.
+        // With wrong values of these, a Worker only does not roll logs.
         "spark.executor.logs.rolling.strategy",
         "spark.executor.logs.rolling.time.interval",
         "spark.executor.logs.rolling.maxSize",

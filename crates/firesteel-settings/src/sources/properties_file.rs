@@ -87,7 +87,7 @@ fn logical_lines(text: &str) -> Vec<(usize, String)> {
             lines.push((begin, std::mem::take(&mut line)));
         }
     }
-    // A file may end in a backslash.
+    // The last line of a file may end in a backslash.
     if !line.is_empty() {
         lines.push((begin, line));
     }

@@ -158,6 +158,7 @@ mod tests {
                 assert_eq!(refusing(&name, value), [], "{name}={value}");
             }
         }
+        // These only configure protection that another property switches on.
         for name in [
             "spark.authenticate.secretBitLength",
             "spark.ssl.keyStore",

@@ -226,7 +226,7 @@ impl Drivers {
                 return Some(DriverExited::Pauses(pause));
             }
             stage if stage.is_unwanted() => DriverState::Killed(Some(status)),
-            // This Worker leaves. The Master has it started elsewhere: nobody asked for its end.
+            // This Worker leaves. The Master has the driver started elsewhere, since nobody asked to end it.
             _ if row.description.supervise => DriverState::Killed(Some(status)),
             _ => DriverState::Failed(status),
         };

@@ -143,7 +143,7 @@ mod tests {
         for (limits, lengths, expected) in [
             (limits(3, plenty), &[1, 1, 1][..], &[][..]),
             (limits(3, plenty), &[1, 1, 1, 1, 1], &[0, 1]),
-            // A tenth is freed at once.
+            // A tenth of the limit is freed at once.
             (limits(20, plenty), &[1; 21], &[0, 1, 2]),
             (limits(20, plenty), &[1; 23], &[0, 1, 2]),
             (limits(20, plenty), &[1; 24], &[0, 1, 2, 3, 4, 5]),

@@ -154,7 +154,7 @@ fn usages<K: Ord>(
 ) -> BTreeMap<K, Usage> {
     let usage = |(key, ProcessMeasurement { cpu_millis, memory }): (K, ProcessMeasurement)| {
         let last = before.get(&key).copied().unwrap_or_default();
-        // The time of a process that ended without being waited for is in no measurement after it.
+        // Later measurements lack the time of a process that ended without being waited for.
         let cpu_millis = cpu_millis.max(last.cpu_millis);
         let millicores = rate(last.cpu_millis, cpu_millis);
         (key, Usage { cpu_millis, millicores, memory, peak_memory: memory.max(last.peak_memory) })
@@ -197,7 +197,7 @@ mod tests {
                 1500,
                 vec![(0, 2_700, 1000, 20, 30), (1, 500, 250, 5, 5)],
             ),
-            // Its processor time seems to go back, and the other one has ended.
+            // Its processor time seems to decrease, and the other one has ended.
             (1_000, measurement(8_000, &[(0, 2_600, 40)]), 0, vec![(0, 2_700, 0, 40, 40)]),
             // No time has passed.
             (0, measurement(9_000, &[(0, 2_800, 40)]), 0, vec![(0, 2_800, 0, 40, 40)]),

@@ -266,7 +266,7 @@ impl Site for MasterSite {
 /// The pages, by their paths without the `/` at the end.
 impl MasterSite {
     async fn page(&self, path: &str, question: &Question) -> Answer {
-        // Spark's Master has the pages of its Workers below this path (spark.ui.reverseProxy).
+        // Spark's Master serves the pages of its Workers below this path (spark.ui.reverseProxy).
         let proxied = path.strip_prefix("/proxy/").and_then(|path| path.split_once('/'));
         let (path, base) = match proxied {
             Some((_, path @ ("logPage" | "log"))) => (path, "../../../"),

@@ -16,7 +16,7 @@ fn gpus(addresses: &[&str]) -> firesteel_placement::Resources {
     [("gpu", addresses.to_vec())].into_iter().collect()
 }
 
-/// The cluster from which Spark's answers were recorded.
+/// The cluster from which Spark's responses were recorded.
 fn recorded() -> MasterView {
     let time = Timestamp::from_millis;
     let offered = Offered { cores: Cores(4), memory: MiB(4096), resources: gpus(&["0", "1"]) };
@@ -241,7 +241,7 @@ fn mixed() -> MasterView {
     MasterView { workers, ..base }
 }
 
-/// The sums as a person adds them up: Workers, cores, cores that are held and that are offered.
+/// The sums computed by hand: Workers, cores, held cores and offered cores.
 const MIXED: [i64; 4] = [6, 1 + 2 + 4 + 8 + 16 + 32, 1 + 1 + 5, 2 + 27];
 
 #[test]

@@ -110,7 +110,7 @@ impl LogQuestion {
                 LogAuthor::Executor(ExecutorKey { app: AppId::new(app), executor: ExecutorId(number) })
             }
             (None, None, Some(driver)) => LogAuthor::Driver(DriverId::new(driver)),
-            // Source: Spark's log pages, 4.0.1, which refuse both at once, too.
+            // Source: Spark's log pages, 4.0.1, which also refuse both at once.
             _ => {
                 let words = "The URL names no log: it needs appId and executorId, or driverId, and logType.";
                 return Err(words.to_owned());

@@ -92,7 +92,7 @@ impl<T> Table<'_, T> {
         let Cut { rows, found, from, all } = cut;
         let by = query.get(&format!("{}By", self.id));
         let cells: Vec<Vec<Markup>> = rows.iter().map(|row| cells(row)).collect();
-        // A column in which no row has anything takes no room.
+        // A column without any contents is hidden.
         let is_shown = |index: usize| index == 0 || cells.iter().any(|row| !row[index].0.is_empty());
         let shown: Vec<(usize, &Column<T>)> =
             self.columns.iter().enumerate().filter(|(index, _)| is_shown(*index)).collect();

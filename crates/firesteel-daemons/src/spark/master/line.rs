@@ -220,7 +220,7 @@ impl Line {
                 self.common.directory().enter(worker, token, self.peer(seat));
             }
             Effect::Withdraw { worker, seat } => {
-                // A seat that could not be opened was entered nowhere.
+                // A seat that could not be opened is not in the table.
                 if let Some(seated) = self.seats.get(&seat) {
                     self.common.directory().withdraw(&worker, seated.envoy.peer());
                 }

@@ -72,7 +72,7 @@ pub fn remove(work: &WorkDirectory, executors: &[ExecutorKey]) {
         );
     }
     for app in executors.iter().map(|executor| &executor.app).collect::<BTreeSet<_>>() {
-        // It fails if something is left in it.
+        // This fails if the directory is not empty.
         let _ = fs::remove_dir(work.of_app(app));
     }
 }

@@ -100,7 +100,7 @@ impl WorkDirectory {
     pub fn space(&self) -> Option<DiskSpace> {
         let found = statvfs(&self.0).ok()?;
         let (unit, bytes) = (found.fragment_size(), |blocks: u64, unit: u64| blocks.saturating_mul(unit));
-        // What is reserved for the system is not the Worker's.
+        // Space that is reserved for the system is not available to the Worker.
         let reserved = found.blocks_free().saturating_sub(found.blocks_available());
         let total = bytes(found.blocks().saturating_sub(reserved), unit);
         Some(DiskSpace { total, available: bytes(found.blocks_available(), unit) })

@@ -32,7 +32,7 @@ pub(super) fn fetch(url: &str, directory: &Path) -> Result<Option<PathBuf>, Star
     if path.exists() {
         return Ok(Some(path));
     }
-    // It gets its name when it is whole.
+    // It gets its name when it is complete.
     let part = directory.join(format!(".{name}.part"));
     let copied = match &jar {
         Jar::None => return Ok(None),
@@ -58,7 +58,7 @@ fn download(url: &str, to: &Path) -> Result<(), DownloadError> {
         .timeout_connect(Some(PATIENCE))
         .timeout_recv_response(Some(PATIENCE))
         .timeout_global(Some(WHOLE))
-        // Workers reach the servers of their cluster themselves, as JVMs do.
+        // Workers reach the servers of their cluster directly, as JVMs do.
         .proxy(None)
         .build();
     let answer = ureq::Agent::new_with_config(settings).get(url).call();

@@ -111,7 +111,7 @@ fn installation(
     let configuration = configuration.map_or_else(|| home.join("conf"), Path::to_owned);
     let jars = home.join("jars");
     let first = names(&jars).filter(|name| name.starts_with("slf4j-api-") && name.ends_with(".jar"));
-    // Spark 3 does not name these jars apart.
+    // Spark 3 does not keep these jars apart by name.
     let mut first_jars: Vec<String> = match version.starts_with("3.") {
         true => Vec::new(),
         false => first.map(|name| byte_text::of_os(jars.join(name))).collect(),

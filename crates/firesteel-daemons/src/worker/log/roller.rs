@@ -166,7 +166,7 @@ impl Roller {
                 Ok(())
             }
             Err(error) => {
-                // A file that cannot be removed either has a name that is not part of the log.
+                // A file that cannot be removed either has a name outside of the log.
                 let _ = fs::remove_file(&fresh);
                 Err(with_path(&self.active, &error))
             }
@@ -218,7 +218,7 @@ impl Roller {
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    // A file of that name, from an earlier Worker or from an executor, is not written to.
+    // Never writes to an existing file of this name, which may be from an earlier Worker or from an executor.
     match fs::remove_file(path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -156,7 +156,7 @@ impl Process {
             .env_remove(APP_ID)
             .env_remove(EXECUTOR_ID)
             .envs(command.environment.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value))))
-            // The reaper finds the process by this one.
+            // The reaper finds the process by this variable.
             .env(WORKER_ID, worker.as_str())
             .current_dir(&directory.0);
         let started = spawn(process, &command.program, |process| {

@@ -63,7 +63,7 @@ impl DeadWorkers {
                 work.display()
             );
         }
-        // One look that waits is enough: it sees all that happened before.
+        // One queued request is enough: it covers everything that happened before.
         let (looks, due) = mpsc::channel(1);
         let own = (work.to_owned(), worker.clone());
         let task = tokio::spawn(look_when_due(own, scratch.clone(), record.ok(), due));
@@ -123,7 +123,7 @@ pub fn end_leftovers(work: &Path, scratch: &ScratchRoots) {
     let Ok(entries) = fs::read_dir(work.join(RECORDS)) else { return };
     for entry in entries.flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        // A name that begins with a dot is that of a record that is being made.
+        // A name that begins with a dot belongs to a record that is being made.
         if name.starts_with('.') || !is_sound(&name) {
             continue;
         }
@@ -168,7 +168,7 @@ fn end_leftovers_of(worker: &WorkerId, record: LifeLock, scratch: &ScratchRoots)
                 tracing::warn!("cannot remove the record of {worker}: {error}");
             }
         }
-        // The record stays, for the next look.
+        // The record stays for the next look.
         Err(survivors) => tracing::error!("{worker} is dead and {survivors}"),
     }
 }

@@ -193,7 +193,7 @@ mod tests {
             Err(NotAdmitted::WrongProof),
             "it is one's own"
         );
-        // One who listens at a port that was left, and passes what it hears on to another daemon of the cluster.
+        // A stranger that listens at a daemon's former port and relays to another daemon of the cluster.
         let elsewhere = pass("hush", 8, 2);
         let answer = dialling.answer(&elsewhere.question()).expect("it is a nonce");
         assert_eq!(elsewhere.admit(&answer), Err(NotAdmitted::WrongProof));

@@ -180,7 +180,7 @@ async fn introduce(
             let theirs = wire::read_preamble(read_preamble(&mut reader, first).await?)?;
             let agreed = Version::agreed(theirs).ok_or(PreambleError::Version { theirs })?;
             if pass.is_none() {
-                // One that has to prove something is asked first.
+                // A side that has to prove something needs the peer's hello first.
                 writer.write_all(&hello_frame(ours)).await?;
             }
             agreed

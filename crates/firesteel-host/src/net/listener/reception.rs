@@ -110,7 +110,8 @@ impl<E: Send + 'static> Shared<E> {
             return;
         }
         if first.is_some_and(|first| first.is_ascii_uppercase()) {
-            // The method of an HTTP request. It is sent nothing: it would take our hello for an answer that it cannot read.
+            // The first letter of an HTTP method. Nothing is sent, because the peer would take our hello for a
+            // malformed answer.
             log_failed(remote, &PreambleError::Foreign.into(), lines);
             self.stop.run_until_cancelled(see_off(stream, places)).await;
             return;
@@ -180,7 +181,7 @@ async fn see_off(mut stream: TcpStream, places: &Places) {
         io::copy(&mut stream.take(MAX_FRAME as u64), &mut io::sink()).await
     };
     tokio::select! {
-        // How it ends is of no interest.
+        // The result does not matter.
         _ = timeout(HANDSHAKE_TIMEOUT, reading_all) => {}
         () = places.crowded_out() => {}
     }

@@ -35,7 +35,7 @@ impl Master {
     /// Sets the numbers of executors that a driver wants.
     pub(crate) fn set_targets(&mut self, now: Timestamp, number: u64, targets: Vec<ExecutorTarget>) {
         let application = self.applications.at_mut(number).expect("the application is live");
-        // A pass may have had it forget them since, and a recovery has no passes.
+        // A pass may have made it forget profiles since. Recovery has no passes.
         application.forget_profiles();
         for ExecutorTarget { id, profile, total } in &targets {
             application.set_target(*id, profile, ExecutorLimit::AtMost(*total));
@@ -99,7 +99,7 @@ fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> Applicat
             return ApplicationView { state: ApplicationState::Finished, outcome: outcome.clone(), ..row };
         }
         ApplicationEnd::Killed { .. } => ApplicationState::Killed,
-        // Its driver may have done all its work while there was no Master to tell.
+        // Its driver may have finished all its work while no Master could be told.
         ApplicationEnd::NotBack => ApplicationState::Unknown,
         ApplicationEnd::DriverLost
         | ApplicationEnd::ExecutorsFailed { .. }

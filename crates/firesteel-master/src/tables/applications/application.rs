@@ -333,7 +333,7 @@ impl Application {
     ) {
         self.cores_granted += grant.cores();
         self.profile_mut(profile).held += 1;
-        // Executors that are placed together come Worker by Worker.
+        // Executors that are placed together are added Worker by Worker.
         if self.executors.last().is_none_or(|last| last.slot != slot) {
             self.workers.insert(worker);
         }
@@ -348,7 +348,7 @@ impl Application {
         let work = if worker.description.label.is_some() { &self.labelled_work } else { &self.work };
         let Executor { profile, grant, .. } = self.executors.get(id).expect("the executor is live");
         let capacity::Amounts { cores, memory, .. } = grant.amounts();
-        // The executor is told of a resource under the name by which it was asked for.
+        // The executor sees a resource under the name that it asked for.
         let resources = grant.resources().as_asked(&self.profile(*profile).resources);
         let executor = ExecutorKey { app: self.id.clone(), executor: id };
         ExecutorLaunch { executor, profile: *profile, cores, memory, resources, work: work.clone() }

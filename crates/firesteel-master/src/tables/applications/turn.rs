@@ -28,7 +28,7 @@ impl Turn {
         run_time: Option<Duration>,
     ) -> Self {
         match order {
-            // All have the same turn: they are served as they registered.
+            // All have the same turn, so they are served in the order of registration.
             ServingOrder::Registration => Self::default(),
             ServingOrder::Shortest => {
                 let own = run_time.unwrap_or(HOUR);

@@ -91,7 +91,7 @@ impl ClusterDriver {
                 host: row.description.host.clone(),
                 port: row.description.port,
                 directory: match row.description.work_dir.as_str() {
-                    // A Worker of Spark's does not say where it has them.
+                    // Spark's Workers do not tell their directories.
                     "" => String::new(),
                     work => format!("{work}/{}", self.id),
                 },

@@ -64,7 +64,7 @@ impl ClusterDriverTable {
 
     /// Removes a cluster driver that ended.
     pub(crate) fn remove(&mut self, number: u64) -> ClusterDriver {
-        // Another one may run in its place, if their number is limited.
+        // If the number is limited, another one may run in its place.
         self.is_tried = false;
         self.waiting.remove(&number);
         let driver = self.live.remove(&number).expect("the cluster driver is live");
@@ -108,7 +108,7 @@ impl ClusterDriverTable {
     /// The last successor of a cluster driver: itself, unless it was relaunched.
     pub(crate) fn latest(&self, id: &DriverId) -> DriverId {
         let mut latest = id;
-        // A successor has a higher number, so this ends.
+        // A successor has a higher number, so this loop ends.
         while let Some(DriverView { state: DriverState::Relaunching { successor }, .. }) = self.ended(latest)
         {
             latest = successor;

@@ -150,7 +150,7 @@ mod tests {
         let mut state = 1_u32;
         for step in 0..20_000_u32 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Grows in order at first, then changes anywhere, then shrinks.
+            // The table first grows in order, then changes anywhere, then shrinks.
             let id = ExecutorId(if step < 300 { step } else { (state >> 16) % 600 });
             let removes = map.contains_key(&id) || (step > 15_000);
             if removes {

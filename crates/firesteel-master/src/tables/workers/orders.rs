@@ -88,7 +88,7 @@ impl Orders {
             self.sent.drain(..=last);
         }
         for order in &mut self.sent {
-            // The Master may handle a heartbeat late, which arrived before the order left.
+            // The Master may handle a heartbeat late that arrived before the order left.
             order.heartbeats += u32::from(order.sent < arrived);
         }
         let given_up = self.sent.partition_point(|order| order.heartbeats >= GIVEN_UP_AFTER);

@@ -215,7 +215,7 @@ impl WorkerTable {
 
     /// The most free cores among the Workers that gained room.
     pub(crate) fn most_gained(&self) -> Option<Cores> {
-        // A Worker that gained room may be lost since.
+        // A Worker that gained room may be lost by now.
         let rows = self.gained.iter().filter_map(|slot| self.at(*slot));
         rows.map(|row| row.offer().cores).max()
     }
@@ -279,7 +279,7 @@ impl WorkerTable {
     pub(crate) fn bury(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
         self.dead.forget(departure.at);
         let forgotten_at = row.last_heartbeat.time() + remember;
-        // A Worker can have thousands of addresses, and nobody asks for those of a lost one, or for what was wrong with it.
+        // A Worker can have thousands of addresses. Nobody needs them, or its impairment, after it is lost.
         let (resources, resources_used) = (Resources::default(), Resources::default());
         let (impairment, state) = (None, departure.cause.state());
         let remark = Some(WorkerRemark::Gone(departure));

@@ -127,7 +127,7 @@ impl ApplicationPage<'_> {
             section #why {
                 h2 { (title) }
                 ul.why {
-                    // The first sentence is what the head says already.
+                    // The head of the page already contains the first sentence.
                     @for words in explanation::sentences(detail).iter().skip(usize::from(detail.application.ended.is_none())) {
                         li class=[words.starts_with(' ').then_some("inner")] { (words.trim()) }
                     }

@@ -83,7 +83,7 @@ impl Comparison {
             details.push(client.application(app.id.as_str()).await?);
         }
         let draft = Draft::of_running(&view, &details);
-        // It takes a while, and other requests are answered meanwhile.
+        // This takes a while. Other requests are served meanwhile.
         let columns = setups.clone();
         let (sender, decided) = oneshot::channel();
         let comparing = thread::Builder::new().name("comparison".to_owned());

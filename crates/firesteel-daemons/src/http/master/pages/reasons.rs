@@ -67,7 +67,7 @@ impl Reasons {
             (known.round.clone(), is_any_unknown)
         };
         if let (Some(mut round), true) = (round, is_any_unknown) {
-            // The reasons that come too late are on the next page.
+            // Reasons that come too late are on the next page.
             let _ = timeout(PATIENCE, round.wait_for(|done| *done)).await;
         }
     }
