@@ -12,7 +12,6 @@ pub struct Config {
     pub app: AppId,
     /// The URL where drivers find it, `spark://host:port`.
     pub url: String,
-    /// Where the driver runs.
     pub mode: Mode,
     /// The number of this attempt at the application, counted from 1.
     pub attempt: u32,
@@ -33,7 +32,6 @@ pub struct Config {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// On the machine where the application was submitted.
     Client,
     /// In the same process as the ApplicationMaster.
     Unmanaged,
@@ -47,7 +45,6 @@ pub enum Silence {
     /// The application has succeeded. Spark's default.
     #[default]
     Success,
-    /// The application has failed.
     Failure,
 }
 

@@ -200,7 +200,6 @@ impl ApplicationMaster {
         }
     }
 
-    /// Whether these targets are valid.
     fn can_have(&self, targets: &[ExecutorTarget]) -> bool {
         let ids = targets.iter().map(|target| &target.id).chain(self.drivers.targets.keys());
         let fits = ids.collect::<BTreeSet<_>>().len() <= MOST_PROFILES;

@@ -10,7 +10,6 @@ use firesteel_protocol::ids::{ContainerId, ExecutorKey, PeerId};
 use firesteel_protocol::messages::{MasterToClient, MasterToDriver, TaskDirectory};
 use firesteel_protocol::process::Command;
 
-/// An effect of an ApplicationMaster, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Register with the manager. Leads to `Registered` or `RegisterFailed`.
@@ -50,7 +49,6 @@ impl From<Note> for Effect {
     }
 }
 
-/// An executor to start in a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     pub container: ContainerId,
@@ -64,7 +62,6 @@ pub struct Launch {
     pub memory: MiB,
 }
 
-/// A message from the ApplicationMaster to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
     Driver(MasterToDriver),
@@ -94,12 +91,10 @@ impl fmt::Display for FinalStatus {
     }
 }
 
-/// How the daemon ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
     /// How the application, or this attempt at it, has ended.
     pub status: FinalStatus,
-    /// The exit code of the daemon.
     pub code: i32,
     /// The reason, in words for people.
     pub message: String,

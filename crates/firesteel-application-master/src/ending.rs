@@ -25,7 +25,6 @@ const UNEXPECTED: i32 = 10;
 /// The exit code if the driver reported that its work failed. Source: Spark, for a driver that ends with an exception.
 const WORK_FAILED: i32 = 15;
 
-/// How an application has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) status: FinalStatus,
@@ -158,7 +157,6 @@ impl ApplicationMaster {
         }
     }
 
-    /// Handles a failure of the allocator.
     pub(super) fn on_allocator_failed(&mut self, failure: &Failure) {
         if let Failure::Manager { last: AllocateFailure::Replaced, .. } = failure {
             self.manager = Manager::Gone;

@@ -21,9 +21,7 @@ pub enum Event {
         /// The size of the largest possible container.
         largest: ContainerSize,
     },
-    /// The manager did not register the application.
     RegisterFailed {
-        /// The error, in words for people.
         error: String,
     },
     /// A message arrived on a connection.
@@ -35,26 +33,18 @@ pub enum Event {
     Disconnected {
         peer: PeerId,
     },
-    /// The manager answered a call.
     Allocated {
-        /// The manager's decisions.
         allocated: Allocated,
-        /// The nodes of the granted containers.
         nodes: BTreeMap<ContainerId, Node>,
     },
-    /// A call to the manager failed.
     AllocateFailed(AllocateFailure),
-    /// A container's process was started.
     ContainerStarted {
         container: ContainerId,
     },
-    /// A container's process could not be started.
     ContainerStartFailed {
         container: ContainerId,
-        /// The error, in words for people.
         error: String,
     },
-    /// The program could not be started.
     ProgramNotStarted(StartFailure),
     /// The program has ended, with all its processes.
     ProgramEnded(ExitStatus),
@@ -62,10 +52,8 @@ pub enum Event {
     Unregistered,
     /// The manager could not be told how the application ended.
     UnregisterFailed {
-        /// The error, in words for people.
         error: String,
     },
-    /// The daemon is asked to end.
     Shutdown,
     Deadline,
 }

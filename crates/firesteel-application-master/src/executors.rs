@@ -29,7 +29,6 @@ pub(super) struct Executors {
     nodes: BTreeMap<ContainerId, Node>,
     /// The latest executors that ended, in order, for a driver that missed the messages.
     ends: VecDeque<End>,
-    /// The number of executors that have ended.
     ended: u64,
     gone_told: bool,
 }
@@ -42,7 +41,6 @@ struct End {
     at: Timestamp,
 }
 
-/// The known facts about an executor.
 #[derive(Clone, Debug)]
 pub(super) struct Known<'a> {
     pub(super) row: &'a Executor,
@@ -66,7 +64,6 @@ pub(super) struct Executor {
 }
 
 impl Executor {
-    /// The known facts about a live executor.
     fn living(&self) -> Known<'_> {
         let state = self.started.map_or(ExecutorState::Launching, |_| ExecutorState::Running);
         Known { row: self, state, ended: None }
@@ -142,7 +139,6 @@ impl Executors {
         self.live_from(ExecutorId(0)).chain(self.ended_from(ExecutorId(0))).collect()
     }
 
-    /// The live executors by number, from this number on.
     pub(super) fn live_from(&self, from: ExecutorId) -> impl Iterator<Item = (ExecutorId, Known<'_>)> {
         self.rows.range(from..).map(|(executor, row)| (*executor, row.living()))
     }

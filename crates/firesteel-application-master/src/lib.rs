@@ -49,12 +49,10 @@ pub use effect::{Effect, Exit, FinalStatus, Launch, Outbound, Staging};
 pub use event::{ContainerHandle, Event, Inbound, Node};
 pub use note::Note;
 
-/// How long a driver has to return after its connection has ended. Spark ends the application at once.
 const RECONNECT: Duration = Duration::from_secs(10);
 /// How long a finished application with a connected driver waits for the ends of its executors.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The ApplicationMaster of one application.
 #[derive(Clone, Debug)]
 pub struct ApplicationMaster {
     config: Config,
@@ -94,7 +92,6 @@ enum Phase {
         /// The verdict, and when it takes effect at the latest. `None`: the program's end decides.
         then: Option<(Verdict, Timestamp)>,
     },
-    /// The manager is being told.
     Finishing(Verdict),
     Done,
 }
@@ -109,7 +106,6 @@ enum Manager {
     Gone,
 }
 
-/// The state of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Program {
     /// There is no program, or it has not started.
@@ -149,7 +145,6 @@ impl ApplicationMaster {
         }
     }
 
-    /// A copy of its allocator's tables at this time.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> allocator::AllocatorView {
         self.allocator.view(now)

@@ -62,7 +62,6 @@ pub struct Application {
     /// The secret of the local cluster in which it runs, if it runs in one.
     pub local_cluster: Option<Secret>,
     pub settings: ApplicationSettings,
-    /// Files that executors find in their directories.
     pub files: OfferedFiles,
 }
 
@@ -87,13 +86,11 @@ pub enum DriverError {
     Listen(#[from] ListenError),
 }
 
-/// A report from a driver to its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// A piece of an attempt's output. The owner answers it with [`Handle::consumed`].
     Output {
         attempt: AttemptId,
-        /// The stream that the attempt wrote to.
         stream: Stream,
         bytes: Bytes,
     },
@@ -288,7 +285,6 @@ impl Handle {
 /// the executor at once.
 const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 
-/// Maximum number of queued reports.
 const REPORTS: usize = 4096;
 
 /// Starts a driver. It runs until it is done. The owner handles requests to end.

@@ -10,7 +10,6 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A file that this process holds locked.
 #[derive(Debug)]
 pub struct LifeLock {
     path: PathBuf,
@@ -48,7 +47,6 @@ impl LifeLock {
         Ok(is_same(path, &file)?.then(|| Self { path: path.to_owned(), locked: file }))
     }
 
-    /// Whether the file is still at its path.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         is_same(&self.path, &self.locked).unwrap_or(false)

@@ -58,7 +58,6 @@ impl Carrier for Inquiry {
     }
 }
 
-/// A client of a Master.
 #[derive(Debug)]
 pub struct MasterClient<C = Inquiry> {
     carrier: C,

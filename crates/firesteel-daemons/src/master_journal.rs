@@ -10,13 +10,10 @@ use firesteel_placement::words::counted;
 use firesteel_protocol::Timestamp;
 use firesteel_zookeeper::{Ensemble, Znodes, ZooKeeperError};
 
-/// Why a Master cannot be recovered.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// The journal cannot be read or written.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The journal in ZooKeeper cannot be read.
     #[error(transparent)]
     ZooKeeper(#[from] ZooKeeperError),
     /// The journal contains bytes that are not records.
@@ -34,24 +31,19 @@ pub enum StateError {
         /// The path of the existing state.
         path: PathBuf,
     },
-    /// The records contradict each other.
     #[error("{path}: {error}")]
     Contradictory {
         path: PathBuf,
-        /// What is wrong.
         error: RecoveryError,
     },
 }
 
-/// The records of a journal.
 #[derive(Debug)]
 pub struct Recorded {
     pub path: PathBuf,
     /// All records: the image's, and those of each batch since.
     pub batches: Vec<Vec<Record>>,
-    /// How the file ends.
     pub tail: Tail,
-    /// The number of bytes that were read.
     pub length: u64,
 }
 

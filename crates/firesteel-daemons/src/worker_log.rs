@@ -15,17 +15,14 @@ use firesteel_host::net::{CallError, Inquiry, Introduction};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogPlace {
     pub author: LogAuthor,
-    /// The Worker that has it.
     pub worker: WorkerId,
     pub host: String,
-    /// The port that the Worker listens on.
     pub port: u16,
     /// The directory on that host with the log. Empty if the Worker does not tell its directories.
     pub directory: String,
 }
 
 impl LogPlace {
-    /// The location of an executor's logs.
     #[must_use]
     pub fn of_executor(app: &AppId, executor: &ExecutorView) -> Self {
         let ExecutorView { id, worker, host, port, directory, .. } = executor;
@@ -42,18 +39,13 @@ impl LogPlace {
     }
 }
 
-/// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The Worker does not answer.
     #[error("Worker {worker} does not answer: {error}; the logs are on {host} in {directory}")]
     OutOfReach {
-        /// The Worker that was asked.
         worker: WorkerId,
-        /// Why the request failed.
         error: CallError,
         host: String,
-        /// The directory of the log on that host.
         directory: String,
     },
     /// The Worker is Spark's own.
@@ -61,7 +53,6 @@ pub enum LogError {
         "Worker {worker} is one of Spark's own: its web page and its work directory on {host} have the logs"
     )]
     Foreign {
-        /// The Worker that has the logs.
         worker: WorkerId,
         host: String,
     },

@@ -13,7 +13,6 @@ use crate::signals::EndRequests;
 /// How a daemon announces that it is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Announcement {
-    /// It announces this in its log only.
     InLog,
     /// It also prints one line of JSON on standard output, for programs that wait for it:
     /// `{"url":"spark://..","http":"http://.."}`.

@@ -68,7 +68,6 @@ pub const TABLE: &[(u8, &str)] = &[
     ),
 ];
 
-/// The exit code of a command that got no answer from a Master.
 #[must_use]
 pub fn unanswered(evidence: Evidence) -> u8 {
     match evidence {

@@ -56,7 +56,6 @@ struct State<E> {
     is_closed: bool,
 }
 
-/// The owner has ended, so nothing reads its inbox any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the daemon has ended")]
 pub struct OwnerGone;
@@ -64,7 +63,6 @@ pub struct OwnerGone;
 /// One entry of the inbox, as the owner's loop receives it.
 #[derive(Debug)]
 pub enum InboxEntry<E> {
-    /// An event from one of the daemon's own tasks.
     Own(E),
     Opened(Box<Opened<E>>),
     Message {
@@ -74,16 +72,13 @@ pub enum InboxEntry<E> {
     },
     Closed {
         peer: PeerId,
-        /// Why the connection ended.
         why: Disconnect,
     },
 }
 
-/// A connection that was opened.
 #[derive(Debug)]
 pub struct Opened<E> {
     pub(crate) info: PeerInfo,
-    /// The sending end of the connection's queue.
     pub(crate) outbound: Outbound,
     /// The event for the machine, if this side dialled.
     pub(crate) event: Option<E>,
@@ -209,7 +204,6 @@ impl<E> PeerEntries<E> {
     }
 }
 
-/// Makes an empty inbox and its receiving end.
 #[must_use]
 pub fn inbox<E>(clock: Clock) -> (Inbox<E>, InboxReceiver<E>) {
     let (own, own_receiver) = mpsc::channel(OWN);
@@ -256,7 +250,6 @@ impl<E> Inbox<E> {
         (state.queue.len(), state.queue.bytes())
     }
 
-    /// The time of the owner's clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }

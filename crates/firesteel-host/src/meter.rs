@@ -49,12 +49,10 @@ pub struct Histogram {
 pub struct Distribution {
     /// The number of durations in each bucket: one per bound of [`BOUNDS`], and the last one.
     pub buckets: [u64; BOUNDS.len() + 1],
-    /// The sum of all durations.
     pub sum: Duration,
 }
 
 impl Histogram {
-    /// Counts one duration.
     pub fn record(&self, took: Duration) {
         self.buckets[BOUNDS.partition_point(|bound| *bound < took)].add(1);
         self.nanos.add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
@@ -114,7 +112,6 @@ impl OwnerMeter {
     }
 }
 
-/// The waiting data in an owner's queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// The number of messages of peers that wait in the inbox.

@@ -102,7 +102,7 @@ const PARTING_PAUSE: Duration = Duration::from_millis(5);
 /// The part of a daemon around its machine: it performs the machine's effects.
 pub trait Shell {
     type Machine: Machine;
-    /// The result of the daemon, which says how it ends.
+    /// How the daemon ends.
     type End;
 
     /// The machine's event for a deadline that has come. Everything that arrived before `heard_until` has been handled.
@@ -147,7 +147,6 @@ pub trait Shell {
 /// A commit in progress. `Break` ends the daemon: messages that wait for the commit never leave it.
 pub type Commit<End> = BoxFuture<'static, ControlFlow<End>>;
 
-/// The context in which a shell performs effects.
 #[derive(Debug)]
 pub struct Context<E> {
     pub peers: Peers<E>,
@@ -218,7 +217,6 @@ impl<E: Send + 'static> Context<E> {
         self.clock.now()
     }
 
-    /// The inbox, for the daemon's own tasks.
     #[must_use]
     pub fn inbox(&self) -> Inbox<E> {
         self.inbox.clone()
@@ -419,7 +417,6 @@ async fn next<S: Shell>(
     }
 }
 
-/// Applies one event and performs its effects.
 fn step<S: Shell>(
     machine: &mut S::Machine,
     shell: &mut S,

@@ -75,13 +75,11 @@ pub struct Plain<W> {
     form: Form,
 }
 
-/// Standard output for text.
 #[must_use]
 pub fn stdout() -> Plain<Standard<StdoutLock<'static>>> {
     Plain { out: standard::stdout().lock(), form: Form::Replaced }
 }
 
-/// Standard error for text.
 #[must_use]
 pub fn stderr() -> Plain<Standard<StderrLock<'static>>> {
     Plain { out: standard::stderr().lock(), form: Form::Replaced }

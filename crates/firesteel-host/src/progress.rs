@@ -107,13 +107,11 @@ impl Progress {
         Self { bar, show, away, drawn, width: Arc::default(), minutes: Arc::default() }
     }
 
-    /// Whether the user wants to see only errors.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.show == Show::Quiet
     }
 
-    /// Makes a new bar of the same kind, for another run.
     #[must_use]
     pub fn again(&self) -> Self {
         Self::new(self.show)
@@ -164,7 +162,6 @@ impl Progress {
         }
     }
 
-    /// Writes an error on standard error as one line.
     pub fn error(&self, error: impl fmt::Display) {
         self.say(format_args!("firesteel: {}", clean(&error.to_string())));
     }

@@ -13,7 +13,6 @@ const STARTING: &str = "runtime-start";
 /// The maximum number of threads for blocking work.
 const MOST_BLOCKING: usize = 64;
 
-/// Guards the process's only panic hook.
 static HOOK: Mutex<()> = Mutex::new(());
 
 /// Starts a runtime with this number of threads of this name.

@@ -9,7 +9,6 @@ use tokio::sync::mpsc;
 
 pub use firesteel_protocol::EndRequest;
 
-/// The stream of requests to end.
 #[derive(Debug)]
 pub struct EndRequests {
     /// `None` if another process handles this signal for the daemon. The same holds for the next two fields.

@@ -71,7 +71,6 @@ impl Tenure {
         self.end.load(Ordering::Relaxed) != u64::MAX
     }
 
-    /// Ends the lease now.
     pub fn end(&self) {
         self.over.cancel();
     }

@@ -299,7 +299,6 @@ fn check_worker(id: &WorkerId, row: &WorkerRow, held: &Held) -> Result<(), Viola
     Ok(())
 }
 
-/// The sum of all addresses and parts.
 fn quantity(resources: &Resources) -> Quantity {
     resources.parts().map(|(.., part)| part).sum()
 }

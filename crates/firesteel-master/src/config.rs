@@ -104,7 +104,6 @@ pub enum Foreign {
     Ended,
 }
 
-/// The limits of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLimits {
     /// `firesteel.master.history.maxAge`: entries that ended longer ago are dropped.
@@ -146,7 +145,7 @@ pub enum Exclusion {
     For {
         /// The time after the first such end.
         first: Duration,
-        /// The longest time.
+        /// The longest exclusion.
         longest: Duration,
     },
 }

@@ -24,7 +24,6 @@ pub(crate) struct Lag {
 }
 
 impl Lag {
-    /// How far the Master is behind.
     pub(crate) fn at(&self, now: Timestamp) -> Duration {
         self.waited.saturating_sub(now.since(self.handled))
     }

@@ -75,7 +75,6 @@ use firesteel_protocol::machine::{Effects, Machine, Violation};
 use firesteel_protocol::messages::{DriverToMaster, MasterToDriver, MasterToWorker, WorkerToMaster};
 use firesteel_protocol::time::Timestamp;
 
-/// The state machine of the Master.
 #[derive(Debug)]
 pub struct Master {
     config: Config,
@@ -101,7 +100,6 @@ pub struct Master {
     records: Records,
     /// The time of the latest event.
     now: Timestamp,
-    /// The effects of the current event.
     effects: Effects<Effect>,
 }
 
@@ -112,7 +110,6 @@ enum Pass {
     Due,
 }
 
-/// Why a Master needs to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A Worker's heartbeat may be overdue.

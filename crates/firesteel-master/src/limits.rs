@@ -59,7 +59,6 @@ impl Limits {
         check(Bounded::Text, worker.longest_text() as u64, self.text)
     }
 
-    /// Checks the executors that a Worker lists.
     pub(crate) fn check_executors(&self, executors: &[ExecutorReport]) -> Result<(), RefusedRegistration> {
         check(Bounded::Executors, executors.len() as u64, self.executors)
     }

@@ -7,7 +7,6 @@ use crate::messages::ExecutorState;
 use crate::process::executor_command::ExecutorCommand;
 use crate::process::{ExitStatus, Placeholder, StartFailure, StartStep};
 
-/// The subcommand of an executor.
 pub const SUBCOMMAND: &str = "executor";
 /// The flag with the address of an executor's driver.
 pub const DRIVER_FLAG: &str = "--driver-url";
@@ -29,7 +28,6 @@ pub enum ExecutorTrouble {
     NothingListens,
     /// The network does not lead to the driver's address.
     NoRoute,
-    /// The driver's address did not answer in time.
     TimedOut,
     /// What listens at the driver's address accepted the connection, and then did not answer or closed it.
     Mute,
@@ -37,7 +35,6 @@ pub enum ExecutorTrouble {
     NoDriver,
     /// The driver that listens there is another application's.
     AnotherDriver,
-    /// The driver rejected it.
     Rejected,
     /// The driver closed the connection before it accepted the executor.
     DriverGone,
@@ -102,7 +99,7 @@ impl ExecutorTrouble {
         Self::ALL.into_iter().find(|trouble| i32::from(trouble.exit_code()) == code)
     }
 
-    /// What happened, with the driver's address, and what to do.
+    /// What happened and what to do, as a sentence that names the driver's address.
     #[must_use]
     pub fn sentence(self, driver: &str) -> String {
         let (what, remedy) = self.words();

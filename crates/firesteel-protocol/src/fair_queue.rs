@@ -59,7 +59,7 @@ struct Waiting<T> {
 /// Whether an event overtakes the events of other peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// It takes its turn.
+    /// It waits for its peer's turn.
     Ordinary,
     /// It is small, and somebody waits for it, such as a question or an order to kill.
     Urgent,
@@ -157,7 +157,6 @@ impl<T> FairQueue<T> {
         self.bytes += bytes;
     }
 
-    /// The oldest event of each peer, by peer.
     pub fn heads(&self) -> impl Iterator<Item = &T> {
         self.peers.values().map(|lane| &self.events[lane.first].event)
     }

@@ -93,7 +93,6 @@ number_id! {
 }
 
 impl TaskId {
-    /// The first task's number in Firesteel's own commands.
     pub const FIRST: Self = Self(1);
 }
 

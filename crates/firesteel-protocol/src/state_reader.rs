@@ -8,7 +8,6 @@ use crate::time::Timestamp;
 /// How much of a Master's state is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Every row.
     Whole,
     /// The Workers, and perhaps more.
     Workers,

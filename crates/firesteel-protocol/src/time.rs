@@ -20,7 +20,6 @@ impl Timestamp {
         Self(millis)
     }
 
-    /// The number of milliseconds since the epoch.
     #[must_use]
     pub const fn millis(self) -> u64 {
         self.0

@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-/// A version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u8);
 

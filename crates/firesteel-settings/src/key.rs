@@ -15,20 +15,17 @@ pub enum Reader {
 /// The beginning of the meaning of each property for YARN.
 const YARN: &str = "On YARN";
 
-/// One property, or a family of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The name. A part in capitals, such as `NAME`, stands for any text.
     pub name: &'static str,
     /// The readers of the property, at least one.
     pub readers: &'static [Reader],
-    /// The default, if the property is not set.
     pub default: Default,
     /// The meaning, in one sentence. Blanks may surround it: see [`Key::meaning`].
     pub(super) doc: &'static str,
 }
 
-/// The default of a property that is not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Default {
     /// This value, in the form in which it would be set.
@@ -38,7 +35,6 @@ pub enum Default {
 }
 
 impl Reader {
-    /// All readers of properties.
     pub const ALL: [Self; 3] = [Self::Master, Self::Worker, Self::Application];
 
     #[must_use]
@@ -79,7 +75,6 @@ impl Key {
 }
 
 impl Default {
-    /// The default in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

@@ -14,7 +14,6 @@ pub enum Origin {
     Flag(&'static str),
     /// The flag `--conf`.
     Conf,
-    /// An environment variable.
     Variable(&'static str),
     /// A `-D` option in an environment variable.
     JavaOption(&'static str),

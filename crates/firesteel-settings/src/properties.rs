@@ -16,17 +16,14 @@ use super::{key, keys};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Properties(BTreeMap<String, Vec<Property>>);
 
-/// A value with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
     pub value: String,
     pub origin: Origin,
 }
 
-/// Why a property cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
-    /// The text is not a pair of key and value.
     #[error("--conf {text:?} is not a property: write --conf KEY=VALUE")]
     NoPair {
         text: String,
@@ -58,7 +55,6 @@ pub enum SettingError {
         key: &'static str,
         value: String,
         origin: Origin,
-        /// The service that would be unprotected.
         served: &'static str,
         /// The advice what to do instead.
         instead: &'static str,
@@ -111,7 +107,6 @@ pub enum SettingError {
         fewer: i64,
         /// The key with the greater value.
         more: &'static str,
-        /// The greater of the values.
         greater: i64,
         /// The consequence of using both.
         so: &'static str,

@@ -35,13 +35,11 @@ pub fn help_on_yarn() -> String {
     text
 }
 
-/// The words with a capital first letter.
 fn capitalised(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
-/// The text of docs/SETTINGS.md.
 #[must_use]
 pub fn markdown() -> String {
     let mut text = "\

@@ -35,7 +35,6 @@ pub enum Effect {
     FetchFiles {
         fetch: FetchId,
         app: AppId,
-        /// The files, and the address to fetch them from.
         files: ApplicationFiles,
     },
     /// Remove the fetched files of an application, or stop fetching them. Leads to no event.
@@ -124,7 +123,7 @@ pub struct ExecutorPlan {
     /// The command to run. In a program, all placeholders are filled in except the Worker's own binary, which only the
     /// shell knows. The shell also decides how to start a Java class.
     pub command: ExecutorCommand,
-    /// The directory that it runs in.
+    /// The directory in which the executor starts.
     pub directory: TaskDirectory,
     pub cores: Cores,
     pub memory: MiB,
@@ -153,7 +152,6 @@ pub struct DriverPlan {
     pub is_first: bool,
 }
 
-/// Why the daemon ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The daemon was asked to end.
@@ -168,7 +166,6 @@ pub enum Exit {
     Refused(firesteel_protocol::messages::RefusedRegistration),
 }
 
-/// An effect that sends a message to a Master.
 pub(super) fn send(peer: PeerId, message: WorkerToMaster) -> Effect {
     Effect::Send { peer, message: Outbound::Master(message) }
 }

@@ -15,7 +15,6 @@ pub enum Event {
     /// The daemon is ready. Comes exactly once, as the first event.
     Start,
     Connected {
-        /// The number of the connection.
         peer: PeerId,
         master: Address,
         /// Whether the Master leads or stands by.
@@ -35,7 +34,6 @@ pub enum Event {
     Disconnected {
         peer: PeerId,
     },
-    /// An application's files were fetched.
     FilesFetched {
         app: AppId,
         fetch: FetchId,
@@ -53,7 +51,6 @@ pub enum Event {
         /// The id of the process, which leads its own process group.
         pid: u32,
     },
-    /// An executor's process could not be started.
     RunnerFailed {
         executor: ExecutorKey,
         /// Why the start failed, and whose fault that is.
@@ -72,12 +69,10 @@ pub enum Event {
     },
     /// A cluster driver's process runs.
     DriverStarted {
-        /// The cluster driver's id.
         driver: DriverId,
         /// The id of the process, which leads its own process group.
         pid: u32,
     },
-    /// A cluster driver's process could not be started.
     DriverFailed {
         driver: DriverId,
         /// Why the start failed, and whose fault that is.
@@ -98,7 +93,6 @@ pub enum Event {
     StartTried(StartTried),
     /// The shell has measured the usage.
     Measured(Measurement),
-    /// The search for stale directories is over.
     StaleFound {
         apps: Vec<AppId>,
     },
@@ -127,7 +121,6 @@ pub enum Event {
 /// The measurements of one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measurement {
-    /// The machine, if it could be measured.
     pub machine: Option<MachineMeasurement>,
     /// The executors whose processes were found.
     pub executors: Vec<(ExecutorKey, ProcessMeasurement)>,
@@ -135,7 +128,6 @@ pub struct Measurement {
     pub drivers: Vec<(DriverId, ProcessMeasurement)>,
 }
 
-/// The measurements of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineMeasurement {
     /// The number of its processors.
@@ -157,10 +149,8 @@ pub struct ProcessMeasurement {
     pub memory: u64,
 }
 
-/// The result of reading a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogRead {
-    /// A piece of the log was read.
     Piece {
         start: u64,
         /// At most [`firesteel_protocol::wire::MAX_LOG_PIECE`] bytes. Empty only at the log's end.
@@ -170,10 +160,8 @@ pub enum LogRead {
     },
     /// The directory or the file does not exist.
     Missing {
-        /// The executor's directory.
         directory: String,
     },
-    /// The log could not be read.
     Failed {
         /// The operating system's words, with the path.
         error: String,

@@ -137,7 +137,6 @@ impl Worker {
         }
     }
 
-    /// Reports an end to the log and to the Master, and keeps it until a Master confirms it.
     fn report_end(&mut self, executor: ExecutorKey, state: ExecutorState) {
         self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: state.clone() });
         let used = self.usage.take_used_by_executor(&executor);

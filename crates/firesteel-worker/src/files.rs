@@ -25,7 +25,6 @@ impl Worker {
         }
     }
 
-    /// Removes the files of an application that has ended.
     pub(super) fn remove_files(&mut self, app: &AppId) {
         if self.files.remove(app) {
             self.effects.push(Effect::RemoveFiles { app: app.clone() });
@@ -39,7 +38,6 @@ impl Worker {
         }
     }
 
-    /// Removes the files of all applications.
     pub(super) fn remove_all_files(&mut self) {
         self.effects.extend(self.files.remove_all().map(|app| Effect::RemoveFiles { app }));
     }

@@ -67,7 +67,6 @@ pub struct Worker {
     kept_directories: KeptDirectories,
     logs: Logs,
     shutdown: ShutdownPhase,
-    /// The effects of the current event.
     effects: Effects<Effect>,
 }
 

@@ -15,7 +15,7 @@ use super::tables::Process;
 use super::{Effect, Note, StartTried, Worker};
 
 impl Worker {
-    /// Plans the next check, if the settings want any.
+    /// Plans the next check, if the settings want one.
     pub(super) fn plan_try(&mut self, now: Timestamp) {
         self.obstacles.plan(now, self.config.try_pause);
     }
@@ -66,7 +66,6 @@ impl Worker {
         }
     }
 
-    /// Reports the final failure to start a process.
     fn report_not_started(&mut self, process: Process, failure: StartFailure) {
         match process {
             Process::Executor(executor) => self.on_start_failed(executor, failure),

@@ -3,10 +3,8 @@
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 use firesteel_protocol::master_search::Due;
 
-/// Why the Worker has to be woken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// A heartbeat is due.
     Heartbeat,
     /// The search for a Master continues, or a Master did not answer in time.
     Registration(Due),

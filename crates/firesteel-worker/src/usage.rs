@@ -49,7 +49,6 @@ impl Worker {
         }
     }
 
-    /// Sends a Master that has just registered this Worker a report, if there is anything to report.
     pub(super) fn report_if_any(&mut self, peer: PeerId) {
         if self.config.web_address.is_some() || self.usage.is_measured() {
             self.report(peer);
@@ -61,7 +60,6 @@ impl Worker {
         self.effects.push(send(peer, WorkerToMaster::WorkerReported(report)));
     }
 
-    /// The Worker's report about itself.
     #[must_use]
     pub fn report_of_itself(&self) -> WorkerReport {
         WorkerReport {

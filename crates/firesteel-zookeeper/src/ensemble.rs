@@ -38,13 +38,11 @@ impl fmt::Debug for Ensemble {
 /// Why an operation in ZooKeeper failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ZooKeeperError {
-    /// The servers cannot be reached, or refuse an operation.
     #[error("ZooKeeper at {servers}: cannot {action}: {error}")]
     Failed {
         servers: String,
         /// The operation that failed.
         action: &'static str,
-        /// The servers' error, or why they cannot be reached.
         error: Error,
     },
     /// The node that the setting names after the servers does not exist. ZooKeeper's clients never create it.
@@ -125,7 +123,6 @@ impl Session {
         if self.ensemble.identity.is_some() { Acls::creator_all() } else { Acls::anyone_all() }
     }
 
-    /// Creates the nodes that are missing.
     pub(crate) async fn prepare(&self) -> Result<(), ZooKeeperError> {
         let options = CreateMode::Persistent.with_acls(self.acls());
         for path in [self.candidates(), self.leader(), self.journal()] {

@@ -29,7 +29,6 @@ pub enum Cause {
     /// It ended in another way, with this status: it exited by itself, a signal ended it (128 and the
     /// signal's number), or it could not be started as requested.
     Failed(i32),
-    /// It ended while the driver was ending.
     DriverStopping,
 }
 
@@ -71,7 +70,6 @@ impl Cause {
     }
 }
 
-/// What an end counts against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// It does not count as a failure.

@@ -8,7 +8,6 @@ use firesteel_protocol::ids::ExecutorId;
 
 use super::size::Sizing;
 
-/// The settings of an allocator.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The racks of the hosts. The manager must have the same.
@@ -17,7 +16,6 @@ pub struct Config {
     pub sizing: Sizing,
     /// The initial number of executors of each profile, until the driver sets it.
     pub initial_target: u64,
-    /// Which hosts a request names.
     pub naming: Naming,
     /// The number of the first executor to launch. It is above all numbers that the driver has seen. So a restarted
     /// ApplicationMaster gives no number twice.
@@ -31,7 +29,6 @@ pub struct Config {
     pub most_errors: u32,
     /// The number of failed executors that ends the application.
     pub most_failures: u64,
-    /// How long a failure counts. `None`: for ever.
     pub failure_window: Option<Duration>,
     /// Whether hosts where executors fail are excluded.
     pub exclusion: HostExclusion,

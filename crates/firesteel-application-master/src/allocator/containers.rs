@@ -26,9 +26,7 @@ pub(super) struct Container {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Its executor's process is being started.
     Launching(ExecutorId),
-    /// Its executor's process runs.
     Running(ExecutorId),
     /// It was given back. The manager has not reported its end yet.
     Released(Residue),
@@ -89,7 +87,6 @@ impl Containers {
         self.rows.contains_key(id) || self.ended.contains(id)
     }
 
-    /// The container of an executor whose end was not reported.
     pub(super) fn of(&self, executor: ExecutorId) -> Option<&ContainerId> {
         self.of_executor.get(&executor)
     }
@@ -123,7 +120,6 @@ impl Containers {
         }
     }
 
-    /// Gives a container back.
     pub(super) fn release(&mut self, id: &ContainerId, residue: Residue) {
         let container = self.rows.get_mut(id).expect("only a container that is here is given back");
         if let (Some(executor), Residue::Nothing) = (container.stage.executor(), residue) {

@@ -11,7 +11,6 @@ use super::loss::Loss;
 use super::note::Note;
 use super::size::ContainerSize;
 
-/// An effect of an allocator, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Call the manager. Leads to `Allocated` or `AllocateFailed`. There is one call at a time.
@@ -25,16 +24,13 @@ pub enum Effect {
     ExecutorEnded {
         executor: ExecutorId,
         host: Arc<str>,
-        /// Why the executor is lost.
         loss: Loss,
     },
     /// Tell the driver that a host is being decommissioned.
     Decommission {
         host: String,
     },
-    /// Answer a question of the driver.
     AnswerLoss {
-        /// The number of the question.
         question: u64,
         executor: ExecutorId,
         /// Why it has ended. `None`: unknown.
@@ -74,11 +70,9 @@ pub struct Ask {
     pub location: Location,
     /// The number of containers. 0 withdraws an earlier number.
     pub containers: u64,
-    /// What each container must have.
     pub size: Arc<ContainerSize>,
 }
 
-/// A location where containers are wanted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
     Host(Arc<str>),
@@ -108,17 +102,12 @@ pub struct Launch {
     pub memory: MiB,
 }
 
-/// Why an application has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Too many executors have failed.
     ExecutorsFailed {
-        /// The number of failures.
         failures: u64,
     },
-    /// All machines are excluded.
     AllExcluded {
-        /// The number of machines.
         machines: u64,
     },
     /// The manager can no longer be reached.

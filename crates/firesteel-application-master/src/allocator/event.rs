@@ -29,14 +29,12 @@ pub enum Event {
     KillExecutors(Vec<ExecutorId>),
     /// The driver asks why an executor has ended or is about to end.
     AskLoss {
-        /// The number of the question, for the answer.
         question: u64,
         executor: ExecutorId,
     },
     /// The driver is ending. From now on, ends of executors do not count as failures.
     DriverStopping,
     Allocated(Allocated),
-    /// A call to the manager failed.
     AllocateFailed(AllocateFailure),
     ContainerStarted {
         container: ContainerId,
@@ -46,7 +44,6 @@ pub enum Event {
         /// The error, in words for people.
         error: String,
     },
-    /// The next deadline has passed.
     Deadline,
 }
 
@@ -66,24 +63,18 @@ pub struct Target {
     pub on_hosts: BTreeMap<String, u64>,
 }
 
-/// What the manager has decided since the last call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocated {
-    /// The number of machines in the cluster.
     pub machines: u64,
     /// The new containers, in the order in which they were granted.
     pub granted: Vec<Granted>,
-    /// The containers that have ended.
     pub completed: Vec<Completed>,
-    /// The hosts that are being decommissioned.
     pub decommissioning: Vec<String>,
 }
 
-/// A container that was granted to the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Granted {
     pub container: ContainerId,
-    /// The host that it is on.
     pub host: String,
     /// The profile that it was requested for.
     pub profile: ProfileId,
@@ -91,7 +82,6 @@ pub struct Granted {
     pub memory: MiB,
 }
 
-/// A container that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completed {
     pub container: ContainerId,
@@ -101,7 +91,6 @@ pub struct Completed {
     pub diagnostics: String,
 }
 
-/// Why a call to the manager failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AllocateFailure {
     /// The manager was restarted and does not know this attempt.
@@ -110,7 +99,6 @@ pub enum AllocateFailure {
     /// The manager has ended this attempt, or has begun another one.
     #[error("the manager has given up this attempt")]
     Replaced,
-    /// The call may or may not have arrived. Has the error.
     #[error("{0}")]
     Failed(String),
 }

@@ -23,7 +23,6 @@ pub(super) struct Health {
     never: BTreeSet<String>,
     by_driver: BTreeSet<String>,
     by_failures: BTreeMap<String, Timestamp>,
-    /// The excluded hosts that the manager knows from all calls together.
     told: BTreeSet<String>,
     /// The hosts that the last call named.
     named: BTreeSet<String>,

@@ -7,20 +7,15 @@ use firesteel_protocol::ids::ExecutorId;
 
 use super::cause::Cause;
 
-/// Why an executor has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Its container ended.
     Ended {
-        /// Why the container ended.
         cause: Cause,
         /// The manager's message about it, in words.
         diagnostics: String,
     },
     Killed,
-    /// Its process could not be started.
     NotStarted {
-        /// The error, in words for people.
         error: String,
     },
 }
@@ -38,7 +33,6 @@ impl fmt::Display for Loss {
 
 /// The maximum number of remembered losses that the driver has not asked about.
 const MOST_REMEMBERED: usize = 1000;
-/// The maximum number of open questions.
 pub(super) const MOST_OPEN: usize = 1000;
 
 /// Losses that the driver has not asked about, and questions about executors that have not ended.
@@ -52,7 +46,6 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Whether a question is open.
     pub(super) fn is_awaited(&self) -> bool {
         self.open_in_all > 0
     }

@@ -98,7 +98,6 @@ enum Phase {
     Failed,
 }
 
-/// Why an allocator has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The next call to the manager is due.
@@ -141,7 +140,6 @@ impl Allocator {
         self.containers.executors()
     }
 
-    /// A copy of its tables at this time.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> AllocatorView {
         let view = |profile: &Profile| ProfileView {

@@ -68,7 +68,6 @@ impl Pace {
         self.state = State::Asleep;
     }
 
-    /// Whether a call is due.
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         matches!(self.state, State::Waiting(due) if due <= now)
     }
@@ -80,7 +79,6 @@ impl Pace {
         }
     }
 
-    /// Whether a call has not been answered.
     pub(super) fn is_called(&self) -> bool {
         matches!(self.state, State::Called(_))
     }

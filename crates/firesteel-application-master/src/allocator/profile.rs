@@ -17,16 +17,13 @@ use super::size::ContainerSize;
 /// The maximum number of executors of a profile. Managers count in 32 bits.
 const MOST_EXECUTORS: u64 = i32::MAX as u64;
 
-/// A resource profile with its executors and requests.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     pub(super) size: Arc<ContainerSize>,
     target: u64,
-    /// The number of waiting tasks with preferred hosts.
     tasks: u64,
     tasks_per_executor: u64,
     on_hosts: BTreeMap<String, u64>,
-    /// The number of executors whose process runs.
     pub(super) running: u64,
     /// The number of executors whose process is being started.
     pub(super) starting: u64,
@@ -36,7 +33,7 @@ pub(super) struct Profile {
     passed_over: PassedOver,
 }
 
-/// How to ask for executors.
+/// The inputs for new requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking<'a> {
     pub(super) topology: &'a Topology,
@@ -45,7 +42,6 @@ pub(super) struct Asking<'a> {
     pub(super) heard: Timestamp,
 }
 
-/// Whether a target has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     None,
@@ -68,7 +64,6 @@ impl Profile {
         }
     }
 
-    /// The number of executors wanted.
     pub(super) fn target(&self) -> u64 {
         self.target
     }

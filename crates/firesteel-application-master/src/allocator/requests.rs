@@ -51,7 +51,6 @@ pub(super) struct Parts {
 }
 
 impl Requests {
-    /// The number of executors that are asked for.
     pub(super) fn pending(&self) -> u64 {
         self.pending
     }

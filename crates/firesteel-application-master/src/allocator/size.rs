@@ -64,7 +64,6 @@ pub struct ContainerSize {
     /// Its virtual cores: the executor's cores.
     pub cores: Cores,
     pub memory: MiB,
-    /// The part of the memory that is the executor's own.
     pub own_memory: MiB,
     /// The other resources, by the manager's names.
     pub resources: BTreeMap<String, Amount>,
@@ -132,7 +131,6 @@ impl Amount {
     }
 }
 
-/// A text that is not an amount.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no amount of a resource: write a number and perhaps a unit, such as 2 or 2G")]
 pub struct BadAmount(pub String);

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use firesteel_protocol::ids::ProfileId;
 
-/// A copy of an allocator's tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllocatorView {
     /// The resource profiles, by number.
@@ -19,16 +18,12 @@ pub struct AllocatorView {
     pub released: u64,
 }
 
-/// A copy of one profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileView {
-    /// The number of executors wanted.
     pub target: u64,
     /// The number of executors asked for and not granted.
     pub pending: u64,
-    /// The number of executors whose process is being started.
     pub starting: u64,
-    /// The number of executors whose process runs.
     pub running: u64,
     /// The number of running and starting executors on each host.
     pub on_host: BTreeMap<String, u64>,

@@ -41,7 +41,6 @@ pub struct Options {
     /// The address at which its driver listens.
     pub driver: Address,
     pub app: AppId,
-    /// Its number in the application.
     pub executor: ExecutorId,
     /// Its resource profile in the application.
     pub profile: ProfileId,
@@ -64,28 +63,23 @@ pub enum ExecutorError {
         #[source]
         error: io::Error,
     },
-    /// The driver could not be reached.
     #[error("executor {executor} cannot reach its driver: {error}")]
     DriverUnreachable {
         executor: ExecutorKey,
         /// What is wrong, in short.
         trouble: ExecutorTrouble,
-        /// Why the driver could not be reached.
         error: String,
     },
-    /// The driver refused the executor.
     #[error("the driver rejected executor {executor}: {reason}")]
     Refused {
         executor: ExecutorKey,
         /// What is wrong, in short.
         trouble: ExecutorTrouble,
-        /// The reason that the driver gave.
         reason: RefusedExecutor,
     },
     /// The driver's connection ended before the driver accepted the executor.
     #[error("the driver closed the connection before it accepted executor {executor}")]
     DriverGone {
-        /// The executor that was not accepted.
         executor: ExecutorKey,
     },
 }
@@ -181,11 +175,9 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
     }
 }
 
-/// Performs the effects of the executor's machine.
 struct ExecutorShell {
     key: ExecutorKey,
     driver: Address,
-    /// The connection to the driver, once it is open.
     peer: Arc<OnceLock<PeerId>>,
     runners: Runners,
 }
@@ -244,7 +236,6 @@ impl Shell for ExecutorShell {
     }
 }
 
-/// The runners of this executor's tasks.
 struct Runners {
     context: Arc<RunnerContext>,
     table: BTreeMap<AttemptId, TaskRunner>,

@@ -7,7 +7,6 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 /// The size of the first piece. If output comes fast, pieces grow up to [`MAX_OUTPUT`].
 const SMALL_PIECE: usize = 4 << 10;
 
-/// One output stream, read in pieces.
 #[derive(Debug)]
 pub(super) struct Output<R> {
     pipe: Option<R>,
@@ -15,7 +14,6 @@ pub(super) struct Output<R> {
     piece: usize,
 }
 
-/// The result of one read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read {
     Piece(Bytes),

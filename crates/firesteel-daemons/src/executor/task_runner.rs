@@ -40,12 +40,9 @@ const STRAYS_LIMIT: Duration = Duration::from_secs(5);
 /// The maximum number of bytes that two pipes can hold.
 const PIPE: u64 = 2 << 20;
 
-/// A task attempt to run.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The id of the attempt.
     pub attempt: AttemptId,
-    /// The command and the input of the task.
     pub spec: TaskSpec,
     /// The addresses of the executor's resources that this task may use.
     pub resources: Resources,
@@ -138,9 +135,7 @@ struct Process {
     stdout: Output<ChildStdout>,
     stderr: Output<ChildStderr>,
     stage: Stage,
-    /// The strongest signal that was sent.
     signalled: Option<Signal>,
-    /// The number of output bytes that were read.
     read: u64,
 }
 
@@ -268,7 +263,6 @@ impl Process {
     }
 }
 
-/// The stage of a process whose outputs are being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Running,

@@ -31,7 +31,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Why a file cannot be fetched. Worded as a clause about the file, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// The driver cannot be reached.
     #[error(transparent)]
     Dial(#[from] DialError),
     /// The connection to the driver broke too often.
@@ -43,7 +42,6 @@ pub enum FetchError {
         received: u64,
         length: u64,
     },
-    /// The driver refused the request.
     #[error("{reason}")]
     Refused {
         reason: String,
@@ -51,7 +49,6 @@ pub enum FetchError {
     /// The bytes received are not the file that was submitted.
     #[error("its content differs from what was submitted: it may have changed since")]
     Changed,
-    /// The file cannot be written to the disk.
     #[error("cannot write {path:?}: {error}")]
     Write {
         path: PathBuf,
@@ -165,7 +162,6 @@ impl Fetcher {
     }
 }
 
-/// The state of a file that is being received.
 struct Download {
     path: PathBuf,
     received: u64,

@@ -21,7 +21,6 @@ use super::server;
 use super::unpack::{UnpackError, check_archive};
 use firesteel_host::net::Listener;
 
-/// The number of bytes that are read at once.
 const PIECE: usize = 1 << 20;
 
 /// The files of an application on the machine where it is submitted. They stay open. If a file is later
@@ -37,17 +36,14 @@ pub(super) struct OfferedFile {
     pub(super) file: File,
 }
 
-/// Why a file cannot be offered.
 #[derive(Debug, thiserror::Error)]
 pub enum OfferError {
-    /// The file cannot be opened or read.
     #[error("cannot read the file {path:?}: {error}")]
     Read {
         path: PathBuf,
         #[source]
         error: io::Error,
     },
-    /// The path is a directory.
     #[error("{path:?} is a directory: pack it and give the archive with --archives")]
     Directory {
         path: PathBuf,
@@ -60,10 +56,8 @@ pub enum OfferError {
     /// The file is not on this machine.
     #[error("{text:?} is not a path on this machine: download the file and give its path")]
     Remote {
-        /// The text that was given.
         text: String,
     },
-    /// The format of the archive is not supported.
     #[error("cannot unpack {path:?}: the name of an archive must end with .tar, .tar.gz, .tgz, .zip or .jar")]
     Format {
         path: PathBuf,
@@ -83,7 +77,6 @@ pub enum OfferError {
         text: String,
         name: String,
     },
-    /// Two files have the same name.
     #[error("{first:?} and {second:?} would both have the name {name:?}: set another one, as in PATH#NAME")]
     Twice {
         /// The text of the first file.
@@ -92,7 +85,6 @@ pub enum OfferError {
         second: String,
         name: String,
     },
-    /// There are too many files.
     #[error(
         "{found} files are more than the {MOST_FILES} that can be brought along: pack them into an archive"
     )]
@@ -109,7 +101,6 @@ pub enum OfferError {
 struct UnopenedFile {
     path: PathBuf,
     name: String,
-    /// The format, if it is an archive.
     archive: Option<ArchiveFormat>,
 }
 
@@ -140,7 +131,6 @@ impl OfferedFiles {
         self.files.is_empty()
     }
 
-    /// All files, each with its description.
     pub fn each(&self) -> impl Iterator<Item = (&FileDescription, &File)> {
         self.files.iter().map(|file| (&file.description, &file.file))
     }

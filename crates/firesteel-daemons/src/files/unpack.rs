@@ -27,7 +27,6 @@ use zip::result::ZipError;
 use self::layout::{Layout, MOST_PATH, Place, inside};
 use super::private;
 
-/// The maximum number of entries in an archive.
 const MOST_ENTRIES: usize = 1_000_000;
 
 /// The contents of an archive may be this many times larger than the archive.
@@ -42,13 +41,10 @@ const MOST_HEADER: u64 = 1 << 20;
 /// Why an archive cannot be unpacked. Worded as a clause about the archive, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
-    /// The archive cannot be read, or it is no archive.
     #[error("cannot unpack it: {0}")]
     Read(io::Error),
-    /// The zip archive cannot be read.
     #[error("cannot unpack it: {0}")]
     Zip(#[from] ZipError),
-    /// The contents cannot be written to the disk.
     #[error("cannot write {path:?}: {error}")]
     Write {
         path: PathBuf,
@@ -70,7 +66,6 @@ pub enum UnpackError {
     #[error("its entry {entry:?} cannot be where its entry {by:?} is")]
     Taken {
         entry: PathBuf,
-        /// The path of the earlier entry.
         by: PathBuf,
     },
     /// A hard link whose target is not an earlier file.
@@ -85,10 +80,8 @@ pub enum UnpackError {
     Name {
         entry: PathBuf,
     },
-    /// The archive has no entries.
     #[error("it has no entries")]
     Empty,
-    /// The entry is a device or a pipe.
     #[error("its entry {entry:?} is not a file, directory or link")]
     Kind {
         entry: PathBuf,
@@ -96,16 +89,12 @@ pub enum UnpackError {
     /// A name, or another description, is far too long.
     #[error("the header of an entry has {length} bytes")]
     Header {
-        /// The length in bytes.
         length: u64,
     },
-    /// The contents are too large for the archive's length.
     #[error("its content is longer than {most} bytes, {MOST_RATIO} times the length of the archive")]
     TooLarge {
-        /// The maximum size of the contents, in bytes.
         most: u64,
     },
-    /// The archive has too many entries.
     #[error("it has more than {MOST_ENTRIES} entries")]
     TooMany,
     /// Unpacking was stopped, because the archive is no longer needed.
@@ -201,7 +190,6 @@ impl<R: Read> Read for Stoppable<'_, R> {
 /// What to do with the entries of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// Read each entry to its end.
     Check,
     /// Write the entries.
     Write {

@@ -3,7 +3,6 @@
 use firesteel_host::plain;
 use hyper::StatusCode;
 
-/// The response to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(super) status: StatusCode,
@@ -21,7 +20,6 @@ const PLAIN: &str = "text/plain;charset=utf-8";
 /// Spark's type for JSON.
 const JSON: &str = "text/json;charset=utf-8";
 
-/// The text format of Prometheus.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The type of pages for browsers.
@@ -58,7 +56,7 @@ impl Answer {
         Self { location: Some(location), ..Self::of(StatusCode::FOUND, PLAIN, String::new()) }
     }
 
-    /// One line of text.
+    /// Plain text in one line.
     pub(super) fn line(status: StatusCode, line: &str) -> Self {
         Self::of(status, PLAIN, format!("{line}\n"))
     }
@@ -72,7 +70,6 @@ impl Answer {
         Self::of(status, "application/json;charset=utf-8", body)
     }
 
-    /// Metrics with their types.
     pub(super) fn metrics(body: String) -> Self {
         Self::of(StatusCode::OK, METRICS, body)
     }

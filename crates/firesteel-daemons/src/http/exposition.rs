@@ -22,7 +22,6 @@ pub(super) struct Family<'a> {
 pub(super) type Labels<'a> = &'a [(&'static str, &'a str)];
 
 impl Exposition {
-    /// A number that rises and falls.
     pub(super) fn gauge(&mut self, name: &'static str, help: &str) -> Family<'_> {
         self.family(name, help, "gauge")
     }
@@ -62,7 +61,6 @@ impl Exposition {
 }
 
 impl Family<'_> {
-    /// A sample with these labels.
     pub(super) fn sample(mut self, labels: Labels<'_>, value: impl Display) -> Self {
         self.text.push_str(self.name);
         for (at, (label, word)) in labels.iter().enumerate() {

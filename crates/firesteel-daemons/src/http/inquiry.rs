@@ -8,7 +8,6 @@ use futures_util::StreamExt;
 
 use super::snapshot::Unanswered;
 
-/// The number of bytes that a request counts for in the inbox.
 const QUESTION: usize = 64;
 
 pub(super) struct Inquiry<E> {

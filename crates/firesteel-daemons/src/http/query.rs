@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 /// The maximum number of names that are read. Further ones are ignored.
 const MOST: usize = 64;
 
-/// Names with their values, in their original order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Query(Vec<(String, String)>);
 
@@ -27,12 +26,10 @@ impl Query {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Whether the name is present, with or without a value.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(other, _)| other == name)
     }
 
-    /// The first value of a name as a number.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.get(name)?.parse().ok()
     }
@@ -42,7 +39,6 @@ impl Query {
         self.0.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    /// The names that have values, with their values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()

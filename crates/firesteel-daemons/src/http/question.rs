@@ -9,11 +9,8 @@ use super::query::Query;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
-    /// The path, undecoded.
     pub(super) path: String,
-    /// The query after the path.
     pub(super) query: Query,
-    /// The form, if the request changes something.
     pub(super) form: Option<Query>,
     /// The host names by which the request calls this server, with ports: in its target, if that has one, and in
     /// `Host`.
@@ -22,7 +19,6 @@ pub(crate) struct Question {
     pub(super) has_version: Option<String>,
     /// The origin of the page that sent the form, as the browser reports it.
     pub(super) origin: Origin,
-    /// The address of the client.
     pub(super) from: IpAddr,
 }
 
@@ -31,7 +27,6 @@ pub(crate) struct Question {
 pub(super) enum Origin {
     /// This server, or the browser does not say.
     Here,
-    /// Another site.
     Elsewhere,
 }
 
@@ -39,7 +34,6 @@ pub(super) enum Origin {
 pub(super) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl Question {
-    /// The request with this head and form.
     pub(super) fn of(head: &Parts, form: Option<&[u8]>, from: IpAddr) -> Self {
         let header = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
         let is_foreign = match (header(SEC_FETCH_SITE), header(ORIGIN), header(HOST)) {

@@ -34,27 +34,21 @@ pub(crate) struct RestSite {
     role: Mutex<Role>,
 }
 
-/// Whether the Master leads.
 #[derive(Clone, Debug)]
 enum Role {
-    /// It does not lead.
     Other(NotAlive),
-    /// It leads.
     Leads(Envoys<Event>),
 }
 
 impl RestSite {
-    /// The site of a Master that starts.
     pub(crate) fn new() -> Self {
         Self { role: Mutex::new(Role::Other(NotAlive::Recovering)) }
     }
 
-    /// Records that the Master does not lead.
     pub(crate) fn stands(&self, state: NotAlive) {
         *self.role() = Role::Other(state);
     }
 
-    /// Records that the Master leads.
     pub(crate) fn leads(&self, envoys: Envoys<Event>) {
         *self.role() = Role::Leads(envoys);
     }
@@ -82,7 +76,6 @@ impl RestSite {
     }
 }
 
-/// The request to the Master.
 fn question(call: &Call, by: String) -> Result<ClientToMaster, answers::Answer> {
     Ok(match call {
         Call::Create(submission) => {

@@ -47,10 +47,8 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may last after its request.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The longest head of a request, in bytes.
 const LONGEST_HEAD: usize = 16 << 10;
 
-/// The maximum number of headers of a request.
 const MOST_HEADERS: usize = 64;
 
 /// The maximum size of unread responses in total, in KiB. A single response may be longer.
@@ -65,10 +63,8 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; i
 pub(crate) trait Responder: Send + Sync + 'static {
     /// What is served, for the log.
     const SERVES: &'static str;
-    /// The setting that chooses another port.
     const PORT_SETTING: &'static str;
 
-    /// The response to a request from this address.
     fn respond(
         &self,
         request: Request<Incoming>,
@@ -89,14 +85,12 @@ pub(crate) struct HttpMeter {
 }
 
 impl HttpMeter {
-    /// The number of open connections.
     pub(super) fn connections(&self) -> u64 {
         let ended = self.ended.get();
         self.accepted.get().saturating_sub(ended)
     }
 }
 
-/// Why a daemon cannot serve HTTP.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     #[error(
@@ -119,7 +113,6 @@ pub enum HttpError {
     },
 }
 
-/// A server that runs until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     url: String,
@@ -172,7 +165,6 @@ impl Server {
         &self.url
     }
 
-    /// The address on which it listens.
     pub(crate) fn local(&self) -> SocketAddr {
         self.local
     }
@@ -255,7 +247,6 @@ async fn accept<S: Responder>(listener: tokio::net::TcpListener, site: Arc<S>) {
     }
 }
 
-/// Serves one connection.
 async fn serve<S: Responder>(stream: TcpStream, shared: &Arc<Shared<S>>) {
     let has_asked = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&has_asked);
@@ -294,7 +285,6 @@ async fn serve<S: Responder>(stream: TcpStream, shared: &Arc<Shared<S>>) {
     }
 }
 
-/// Answers one request.
 async fn respond<S: Responder>(
     request: Request<Incoming>,
     from: IpAddr,

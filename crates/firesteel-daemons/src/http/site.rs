@@ -15,7 +15,6 @@ pub(super) const LONGEST_FORM: usize = 64 << 10;
 
 /// The responses of a daemon.
 pub(crate) trait Site: Send + Sync + 'static {
-    /// The answer to a request.
     fn answer(&self, question: &Question, meter: &HttpMeter) -> impl Future<Output = Answer> + Send;
 
     /// Whether this path accepts forms. No other path can change anything.

@@ -28,7 +28,6 @@ struct State<V> {
     under_way: Option<JoinHandle<Result<V, Unanswered>>>,
 }
 
-/// Why there is no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unanswered {
     /// The owner does not answer.

@@ -49,7 +49,6 @@ pub(super) fn process(page: &mut Exposition, started: SystemTime) {
         .sample(&[], since.as_secs_f64());
 }
 
-/// The names of the metrics of an owner loop.
 pub(super) struct OwnerNames {
     pub(super) events: &'static str,
     pub(super) inbox_messages: &'static str,
@@ -78,7 +77,6 @@ pub(super) fn owner(page: &mut Exposition, names: &OwnerNames, meter: &OwnerMete
     }
 }
 
-/// The metrics of the HTTP server.
 pub(super) fn http(page: &mut Exposition, meter: &HttpMeter) {
     page.gauge("firesteel_http_connections", "Open connections to the HTTP server.")
         .sample(&[], meter.connections());

@@ -83,7 +83,6 @@ async fn turn(
     }
 }
 
-/// Why a turn ends before a Master leads.
 #[derive(Debug, thiserror::Error)]
 enum Interruption {
     #[error(transparent)]

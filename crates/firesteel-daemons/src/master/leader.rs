@@ -12,7 +12,6 @@ use super::shell::{End, MasterShell};
 use super::{MasterError, Seat};
 use crate::spark;
 
-/// The parts of a Master that leads.
 pub(super) struct Leader {
     pub(super) master: Master,
     /// `None` if the Master keeps no state.

@@ -43,7 +43,6 @@ use crate::http::{HttpError, Server};
 use crate::master_journal::{self, StateError};
 use crate::spark;
 
-/// The options of a Master's daemon.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub address: Address,
@@ -56,7 +55,6 @@ pub struct Options {
     pub foreign: Foreign,
 }
 
-/// Why a Master could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum MasterError {
     #[error(transparent)]
@@ -150,17 +148,14 @@ struct Seat {
     properties: Properties,
     clock: Clock,
     local_cluster: Option<Secret>,
-    /// The source of HTTP responses.
     site: Arc<MasterSite>,
     server: Option<Server>,
-    /// The source of REST responses.
     rest: Arc<RestSite>,
     _rest: Option<Server>,
     foreign: Foreign,
 }
 
 impl Seat {
-    /// Announces that it can be reached.
     fn announce(&self, announcement: Announcement) {
         tracing::info!("listening on {}", self.reached.url());
         announcement.ready(&self.reached, self.server.as_ref().map(Server::url));
@@ -180,7 +175,6 @@ impl Seat {
         Ok(spark::at(listener, self.local_cluster.is_some()))
     }
 
-    /// Its introduction with this hello.
     fn introduction(&self, hello: Hello) -> Introduction {
         Introduction::from(hello).in_local_cluster(self.local_cluster.clone())
     }

@@ -18,7 +18,6 @@ use crate::master_journal;
 pub(super) struct MasterShell {
     /// `None` if the Master keeps no state. A commit in progress holds the lock.
     journal: Option<Arc<Mutex<Writer>>>,
-    /// The records for the next commit.
     batch: Batch,
     /// Whether the batch has records that must be durable before anyone learns of them.
     is_due: bool,
@@ -29,7 +28,6 @@ pub(super) struct MasterShell {
 /// How often an active Master that writes nothing checks that its journal is in its place.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How a Master ends.
 pub(super) enum End {
     Asked(EndRequest),
     /// It can no longer keep its state.

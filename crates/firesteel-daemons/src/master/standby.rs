@@ -16,7 +16,6 @@ use crate::spark;
 pub(super) struct Standby(Tenure);
 
 impl Standby {
-    /// Starts standing by. Peers are told this leader.
     pub(super) fn begin(seat: &Seat, leader: Option<Address>) -> Result<Self, MasterError> {
         seat.site.stands_by(leader.clone());
         seat.rest.stands(NotAlive::Standby);

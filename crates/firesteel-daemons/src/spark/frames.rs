@@ -28,7 +28,6 @@ pub struct Frames {
     received: BytesMut,
     to_write: BytesMut,
     tenure: Tenure,
-    /// Its permit, if it was accepted here.
     _place: Option<Place>,
 }
 

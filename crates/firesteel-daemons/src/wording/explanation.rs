@@ -123,7 +123,6 @@ pub fn hindrance(hindrance: &Hindrance) -> String {
     sentence(&clean(&hindrance.to_string()))
 }
 
-/// The words with a capital and a full stop.
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
@@ -339,7 +338,6 @@ fn target(limit: u64) -> String {
     )
 }
 
-/// The other applications in the cluster.
 fn others(scheduling: &SchedulingStatus) -> Vec<String> {
     let cluster = &scheduling.cluster;
     let mut all = vec![format!(

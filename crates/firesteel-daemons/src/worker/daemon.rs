@@ -48,7 +48,6 @@ use firesteel_settings::WorkerSettings;
 use firesteel_settings::http::HttpSettings;
 use firesteel_spark::connection::WORKER;
 
-/// The options of a Worker's daemon.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The address to listen on. Port 0 means any free port.
@@ -57,12 +56,10 @@ pub struct Options {
     /// The cores that it offers: see [`super::capacity`].
     pub cores: Cores,
     pub memory: MiB,
-    /// The addresses of its custom resources, by name.
     pub resources: Resources,
     /// The directory that contains the executors' directories. Made if it does not exist.
     pub work_directory: PathBuf,
     pub settings: WorkerSettings,
-    /// The port for HTTP.
     pub http: HttpSettings,
     pub announcement: Announcement,
     pub lifetime: Lifetime,
@@ -233,7 +230,6 @@ async fn remove(scratch: Scratch) {
     removing.await.expect("removing directories does not panic");
 }
 
-/// The daemon's result for this end of the machine.
 fn result(exit: Exit) -> Result<(), WorkerError> {
     match exit {
         Exit::Shutdown => Ok(()),

@@ -39,17 +39,13 @@ use super::directories::work_directory::files_of;
 pub const APP_ID: &str = "FIRESTEEL_APP_ID";
 /// The variable with the executor's number in its application.
 pub const EXECUTOR_ID: &str = "FIRESTEEL_EXECUTOR_ID";
-/// The variable with the id of the cluster driver.
 pub const DRIVER_ID: &str = "FIRESTEEL_DRIVER_ID";
 /// The variable with the Masters of the cluster, which commands like `firesteel map` read.
 pub const MASTER: &str = "MASTER";
 pub const WORKER_ID: &str = "FIRESTEEL_WORKER_ID";
-/// The variable with the executor's own directory.
 pub const EXECUTOR_DIR: &str = "FIRESTEEL_EXECUTOR_DIR";
-/// The variable with the directory of the application's files.
 pub const FILES_DIR: &str = "FIRESTEEL_FILES_DIR";
 pub const CORES: &str = "FIRESTEEL_CORES";
-/// The variable with the memory in MiB.
 pub const MEMORY_MIB: &str = "FIRESTEEL_MEMORY_MIB";
 /// The prefix of the variables with resource addresses.
 pub const RESOURCE: &str = "FIRESTEEL_RESOURCE_";

@@ -43,7 +43,6 @@ pub(super) fn cpu_millis_of(pid: u32) -> Option<u64> {
     Some(millis(stat.ticks))
 }
 
-/// Ticks in milliseconds.
 fn millis(ticks: u64) -> u64 {
     ticks.saturating_mul(1000) / system(SysconfVar::CLK_TCK, 100).max(1)
 }

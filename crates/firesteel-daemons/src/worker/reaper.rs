@@ -36,7 +36,6 @@ const FAREWELL: &[u8] = b"farewell\n";
 const LIMIT: Duration = Duration::from_secs(60);
 /// How long a reaper may take to report that it is ready, and to end.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The message of a reaper that is ready.
 const READY: &[u8] = b"ready\n";
 
 /// The main function of the reaper process. Returns when the Worker and all of its processes have ended.
@@ -55,10 +54,8 @@ pub fn run(worker: &WorkerId) -> Result<(), ReaperError> {
     Ok(kill_matching(&Marker::of_worker(worker), quiet_scans, LIMIT)?)
 }
 
-/// Why a reaper failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReaperError {
-    /// The reaper could not be started.
     #[error("cannot start the reaper, {binary:?} {COMMAND}: {error}")]
     Start {
         binary: PathBuf,

@@ -46,17 +46,14 @@ pub struct RunnerContext {
     pub worker: WorkerId,
     /// The Worker's introduction to drivers when it fetches their files.
     pub introduction: Introduction,
-    /// The work directory of the executors.
     pub work: WorkDirectory,
     /// What is needed for executors that are Java classes.
     pub java: Java,
     /// The Worker's own program, which replaces `{{FIRESTEEL}}`.
     pub firesteel: OwnProgram,
-    /// The sweeper that ends processes that executors leave behind.
     pub sweeper: Sweeper,
     /// How their logs are rolled; `None` if they are not.
     pub rolling: Option<Rolling>,
-    /// The records of rolled logs.
     pub removed_bytes: Arc<RemovedBytesTable>,
     /// The clock for the names of rolled files.
     pub clock: Clock,
@@ -119,7 +116,6 @@ pub(super) trait Run: Send + Sync + 'static {
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) command: ChildCommand,
-    /// The directory that it runs in.
     pub(super) directory: PathBuf,
     /// All variables that it gets in addition to the Worker's.
     pub(super) variables: BTreeMap<String, String>,
@@ -160,7 +156,6 @@ pub(super) async fn run(
 struct Started {
     child: Child,
     group: ProcessGroup,
-    /// Whether it runs the Worker's own program.
     is_own: bool,
     /// The tasks that copy its output, if its logs are rolled.
     appenders: Vec<Appender>,
@@ -186,7 +181,6 @@ async fn start(what: &Arc<impl Run>, context: &Arc<RunnerContext>) -> Result<Sta
 /// A child of the Worker that can be started.
 #[derive(Debug)]
 pub(super) struct ChildCommand {
-    /// Its program and arguments.
     pub(super) words: Command,
     /// Whether it runs the Worker's own program.
     pub(super) is_own: bool,
@@ -254,13 +248,12 @@ pub(super) struct OutputTargets {
 }
 
 impl OutputTargets {
-    /// Files.
+    /// Both outputs to files.
     pub(super) fn files(stdout: File, stderr: File) -> Self {
         Self { stdout: stdout.into(), stderr: stderr.into() }
     }
 }
 
-/// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ended {
     status: ExitStatus,

@@ -31,7 +31,6 @@ use super::runner::{Runner, RunnerContext};
 use super::strays::dead_workers::Looker;
 use crate::http::worker::WorkerSite;
 
-/// Performs the effects of the Worker's machine.
 pub(super) struct WorkerShell {
     cleaner: Cleaner,
     dead_workers: Looker,
@@ -41,7 +40,6 @@ pub(super) struct WorkerShell {
     logs: Arc<LogReader>,
     runners: Runners,
     pub(super) files: FileStore,
-    /// The source of HTTP responses.
     site: Arc<WorkerSite>,
 }
 
@@ -163,7 +161,6 @@ impl WorkerShell {
         });
     }
 
-    /// Reads a log.
     fn read_log(&self, peer: PeerId, wish: LogWish, inbox: Inbox<Event>) {
         let logs = Arc::clone(&self.logs);
         raise_later(inbox, move || Event::LogRead { peer, outcome: logs.read(&wish) });

@@ -13,7 +13,6 @@ pub struct Contents {
     tail: Tail,
 }
 
-/// How a file ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
     /// With a whole batch. Zeros may follow as room for more.
@@ -22,7 +21,6 @@ pub enum Tail {
     Torn {
         /// The position of the unfinished batch.
         at: u64,
-        /// The number of its bytes.
         bytes: u64,
     },
 }

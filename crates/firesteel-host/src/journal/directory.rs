@@ -9,7 +9,6 @@ use super::contents::Contents;
 use super::frame::Damage;
 use super::writer::Storage;
 
-/// The files of a journal.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -23,9 +22,7 @@ pub struct Directory {
 struct Generation {
     number: u64,
     file: File,
-    /// Where the next batch begins.
     end: u64,
-    /// The number of zeros in the file after that position.
     room: u64,
 }
 
@@ -36,10 +33,8 @@ const ROOM: usize = 64 << 10;
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// A file or the directory cannot be used.
     #[error("cannot {action} {path}: {error}")]
     Io {
-        /// The operation that failed.
         action: &'static str,
         /// The path of the file or directory.
         path: PathBuf,
@@ -50,7 +45,6 @@ pub enum JournalError {
     /// An earlier write has failed, so it is unknown what is durable.
     #[error("cannot write to the journal: an earlier write has failed")]
     FailedBefore,
-    /// Another process is writing the journal.
     #[error("{path} is in use by another Master")]
     InUse {
         path: PathBuf,
@@ -62,11 +56,9 @@ pub enum JournalError {
     Replaced {
         path: PathBuf,
     },
-    /// A file is damaged.
     #[error("{path} is damaged: {damage}")]
     Damaged {
         path: PathBuf,
-        /// What is wrong.
         damage: Damage,
     },
 }

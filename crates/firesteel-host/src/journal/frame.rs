@@ -17,14 +17,12 @@ const FORMAT: u32 = 2;
 const MAGIC: [u8; 8] = *b"FSTLJRNL";
 const MARKER: [u8; 4] = [0xF5, b'J', b'N', b'L'];
 
-/// The length of the head of a file.
 pub(super) const HEAD: usize = 16;
 /// The length of a frame without its bytes.
 pub(super) const FRAME: usize = 20;
 /// The position in a frame from which its checksum covers the bytes.
 const COVERED: usize = 8;
 
-/// Why a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// The file is not a journal file, or its head is damaged.
@@ -65,7 +63,6 @@ pub(super) fn file(image: &[u8]) -> Vec<u8> {
     [&head()[..], &frame].concat()
 }
 
-/// Checks the head of a file.
 pub(super) fn check_head(file: &[u8]) -> Result<(), Damage> {
     let head = file.get(..HEAD).ok_or(Damage::Head)?;
     if head[..8] != MAGIC || number(&head[12..]) != u64::from(crc32fast::hash(&head[..12])) {

@@ -19,7 +19,6 @@ const FULL: usize = 1 << 20;
 /// A disk counts as quick if it stores a batch within this time.
 const QUICK: Duration = Duration::from_millis(2);
 
-/// The bytes of one batch. They become durable together.
 #[derive(Debug)]
 pub struct Batch {
     /// The room for the head of the frame, and the bytes.

@@ -24,10 +24,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum number of standby Masters to ask for the leader, one after the other. Each is named by the previous one.
 const MOST_STANDBYS: usize = 4;
 
-/// Why a request has no response.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The connection could not be opened.
     #[error(transparent)]
     Dial(#[from] DialError),
     /// The Master there stands by, and does not know the leader.
@@ -39,7 +37,6 @@ pub enum CallError {
     #[error("{address} stands by; the Master that it says leads cannot be reached: {error}")]
     LeaderGone {
         address: Address,
-        /// Why the leader cannot be reached.
         error: Box<DialError>,
     },
     /// The request does not fit into a frame.
@@ -57,7 +54,6 @@ pub enum CallError {
     #[error("lost the connection to {address}: {error}")]
     Frame {
         address: Address,
-        /// What is wrong with the frame.
         error: FrameError,
     },
     /// The other side closed the connection without a response.
@@ -74,9 +70,7 @@ pub enum CallError {
     /// The response consists of several pages, and not all of them came.
     #[error("the answer broke off after {}: {error}", counted(*.rows, "row"))]
     Incomplete {
-        /// The number of rows that came.
         rows: u64,
-        /// Why the other pages are missing.
         error: Box<CallError>,
     },
     /// The response belongs to a different kind of request.
@@ -84,17 +78,14 @@ pub enum CallError {
     OtherAnswer {
         address: Address,
     },
-    /// The response cannot be decoded.
     #[error("cannot read the answer of {address}: {error}")]
     Decode {
         address: Address,
-        /// Why decoding failed.
         error: DecodeError,
     },
 }
 
 impl CallError {
-    /// What the error says about the address that was asked.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         match self {

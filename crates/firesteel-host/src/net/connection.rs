@@ -26,7 +26,6 @@ use crate::tenure::Tenure;
 /// Why a connection ended. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum Disconnect {
-    /// The peer closed it.
     #[error("it closed the connection")]
     ByPeer,
     /// This side closed it, after everything queued was sent.
@@ -38,10 +37,8 @@ pub enum Disconnect {
         FLUSH_TIMEOUT.as_secs()
     )]
     HereUnflushed,
-    /// The peer reads too slowly: its queue is full.
     #[error("it reads too slowly: {bytes} bytes are queued for it")]
     Slow {
-        /// The number of bytes in the queue.
         bytes: usize,
     },
     /// The peer reads nothing at all.
@@ -61,7 +58,6 @@ pub enum Disconnect {
     /// The lease of this side is over, so it may not send any more.
     #[error("this side's tenure is over")]
     TenureOver,
-    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -95,7 +91,7 @@ pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
     }
 }
 
-/// How to read the messages of a peer.
+/// How the messages of a peer are read.
 #[derive(Debug)]
 pub(super) struct Reading<E> {
     pub(super) peer: PeerId,

@@ -29,10 +29,8 @@ pub struct Conversation {
 /// Why a conversation ended. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
-    /// The peer sent nothing in time.
     #[error("it sent nothing for {} s", patience.as_secs())]
     Silent {
-        /// The timeout that passed.
         patience: Duration,
     },
     /// The peer does not read messages.

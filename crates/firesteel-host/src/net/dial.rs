@@ -12,10 +12,8 @@ use tokio::time::timeout;
 use super::handshake::{HandshakeError, Introduced, Side, shake_hands};
 use super::{CONNECT_TIMEOUT, Introduction};
 
-/// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
-    /// The host name has no address.
     #[error("unknown host {host:?}: {error}")]
     UnknownHost {
         host: String,
@@ -23,12 +21,10 @@ pub enum DialError {
         #[source]
         error: io::Error,
     },
-    /// The address did not answer in time.
     #[error("no answer from {address} within {} s", CONNECT_TIMEOUT.as_secs())]
     TimedOut {
         address: Address,
     },
-    /// The operating system could not connect.
     #[error("cannot connect to {address}: {error}")]
     Connect {
         address: Address,
@@ -42,13 +38,11 @@ pub enum DialError {
         address: Address,
         /// The role that the peer should have.
         wanted: Role,
-        /// Why the handshake failed.
         error: HandshakeError,
     },
 }
 
 impl DialError {
-    /// What the error says about the address that was dialled.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         match self {

@@ -52,16 +52,13 @@ pub struct Letters {
     is_over: bool,
 }
 
-/// An item of this stream.
 #[derive(Debug)]
 pub enum Letter {
-    /// A message.
     Message(Parcel),
     /// The owner ends the connection, for this reason. No item follows.
     End(Disconnect),
 }
 
-/// A message of the type that the owner sends to this peer.
 #[derive(Debug)]
 pub struct Parcel(Box<dyn Any + Send + Sync>);
 
@@ -102,7 +99,6 @@ impl<E: Send + 'static> Envoys<E> {
         self.0.tenure.clone()
     }
 
-    /// The meters of the owner.
     #[must_use]
     pub fn meter(&self) -> &OwnerMeter {
         &self.0.meter
@@ -116,7 +112,6 @@ impl<E: Send + 'static> Envoys<E> {
         Traffic { inbox_messages: messages as u64, inbox_bytes: bytes as u64, outbox_bytes }
     }
 
-    /// Returns when the owner has ended.
     pub async fn ended(&self) {
         self.0.stop.cancelled().await;
     }
@@ -156,7 +151,6 @@ impl<E: Send + 'static> Envoys<E> {
         self.0.inbox.message(Arrival { peer, at }, Urgency::Ordinary, bytes, event).await
     }
 
-    /// The current time of the owner's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.0.inbox.now()
@@ -169,7 +163,6 @@ impl<E> Envoy<E> {
         self.peer
     }
 
-    /// The current time of the owner's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.inbox.now()
@@ -185,7 +178,6 @@ impl<E> Envoy<E> {
         self.inbox.message(arrival, Urgency::Ordinary, bytes, event).await
     }
 
-    /// Ends the virtual peer for this reason.
     pub fn end(mut self, why: Disconnect) {
         self.why = Some(why);
     }

@@ -45,7 +45,6 @@ pub fn append<M: Serialize>(message: &M, frames: &mut BytesMut, limit: usize) ->
     Ok(())
 }
 
-/// The header of a frame with this body.
 fn header_of(body: &[u8]) -> [u8; HEADER] {
     let length = u32::try_from(body.len()).expect("a frame is not that long").to_be_bytes();
     let words = [length, crc32fast::hash(&length).to_be_bytes(), crc32fast::hash(body).to_be_bytes()];
@@ -65,7 +64,6 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 << 10]);
 }
 
-/// Reads the frames of one connection.
 #[derive(Debug)]
 pub struct FrameReader {
     half: OwnedReadHalf,
@@ -79,7 +77,7 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// A reader that expects the frame of a hello.
+    /// A reader with the low limit for a hello's frame.
     pub(super) fn of_hello(half: OwnedReadHalf) -> Self {
         Self {
             half,
@@ -193,7 +191,6 @@ struct Awaited {
     checksum: u32,
 }
 
-/// A frame that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// The frame is longer than the limit.
@@ -212,13 +209,11 @@ pub enum FrameError {
     /// The rest of the frame did not come in time.
     #[error("it did not complete a frame within {seconds} s")]
     Stalled {
-        /// The timeout that passed, in seconds.
         seconds: u64,
     },
     /// The peer gives signs of life, but none came in time.
     #[error("it gave no sign of life for {seconds} s")]
     Silent {
-        /// The timeout that passed, in seconds.
         seconds: u64,
     },
     /// The operating system reported an error.
@@ -233,7 +228,6 @@ impl Frames {
         Self { limit: wire::MAX_HELLO, awaited: None, midway: false }
     }
 
-    /// Raises the limit to that of messages.
     pub fn raise_limit(&mut self) {
         self.limit = wire::MAX_FRAME;
     }
@@ -262,7 +256,6 @@ impl Frames {
         Ok(())
     }
 
-    /// Takes the body, if it has arrived completely.
     fn end(&mut self, source: &mut BytesMut) -> Result<Option<BytesMut>, FrameError> {
         let Some(Awaited { length, checksum }) = self.awaited else { return Ok(None) };
         if source.len() < length {

@@ -10,9 +10,7 @@ use super::listener::places::Place;
 /// A connection that begins with the first byte of another protocol. Nothing was read from it or written to it.
 #[derive(Debug)]
 pub struct Guest {
-    /// The connection.
     pub stream: TcpStream,
-    /// The address of the peer's socket.
     pub remote: SocketAddr,
     /// Its permit, to be kept until its end.
     pub place: Place,

@@ -98,7 +98,6 @@ pub const PAUSED_BYTES: usize = 1 << 20;
 /// The timeout for sending what was queued before a connection was closed.
 pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The arrival of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     pub peer: PeerId,
@@ -123,7 +122,6 @@ pub struct PeerInfo {
     pub role: Role,
     /// The peer's name, as the peer gave it. It is untrusted text, which is only logged, and escaped.
     pub name: String,
-    /// The address of the peer's socket.
     pub remote: SocketAddr,
     /// The version of the protocol that is spoken with it.
     pub version: Version,

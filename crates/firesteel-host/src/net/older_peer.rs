@@ -8,9 +8,7 @@ use firesteel_protocol::wire::Message;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it speaks version {theirs} of the protocol, and this needs version {needed}: upgrade it")]
 pub struct OlderPeer {
-    /// The version that the peer speaks.
     pub theirs: Version,
-    /// The version that added the message.
     pub needed: Version,
 }
 

@@ -26,7 +26,6 @@ impl Default for QueueLimits {
     }
 }
 
-/// Messages for one peer, in order.
 #[derive(Debug)]
 pub(super) enum Load {
     /// For a connection: whole frames.
@@ -101,7 +100,6 @@ impl Load {
     }
 }
 
-/// How an owner ends a connection.
 #[derive(Debug)]
 pub(super) enum CloseMode {
     /// The connection ends after all queued bytes are written.
@@ -110,7 +108,6 @@ pub(super) enum CloseMode {
     Now(Disconnect),
 }
 
-/// The number of bytes queued for all peers of an owner.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Total(Arc<AtomicUsize>);
 
@@ -151,13 +148,11 @@ struct State {
 /// What a connection writes next.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// Messages to write.
     Load(Load),
     /// Nothing more: the owner has closed the connection, and everything is written.
     End,
 }
 
-/// Makes a queue of loads of this kind.
 pub(super) fn queue(limits: QueueLimits, total: Total, load: Load) -> (Outbound, LoadQueue) {
     let state = State { load, waiting: 0, writing: 0, close: None, connection: None };
     let queue = Arc::new(Queue { state: Mutex::new(state), total });
@@ -269,7 +264,6 @@ impl LoadQueue {
         }
     }
 
-    /// Waits until the owner closes the connection.
     pub(super) fn poll_close(&self, context: &mut Context<'_>) -> Poll<CloseMode> {
         let mut state = self.0.state();
         match &state.close {
@@ -283,7 +277,6 @@ impl LoadQueue {
         }
     }
 
-    /// Records that this number of bytes has been written.
     pub(super) fn written(&self, bytes: usize) {
         let mut state = self.0.state();
         // Messages that were dropped no longer count.

@@ -153,7 +153,6 @@ impl<E: Send + 'static> Peers<E> {
         Envoys(self.shared.clone())
     }
 
-    /// The meters of the owner.
     pub(crate) fn meter(&self) -> &OwnerMeter {
         &self.shared.meter
     }
@@ -271,7 +270,6 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Hands over what was sealed.
     pub(crate) fn hand_over_sealed(&mut self) {
         for Sealed { peer, load, is_last } in std::mem::take(&mut self.sealed) {
             if let Some(row) = self.table.get_mut(&peer) {
@@ -423,7 +421,6 @@ impl<E: Send + 'static> Shared<E> {
     }
 }
 
-/// A connection after its handshake.
 pub(super) struct Newcomer<E> {
     pub(super) introduced: Introduced,
     pub(super) remote: SocketAddr,

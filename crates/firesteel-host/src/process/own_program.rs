@@ -40,7 +40,6 @@ impl OwnProgram {
         &self.path
     }
 
-    /// A command that starts it.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(EXE);

@@ -19,7 +19,6 @@ impl ProcessGroup {
         Self(Pid::from_raw(i32::try_from(pid).expect("Linux's process ids fit")))
     }
 
-    /// The process id of the leader.
     pub fn leader(self) -> u32 {
         self.0.as_raw().unsigned_abs()
     }

@@ -24,7 +24,6 @@ use crate::{Audit, Effect, Master, Note, Outbound};
 const MOST_ADVISED: usize = 8;
 /// The maximum number of applications with the same name that an answer lists.
 const MOST_NAMESAKES: usize = 20;
-/// The applications that an id or a name may refer to.
 enum Meant {
     Live(AppId),
     Over(AppId),

@@ -38,7 +38,7 @@ enum Obstacle<'a> {
     Label(&'a Label),
     /// The application excludes its host.
     Avoided,
-    /// Something is wrong with it.
+    /// It is impaired, for this reason.
     Impaired(String),
     /// It is excluded for a while.
     Excluded,
@@ -185,7 +185,6 @@ impl<'a> Obstacle<'a> {
     }
 }
 
-/// The reason of a shortfall that the serving order causes.
 fn reason_of(hindrance: &Hindrance) -> Reason {
     match *hindrance {
         Hindrance::NeverFits { executors, room } => Reason::GangTooLarge { executors, room },

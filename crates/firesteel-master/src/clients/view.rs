@@ -42,7 +42,7 @@ impl Master {
         self.next_foreign_end().unwrap_or(self.now)
     }
 
-    /// The page of the state that begins at this place.
+    /// The page of the state from this place on.
     pub(crate) fn state_page(&self, from: &StatePlace) -> StatePage {
         let head = (*from == StatePlace::beginning()).then(|| self.head());
         StatePage::of(self.now, head, self.config.page, self.rows_from(from))

@@ -7,17 +7,13 @@ use firesteel_protocol::ids::ExecutorId;
 /// How a record contradicts the records before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contradiction {
-    /// It names a Worker that does not exist.
     NoWorker(u64),
-    /// It names an application that does not exist.
     NoApplication(u64),
-    /// It names an executor that does not exist.
     NoExecutor(u64, ExecutorId),
     /// It adds something that exists already.
     Twice,
     /// The Worker has no such addresses free.
     NoAddresses,
-    /// The application has no such resource profile.
     NoProfile,
     /// The Worker or the application still has executors.
     HasExecutors,

@@ -23,7 +23,6 @@ struct Image {
     records: Vec<Record>,
     /// The time set by its last time record.
     time: Option<Timestamp>,
-    /// The numbers of the Workers that the image describes.
     workers: BTreeMap<*const WorkerDescription, u64>,
     next_worker: u64,
 }
@@ -212,13 +211,11 @@ impl Master {
 }
 
 impl ClusterDriver {
-    /// The record of its submission.
     pub(crate) fn submission(&self) -> Record {
         let (driver, id, description) = (self.number, self.id.clone(), Box::new(self.description.clone()));
         Record::DriverSubmitted { driver, id, description }
     }
 
-    /// The record of its launch on the Worker with this number.
     pub(crate) fn launch(&self, worker: u64) -> Record {
         Record::DriverLaunched { driver: self.number, worker, resources: self.has().clone() }
     }

@@ -35,7 +35,7 @@ pub enum Record {
         /// The Worker's id, address, size and token.
         description: Box<WorkerDescription>,
     },
-    /// A Worker's standing changed: whether it gets executors.
+    /// A Worker may get executors again, or no longer.
     WorkerChanged {
         worker: u64,
         /// Its new state.
@@ -70,7 +70,6 @@ pub enum Record {
     /// The consequences of an application's failures changed.
     ApplicationChanged {
         app: u64,
-        /// Its new state.
         standing: Box<ApplicationStanding>,
     },
     /// An executor was assigned to a Worker.
@@ -148,11 +147,9 @@ pub enum Record {
     DriverReturned {
         driver: u64,
     },
-    /// Somebody asked to end a running cluster driver.
     DriverKillAsked {
         driver: u64,
     },
-    /// A cluster driver ended.
     DriverEnded {
         driver: u64,
         end: Box<DriverEnd>,
@@ -175,14 +172,11 @@ pub enum Record {
     ForeignHeld(bool),
 }
 
-/// The counters of a Master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// The number in the id of its first application.
     pub first_application: u64,
     /// The number of applications that have ever registered.
     pub applications: u64,
-    /// The number of Workers that have ever registered.
     pub workers: u64,
 }
 
@@ -204,7 +198,6 @@ pub struct ApplicationImage {
     pub(crate) forgotten: u64,
 }
 
-/// A resource profile of a live application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileImage {
     pub(crate) size: ExecutorSize,
@@ -216,7 +209,6 @@ pub struct ProfileImage {
 /// An ended application that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedImage {
-    /// Its number in the order of registration.
     pub(crate) app: u64,
     pub(crate) end: ApplicationEnd,
     /// The application without its executors.
@@ -224,10 +216,8 @@ pub struct EndedImage {
     pub(crate) executors: Vec<ExecutorImage>,
 }
 
-/// How a cluster driver ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverEnd {
-    /// Its last state.
     pub state: DriverState,
     /// How often it was started again on its last Worker, if it was.
     pub restarts: Option<DriverRestarts>,
@@ -238,7 +228,6 @@ pub struct DriverEnd {
 /// An ended cluster driver that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedDriver {
-    /// Its number in the order of submission.
     pub(crate) driver: u64,
     pub(crate) view: DriverView,
     /// What its last process used, if that was measured.
@@ -303,7 +292,6 @@ impl Record {
     }
 }
 
-/// Bytes that are not a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("after {after} records come bytes that this version of Firesteel cannot read: {error}")]
 pub struct UnreadableRecord {

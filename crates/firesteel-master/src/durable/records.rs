@@ -63,7 +63,6 @@ impl Master {
 }
 
 impl Application {
-    /// The consequences of its failures.
     pub(crate) fn standing(&self, workers: &WorkerTable) -> ApplicationStanding {
         let number = |slot| workers.row(slot).number;
         let mut blame: Vec<_> = self.exclusions.blame().map(|(slot, blame)| (number(slot), *blame)).collect();

@@ -158,6 +158,5 @@ impl Master {
 pub struct Away {
     pub workers: usize,
     pub applications: usize,
-    /// The number of executors on these Workers.
     pub executors: usize,
 }

@@ -17,7 +17,6 @@ use crate::tables::drivers::cluster_driver::Run;
 use crate::tables::link::Link;
 use crate::{Config, Durability, Master, Pass};
 
-/// The tables of a Master.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// The living Workers to restore.
@@ -36,7 +35,6 @@ pub struct WorkerSnapshot {
     pub description: WorkerDescription,
     /// The number of its connection.
     pub peer: PeerId,
-    /// Whether it gets executors.
     pub condition: WorkerCondition,
 }
 
@@ -51,7 +49,6 @@ impl WorkerSnapshot {
 /// Conditions that keep a living Worker from getting executors. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCondition {
-    /// Whether it stays.
     pub presence: Presence,
     /// The end of its exclusion for all applications, if it is excluded.
     pub excluded_until: Option<Timestamp>,
@@ -59,10 +56,9 @@ pub struct WorkerCondition {
     pub impairment: Option<Impairment>,
 }
 
-/// Whether a living Worker stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
-    /// It is connected and stays.
+    /// It is connected and not leaving.
     #[default]
     Here,
     /// It is being decommissioned.
@@ -88,7 +84,6 @@ pub struct ApplicationSnapshot {
     pub description: ApplicationDescription,
     /// When it registered.
     pub submitted: Timestamp,
-    /// The number of its driver's connection.
     pub peer: PeerId,
     /// Its profiles besides the default one, which is part of the description.
     pub profiles: Vec<ProfileSnapshot>,
@@ -98,7 +93,6 @@ pub struct ApplicationSnapshot {
     pub next_executor: ExecutorId,
     /// When it ended executors of other applications, earliest first.
     pub preempted: Vec<Timestamp>,
-    /// Other limits on its executors.
     pub condition: ApplicationCondition,
 }
 
@@ -120,11 +114,9 @@ pub struct ApplicationCondition {
 /// A resource profile with its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileSnapshot {
-    /// The profile's number.
     pub id: ProfileId,
     /// What an executor of the profile needs.
     pub profile: ResourceProfile,
-    /// The number of executors wanted.
     pub limit: ExecutorLimit,
 }
 
@@ -159,7 +151,6 @@ impl HeldResources {
     }
 }
 
-/// Why a snapshot is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotError {
     /// Two Workers have the same id, address or connection.

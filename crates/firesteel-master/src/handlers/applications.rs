@@ -21,7 +21,6 @@ use crate::{Audit, Ignored, Master, Note, Pass};
 /// The log shows at most this number of characters of a refused application's name.
 const LONGEST_NOTED: usize = 100;
 
-/// Why an application is refused.
 enum Refusal {
     Unsound(String),
     Gang(UnsoundGang),

@@ -379,7 +379,6 @@ impl Master {
         all.len() as u64
     }
 
-    /// The cluster driver that a client asks for.
     pub(crate) fn on_driver_status(&self, id: &DriverId) -> Option<Box<DriverView>> {
         let live = self.drivers.number(id).map(|number| self.view_of_driver(self.drivers.live(number)));
         live.or_else(|| self.drivers.ended(id).cloned()).map(Box::new)

@@ -18,7 +18,6 @@ const FIRST_DELAY: Duration = Duration::from_millis(100);
 /// The number of failures in a row that end an application without any executor that ever ran. They count only if they
 /// show that the next executor would fail, too: the driver's host is unknown, or nothing listens there.
 const CERTAIN_FAILURES: u32 = 3;
-/// The longest wait after a failure.
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
 impl Master {

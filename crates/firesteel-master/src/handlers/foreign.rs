@@ -31,7 +31,6 @@ impl Master {
         self.hold.until.is_some()
     }
 
-    /// When foreign executors are ended.
     pub(crate) fn next_foreign_end(&self) -> Option<Timestamp> {
         self.hold.until
     }

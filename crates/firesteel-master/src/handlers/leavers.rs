@@ -46,7 +46,6 @@ impl Leavers {
         Some((peer, Left::None))
     }
 
-    /// The ids of the executors on this Worker.
     fn on(&self, worker: &WorkerId) -> Vec<ExecutorKey> {
         let of_app = |(app, row): (&AppId, &Leaver)| {
             let there = row.executors.iter().filter(|(_, on)| *on == worker);

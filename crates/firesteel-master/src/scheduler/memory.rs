@@ -15,7 +15,6 @@ use crate::tables::workers::table::WorkerTable;
 pub(crate) struct Memory {
     /// The heaps of Workers that policies keep between placements.
     cache: PlacementCache,
-    /// The costs of making room by preemption.
     preemption_costs: PreemptionCosts,
     /// Statistics of the demands of applications, for policies that learn.
     seen: SeenDemands,

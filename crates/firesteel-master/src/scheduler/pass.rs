@@ -62,7 +62,7 @@ impl Master {
         self.launch(now, app, profile, &demand, shares);
     }
 
-    /// Launches the executors that were placed.
+    /// Launches executors on the Workers where they were placed.
     pub(crate) fn launch(
         &mut self,
         now: Timestamp,

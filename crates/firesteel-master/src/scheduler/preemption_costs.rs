@@ -140,7 +140,7 @@ impl Kind {
     }
 }
 
-/// An executor that may end for another application.
+/// An executor that may be ended for another application.
 struct Preemptible<'a> {
     key: &'a ExecutorKey,
     priority: i32,

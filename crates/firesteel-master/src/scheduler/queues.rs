@@ -64,18 +64,15 @@ pub(crate) struct QueueScheduling {
     pub(super) gangs_in_vain: usize,
 }
 
-/// Room that is reserved for a gang.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reservation {
     pub(crate) app: AppId,
     pub(crate) profile: ProfileId,
-    /// The gang's demand.
     pub(crate) demand: Demand,
     /// When the gang is expected to fit. Known if enough running applications have estimated run times.
     pub(crate) at: Option<Timestamp>,
     /// When the gang is expected to end, if it has an estimated run time.
     pub(crate) until: Option<Timestamp>,
-    /// The reserved room by Worker.
     pub(crate) kept: BTreeMap<Slot, Kept>,
 }
 
@@ -227,7 +224,6 @@ impl Master {
         served
     }
 
-    /// Gives an application executors, profile by profile.
     fn serve(&mut self, now: Timestamp, app: &AppId, size: GrantSize) -> Served {
         let profiles: Vec<ProfileId> = self.applications.live(app).profiles.keys().copied().collect();
         let mut given = None::<Amounts>;
@@ -443,7 +439,6 @@ impl Reservation {
         self.at.zip(end).is_some_and(|(at, end)| end <= at)
     }
 
-    /// Withholds what is reserved.
     fn withhold(&self, workers: &mut WorkerTable) {
         for (slot, Kept { amounts, with_addresses, .. }) in &self.kept {
             workers.withhold(*slot, amounts, &self.demand.resources, *with_addresses);
@@ -470,7 +465,6 @@ impl Reservation {
 }
 
 impl Application {
-    /// Its rank in its queue.
     pub(crate) fn queue_rank(&self) -> QueueRank {
         (Reverse(self.description.priority), self.turn, self.sequence)
     }

@@ -36,7 +36,6 @@ struct WaitingQueue {
     waiting: BTreeMap<QueueRank, AppId>,
 }
 
-/// The application to serve next.
 #[derive(Clone, Debug)]
 pub(crate) struct Next {
     pub(crate) app: AppId,
@@ -52,7 +51,6 @@ pub(crate) enum GrantSize {
 }
 
 impl WaitingQueues {
-    /// The next application to serve.
     pub(crate) fn next(&self) -> Option<Next> {
         let waiting = || self.queues.iter().enumerate().filter(|(_, queue)| !queue.waiting.is_empty());
         let first = self.first.filter(|(queue, rank)| self.queues[*queue].waiting.contains_key(rank));
@@ -84,7 +82,6 @@ impl WaitingQueues {
         self.first = self.first.filter(|(_, first)| *first != to.rank);
     }
 
-    /// Records that an application has had its turn.
     pub(crate) fn pass(&mut self, next: Next) {
         self.queues[next.queue].waiting.remove(&next.rank);
         self.passed.push(next.app);

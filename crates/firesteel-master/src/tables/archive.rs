@@ -56,7 +56,6 @@ impl Archive {
 }
 
 impl Ended {
-    /// The row of the history for this application.
     pub(crate) fn past(&self) -> PastRow {
         let first = self.executors.len().saturating_sub(MOST_PAST_EXECUTORS);
         let records = &self.executors[first..];
@@ -67,7 +66,6 @@ impl Ended {
     }
 }
 
-/// The row of the history for a cluster driver.
 pub(crate) fn past_driver(number: u64, PastDriver { view, used }: &PastDriver) -> PastRow {
     PastRow::Driver { number, view: Box::new(view.clone()), used: *used }
 }

@@ -101,7 +101,6 @@ impl Grant {
         self.memory
     }
 
-    /// Whether it names custom resources.
     pub(crate) fn has_resources(&self) -> bool {
         self.resources.is_some()
     }
@@ -110,7 +109,6 @@ impl Grant {
         self.resources.as_deref().unwrap_or(Resources::NONE)
     }
 
-    /// A copy of its amounts.
     pub(crate) fn amounts(&self) -> Amounts {
         Amounts { cores: self.cores, memory: self.memory, resources: self.resources().clone() }
     }

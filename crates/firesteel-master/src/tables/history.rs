@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// The latest ended rows, by number and by id.
 #[derive(Debug)]
 pub(crate) struct History<I, R> {
-    /// The rows by number.
     rows: BTreeMap<u64, (I, R)>,
     numbers: BTreeMap<I, u64>,
     /// The numbers in the order of the ends.
@@ -59,7 +57,6 @@ impl<I: Ord + Clone, R> History<I, R> {
         self.order.iter().map(|number| (*number, &self.rows[number].1))
     }
 
-    /// All rows by number, from this number on.
     pub(crate) fn from(&self, number: u64) -> impl Iterator<Item = (u64, &R)> {
         self.rows.range(number..).map(|(number, (_, row))| (*number, row))
     }
@@ -73,7 +70,6 @@ impl<I: Ord + Clone, R> History<I, R> {
         self.rows.get_mut(self.numbers.get(id)?).map(|(_, row)| row)
     }
 
-    /// Whether a row has this number.
     pub(crate) fn is_numbered(&self, number: u64) -> bool {
         self.rows.contains_key(&number)
     }

@@ -21,7 +21,6 @@ pub(crate) struct RunTimes {
 #[derive(Debug, Default)]
 struct Past {
     last: VecDeque<Duration>,
-    /// The number of the last run.
     used: u64,
 }
 

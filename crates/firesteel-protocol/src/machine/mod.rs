@@ -17,7 +17,6 @@ use crate::time::Timestamp;
 ///   machine was seeded with.
 /// - Nothing waits inside `apply`: an answer is a later event.
 pub trait Machine {
-    /// What can happen to the machine.
     type Event: Kind + fmt::Debug + Send + 'static;
     /// What the machine asks its shell to do.
     type Effect;
@@ -113,9 +112,9 @@ impl<E> Default for Effects<E> {
 /// log for each note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteLevel {
-    /// Part of the ordinary course of events.
+    /// An ordinary event.
     Info,
-    /// An operator should look at it.
+    /// An event that an operator should check.
     Warn,
 }
 

@@ -7,7 +7,6 @@ use crate::address::Address;
 /// What a failed connection or request says about the address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// Nothing could be reached there.
     Unreachable,
     /// Something accepts connections there and did not answer in time, or not in full.
     NoAnswer,
@@ -34,7 +33,6 @@ impl Evidence {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectError {
     pub evidence: Evidence,
-    /// The error, in words for people.
     pub words: String,
 }
 

@@ -89,7 +89,6 @@ pub enum Dispute {
     Deposed {
         master: Address,
         epoch: u64,
-        /// The greatest epoch of a Master that was met.
         latest: u64,
     },
     /// The two know nothing of each other: at least one of them was not elected.

@@ -27,7 +27,6 @@ use crate::master_search::connect_error::ConnectError;
 use crate::master_search::leadership::{Dispute, Leaders, Leadership};
 use crate::time::Timestamp;
 
-/// How long a Master that was asked may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The search of one seeker. It keeps a `Told` for each Master that it asked, and the `Terms` of the Master that
@@ -58,20 +57,18 @@ pub struct MasterSearch<Told, Terms> {
     leaders: Leaders,
     /// The last error of each Master.
     errors: BTreeMap<Address, ConnectError>,
-    /// Whether a Master ever registered the seeker.
     was_registered: bool,
     /// Whether the search goes on after the present Master is lost.
     goes_on: bool,
     chance: ChaCha8Rng,
 }
 
-/// A Master that was asked.
 #[derive(Clone, Debug)]
 pub struct Asked<Told> {
     pub master: Address,
     epoch: u64,
     until: Timestamp,
-    /// What the seeker keeps about it.
+    /// What the seeker keeps about this Master.
     pub told: Told,
 }
 
@@ -100,7 +97,6 @@ pub struct Registered<Terms> {
     pub peer: PeerId,
     pub master: Address,
     epoch: u64,
-    /// What it said when it registered the seeker.
     pub terms: Terms,
 }
 
@@ -169,7 +165,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
             || self.registered().is_some_and(|registered| registered.peer == peer)
     }
 
-    /// The last error of each Master, in the order of the settings.
     pub fn errors(&self) -> Vec<(Address, ConnectError)> {
         let silent = || ConnectError::no_answer("no answer");
         let error = |master: &Address| self.errors.get(master).cloned().unwrap_or_else(silent);
@@ -283,7 +278,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         orders
     }
 
-    /// No connection to this Master could be made.
+    /// Handles a failed connection to this Master.
     pub fn on_connect_failed(
         &mut self,
         now: Timestamp,

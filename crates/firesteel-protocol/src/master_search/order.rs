@@ -6,7 +6,7 @@ use crate::address::Address;
 use crate::ids::PeerId;
 use crate::master_search::leadership::Dispute;
 
-/// What the seeker has to do, in order.
+/// The orders of a search to the seeker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order<Terms> {
     Connect(Address),
@@ -61,6 +61,5 @@ pub enum Remark {
 pub enum Due {
     /// A Master, or all of them, did not answer in time.
     Timeout,
-    /// A round begins.
     Round,
 }

@@ -117,7 +117,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         self.on_deadline(now)
     }
 
-    /// How the search begins for a seeker that was registered before.
     pub(super) fn seeking_again(&mut self, now: Timestamp) -> State<Terms> {
         State::Seeking { next_round: now + self.pause(0), rounds: 0, give_up: None }
     }

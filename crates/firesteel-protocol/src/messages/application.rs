@@ -15,11 +15,8 @@ use crate::time::Timestamp;
 /// The Master's answer to a request about one application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ApplicationAnswer {
-    /// The application that has this id or name.
     Known(Box<ApplicationDetail>),
-    /// No application has this id or name.
     Unknown,
-    /// Several live applications have this name.
     Ambiguous {
         /// The ids of these applications, or of the first of them if there are very many.
         apps: Vec<AppId>,
@@ -29,13 +26,11 @@ pub enum ApplicationAnswer {
 /// The Master's answer to a request to end an application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KillAnswer {
-    /// The application was ended.
     Killed {
         app: AppId,
         executors: u64,
         cores: Cores,
     },
-    /// The application had ended before.
     Over {
         app: AppId,
         state: ApplicationState,
@@ -43,7 +38,6 @@ pub enum KillAnswer {
         outcome: Option<Outcome>,
         ended: Timestamp,
     },
-    /// No application has this id or name.
     Unknown,
     /// Several live applications have this name. None was ended.
     Ambiguous {
@@ -55,7 +49,6 @@ pub enum KillAnswer {
 /// The details of one application, live or ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationDetail {
-    /// The Master's time.
     pub now: Timestamp,
     /// The Master's URL, `spark://host:port`.
     pub master: String,
@@ -75,7 +68,6 @@ pub struct SchedulingStatus {
     pub profiles: Vec<ProfileView>,
     /// Cores of ended executors that are not replaced. They count against the maximum.
     pub cores_spent: Cores,
-    /// The number of executors that failed in a row.
     pub failures: u32,
     /// No executor is launched before this time, because of those failures.
     pub relaunch_at: Option<Timestamp>,
@@ -88,7 +80,7 @@ pub struct SchedulingStatus {
     /// The number of live applications that are served before it and may have more than they hold. These have a higher
     /// priority in its queue, or the same priority and an earlier registration.
     pub ahead: u64,
-    /// What it waits for besides room.
+    /// What the application waits for besides room.
     pub hindrance: Option<Hindrance>,
     pub cluster: ClusterView,
     /// The other applications that hold the most cores, at most [`MOST_HOLDERS`].
@@ -107,7 +99,6 @@ pub struct SchedulingStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LateWorker {
     pub worker: WorkerId,
-    /// The number of the application's executors there.
     pub executors: u64,
 }
 
@@ -121,7 +112,7 @@ pub struct ImpairedWorker {
 /// What an application waits for besides room for one more executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hindrance {
-    /// It starts with several executors at once.
+    /// The application starts with several executors at once.
     Gang {
         /// The number of executors that it has to start with.
         executors: u64,
@@ -250,7 +241,6 @@ pub struct ProfileView {
     /// The number of addresses that one executor needs of each custom resource.
     pub resources: ResourceAmounts,
     pub limit: ExecutorLimit,
-    /// The number of executors that have not ended.
     pub held: u64,
     /// Whether the application's own limits allow one more executor.
     pub may_have_more: bool,

@@ -11,7 +11,6 @@ use crate::ids::{DriverId, WorkerId};
 use crate::process::{Command, ExitStatus, StartFailure};
 use crate::time::Timestamp;
 
-/// A cluster driver as it was submitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverDescription {
     /// The user who submitted it: `ann@host`.
@@ -31,7 +30,6 @@ pub struct DriverDescription {
 pub struct DriverLaunch {
     pub driver: DriverId,
     pub description: DriverDescription,
-    /// The addresses of custom resources that it was given.
     pub resources: Resources,
 }
 
@@ -67,7 +65,6 @@ pub enum DriverState {
     Unknown,
     /// It was ended on request. Has the exit status if its process had started and that is known.
     Killed(Option<ExitStatus>),
-    /// Its process ended with another status.
     Failed(ExitStatus),
     /// It could not be started, or its Worker was lost.
     Error(DriverError),
@@ -76,16 +73,13 @@ pub enum DriverState {
 /// Why a cluster driver is in state ERROR.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverError {
-    /// Its process could not be started.
     NotStarted(StartFailure),
     /// Its Worker is lost, so how it ended is unknown.
     WorkerLost(LossReason),
-    /// Its Worker was stopped, and ended it.
     WorkerStopped,
 }
 
 impl DriverState {
-    /// Whether the cluster driver has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         match self {
@@ -201,7 +195,6 @@ pub struct DriverView {
     pub worker: Option<DriverPlace>,
     /// The name under which it was submitted, if it was given one.
     pub name: Option<String>,
-    /// What it needs of custom resources.
     pub needs: ResourceAmounts,
     /// The addresses that it has, or had when it ended. None while it waits for a Worker.
     pub has: Resources,
@@ -211,13 +204,11 @@ pub struct DriverView {
     pub wait: Option<DriverWait>,
 }
 
-/// Where a cluster driver runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverPlace {
     pub worker: WorkerId,
     pub host: String,
     pub port: u16,
-    /// The directory on the Worker with its output.
     pub directory: String,
 }
 
@@ -235,7 +226,6 @@ pub struct DriverRestarts {
     pub until: Option<Timestamp>,
 }
 
-/// Why a cluster driver waits for a Worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverWait {
     /// There is no Worker that takes cluster drivers.
@@ -294,7 +284,6 @@ impl DriverRestarts {
     }
 }
 
-/// The answer to a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SubmitDriverAnswer {
     Submitted {
@@ -303,33 +292,25 @@ pub enum SubmitDriverAnswer {
     Refused(RefusedDriver),
 }
 
-/// Why the Master refuses a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedDriver {
-    /// It has no program.
     NoProgram,
     /// It has no cores or no memory, or more than any Worker can have.
     UnsoundSize {
         cores: Cores,
         memory: MiB,
     },
-    /// Its description is too long.
     TooLong {
-        /// The length in bytes.
         length: u64,
-        /// The most that the Master takes.
         most: u64,
     },
     /// Too many cluster drivers wait for a Worker.
     TooManyWait {
-        /// The most that may wait.
         most: u64,
     },
     /// The Master of an application on YARN has no Workers.
     NoWorkers,
-    /// Its custom resources are refused.
     Resources {
-        /// Why, in words for people.
         why: String,
     },
 }
@@ -356,7 +337,6 @@ impl fmt::Display for RefusedDriver {
     }
 }
 
-/// The answer to a request to end a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KillDriverAnswer {
     /// Its Worker is told to end it.
@@ -369,7 +349,6 @@ pub enum KillDriverAnswer {
         /// The id of the cluster driver that waited.
         driver: DriverId,
     },
-    /// It had ended before.
     Over {
         driver: DriverId,
         state: DriverState,

@@ -21,7 +21,6 @@ pub enum DecommissionAnswer {
     Unknown,
 }
 
-/// A Worker that gets no more executors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeavingWorker {
     pub id: WorkerId,

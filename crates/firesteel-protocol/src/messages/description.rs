@@ -26,7 +26,6 @@ pub struct ApplicationDescription {
     pub profile: ResourceProfile,
     /// The initial number of executors wanted of the default profile.
     pub initial_limit: ExecutorLimit,
-    /// Which executors are replaced when they end.
     pub relaunch: Relaunch,
     /// The policy by which Workers are chosen. `None`: the Master's.
     pub policy: Option<Policy>,
@@ -81,7 +80,6 @@ impl ApplicationDescription {
 /// The user who submits an application, and the application's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Submitter {
-    /// The application's name, for people.
     pub name: String,
     pub user: String,
 }
@@ -103,7 +101,6 @@ pub struct WantedExecutors {
     pub max_cores: Option<Cores>,
     /// The initial number of executors wanted of the default profile.
     pub limit: ExecutorLimit,
-    /// Which executors are replaced when they end.
     pub relaunch: Relaunch,
     /// The lowest executor number that the driver has not seen.
     pub first: ExecutorId,
@@ -126,7 +123,6 @@ pub struct Placing {
 /// The command of an application's executors, with its directory and files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// The command of every executor.
     pub command: ExecutorCommand,
     /// The directory in which it runs.
     pub directory: TaskDirectory,
@@ -156,10 +152,8 @@ pub enum UnsoundGang {
     )]
     TooManyCores {
         executors: u64,
-        /// The number of cores of each executor.
         cores: Cores,
         needed: Cores,
-        /// The maximum number of the application's cores.
         max: Cores,
     },
 }

@@ -15,11 +15,9 @@ use crate::wire::Message;
 pub enum ExecutorToDriver {
     /// The first message on the connection: the executor is ready for tasks.
     RegisterExecutor {
-        /// The id of the application that it was started for.
         app: AppId,
         executor: ExecutorId,
         profile: ProfileId,
-        /// The id of the Worker that started it.
         worker: WorkerId,
         /// The host name of that Worker.
         host: String,
@@ -54,7 +52,6 @@ pub enum ExecutorToDriver {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverToExecutor {
-    /// The driver accepts the executor.
     RegisteredExecutor(HeartbeatRules),
     /// The driver refuses the executor, which then ends.
     RegisterExecutorFailed(RefusedExecutor),
@@ -74,7 +71,6 @@ pub enum DriverToExecutor {
         attempt: AttemptId,
         bytes: u64,
     },
-    /// Tells the executor to end, with all its tasks.
     StopExecutor,
     /// The driver is alive. It sends one every interval of [`HeartbeatRules`].
     Heartbeat,
@@ -89,10 +85,9 @@ pub struct HeartbeatRules {
     pub patience_millis: u64,
 }
 
-/// What a task runs, and where.
+/// The work of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSpec {
-    /// The command to run.
     pub command: Command,
     /// The directory that it runs in.
     pub directory: TaskDirectory,
@@ -139,14 +134,12 @@ pub enum TaskDirectory {
     Path(String),
 }
 
-/// The state of an attempt at a task, as its executor sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskState {
     Running,
     Ended(TaskEnd),
 }
 
-/// How an attempt at a task ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskEnd {
     /// The process ended by itself.
@@ -175,23 +168,19 @@ impl fmt::Display for TaskEnd {
     }
 }
 
-/// One of the two outputs of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stream {
     Stdout,
     Stderr,
 }
 
-/// Why a driver refuses an executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedExecutor {
-    /// The executor belongs to another application.
     OtherApplication,
     /// An executor of this number is connected, or has been and has ended.
     NumberTaken,
     /// The executor has too many addresses to fit a frame with a task.
     TooManyAddresses,
-    /// The application is ending.
     Stopping,
     /// The executor does not know the application's secret: its Worker did not start it for this application.
     WrongSecret,

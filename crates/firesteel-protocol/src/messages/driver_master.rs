@@ -196,13 +196,10 @@ impl ResourceProfile {
     }
 }
 
-/// Why a resource profile is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsoundProfile {
-    /// The number of cores is out of range.
     #[error("an executor cannot have {0} cores")]
     Cores(Cores),
-    /// The amount of memory is out of range.
     #[error("an executor cannot have {0} of memory")]
     Memory(MiB),
     /// There are more custom resources than allowed.
@@ -239,7 +236,6 @@ pub const MOST_ROWS: usize = 16_384;
 /// in every pass, and forgets the others.
 pub const MOST_PROFILES: usize = 64;
 
-/// The number of executors that are wanted of one profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorTarget {
     /// The profile's number. What its executors need is fixed when the Master first hears of the number, until the profile
@@ -253,7 +249,6 @@ pub struct ExecutorTarget {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MasterToDriver {
-    /// The application is registered.
     RegisteredApplication {
         app: AppId,
         /// The Master's URL, `spark://host:port`.
@@ -265,7 +260,6 @@ pub enum MasterToDriver {
         /// from a Master.
         first_executor: ExecutorId,
     },
-    /// An executor was assigned to the application.
     ExecutorAdded {
         executor: ExecutorId,
         profile: ProfileId,
@@ -277,7 +271,6 @@ pub enum MasterToDriver {
         /// The port that the Worker listens on; in YARN mode that of the NodeManager.
         port: u16,
     },
-    /// An executor's state changed.
     ExecutorUpdated {
         executor: ExecutorId,
         state: ExecutorState,
@@ -299,7 +292,6 @@ pub enum MasterToDriver {
         host: String,
         reason: LossReason,
     },
-    /// The Master ended the application.
     ApplicationRemoved(ApplicationEnd),
     /// The application has ended, and none of its executors is left: each was reported by its Worker
     /// (`ExecutorUpdated` came for it), or is lost with it.
@@ -320,19 +312,15 @@ pub enum MasterToDriver {
     Shortfalls(Vec<(ProfileId, Shortfall)>),
 }
 
-/// Why an application ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ApplicationEnd {
     /// The driver said that the application is done.
     Finished {
-        /// What became of its work, if the driver said so.
         outcome: Option<Outcome>,
     },
     /// The driver's connection ended without a message. Spark calls this finished.
     DriverLost,
-    /// Too many executors failed in a row.
     ExecutorsFailed {
-        /// The number of failures in a row.
         failures: u32,
         /// How the last executor ended.
         last: ExecutorState,
@@ -347,9 +335,7 @@ pub enum ApplicationEnd {
         /// The reason, in words for people.
         reason: String,
     },
-    /// The Master refuses the application's description.
     Refused {
-        /// What is wrong with the description.
         reason: String,
     },
     /// The description asks for more executors at once than it can be given.
@@ -359,7 +345,6 @@ pub enum ApplicationEnd {
 }
 
 impl ApplicationEnd {
-    /// Whether the Master refused to register the application.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {

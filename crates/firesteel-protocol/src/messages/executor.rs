@@ -32,12 +32,10 @@ pub enum ExecutorState {
     /// The executor's Worker is lost, so its end is unknown; or the Master took the executor back for another
     /// application.
     Lost(LossReason),
-    /// The executor's process ended by itself.
     Exited(ExitStatus),
 }
 
 impl ExecutorState {
-    /// Whether the executor has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         match self {
@@ -86,7 +84,6 @@ impl fmt::Display for ExecutorState {
 /// Why an executor is lost, or its Worker with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LossReason {
-    /// The Worker's connection ended.
     Disconnected,
     /// The Master heard nothing from the Worker for too long.
     HeartbeatTimeout {
@@ -99,7 +96,6 @@ pub enum LossReason {
     /// The Master took the executor back for another application. It did not fail, and is
     /// replaced when there is room.
     Preempted {
-        /// The application that gets the room.
         by: AppId,
     },
     /// The cluster manager ended its container, for reasons outside of the executor.
@@ -112,11 +108,9 @@ pub enum LossReason {
         /// The cluster manager's message about it.
         why: String,
     },
-    /// The Worker did not answer the order to launch it.
     Unanswered,
     /// The executor could not be started, and its Worker says that it can start none.
     CannotStart {
-        /// Why the start failed.
         why: String,
     },
     /// The Master was restarted, and the Worker did not return in time.

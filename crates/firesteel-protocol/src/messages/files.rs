@@ -31,7 +31,6 @@ pub struct FileDescription {
     /// The file's name in the executors' directories: see [`is_file_name`]. For an archive, the name of its
     /// directory.
     pub name: String,
-    /// What the Worker makes of the file.
     pub kind: FileKind,
     /// Its length in bytes.
     pub length: u64,
@@ -39,7 +38,6 @@ pub struct FileDescription {
     pub sha256: Sha256,
 }
 
-/// What a Worker makes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileKind {
     /// A file that is copied as it is.
@@ -50,7 +48,6 @@ pub enum FileKind {
     Archive(ArchiveFormat),
 }
 
-/// The format of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ArchiveFormat {
     /// A tar archive: `.tar`.
@@ -78,7 +75,6 @@ impl fmt::Debug for Sha256 {
     }
 }
 
-/// Why a list of files is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsoundFiles {
     /// A name that a file in an executor's directory cannot have.
@@ -86,7 +82,6 @@ pub enum UnsoundFiles {
     Name {
         name: String,
     },
-    /// Two files have the same name.
     #[error("two files are called {name:?}")]
     Twice {
         name: String,
@@ -146,7 +141,6 @@ impl ApplicationFiles {
 pub enum WorkerToDriver {
     /// Asks for the bytes of a file from `offset` on. They come as chunks, in order, up to the file's end.
     RequestFile {
-        /// The digest of the file.
         sha256: Sha256,
         /// The position of the first byte, at most the file's length.
         offset: u64,

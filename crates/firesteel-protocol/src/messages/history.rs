@@ -22,7 +22,6 @@ pub enum PastRow {
     },
 }
 
-/// An application that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastApplication {
     /// Its number in the order of registration.
@@ -62,7 +61,6 @@ impl Default for PastNumber {
     }
 }
 
-/// Consecutive rows of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryPage {
     /// The Master's time.

@@ -116,7 +116,6 @@ pub struct LogPiece {
     pub is_over: bool,
 }
 
-/// Why a Worker does not send a piece of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedLog {
     /// The id of the application or cluster driver cannot be the name of a directory.
@@ -125,10 +124,8 @@ pub enum RefusedLog {
     OneAtATime,
     /// There is no such log: its author never ran here, or its directory was removed.
     NoLog {
-        /// The directory where it would be.
         directory: String,
     },
-    /// The log cannot be read.
     Unreadable {
         /// The operating system's error message, with the path.
         error: String,

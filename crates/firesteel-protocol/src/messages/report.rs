@@ -29,7 +29,6 @@ pub struct WorkerReport {
     pub drivers: Vec<(DriverId, Usage)>,
 }
 
-/// What a process and all its descendants use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// The processor time since its start, user and system, in milliseconds.
@@ -55,7 +54,6 @@ pub struct MachineUsage {
     pub memory_available: u64,
 }
 
-/// The space on a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskSpace {
     /// The total space in bytes, without what is reserved for the system.
@@ -87,10 +85,8 @@ pub struct Departure {
     pub cause: DepartureCause,
 }
 
-/// Why a Worker is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DepartureCause {
-    /// It has left in order, on request.
     Asked,
     /// It has left in order, since it was stopped.
     Stopped,
@@ -141,7 +137,6 @@ impl WorkerRemark {
 }
 
 impl WorkerRemark {
-    /// When and why a Worker is gone, if that is known.
     #[must_use]
     pub fn departure(&self) -> Option<&Departure> {
         match self {

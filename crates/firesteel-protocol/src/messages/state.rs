@@ -22,9 +22,7 @@ pub enum StatePlace {
     Application(u64),
     /// The cluster driver with this number, live or ended. They are numbered in the order of their submission.
     Driver(u64),
-    /// An executor that has not ended.
     Executor {
-        /// The number of its application.
         application: u64,
         executor: ExecutorId,
     },
@@ -33,21 +31,17 @@ pub enum StatePlace {
 /// A row of a Master's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StateRow {
-    /// A Worker, alive or dead.
     Worker(Box<WorkerView>),
     /// An application, live or ended, without its executors.
     Application {
         number: u64,
         view: Box<ApplicationView>,
     },
-    /// A cluster driver, live or ended.
     Driver {
         number: u64,
         view: Box<DriverView>,
     },
-    /// An executor that has not ended.
     Executor {
-        /// The number of its application.
         application: u64,
         view: ExecutorView,
     },
@@ -82,7 +76,6 @@ pub struct StateHead {
     pub totals: StateTotals,
 }
 
-/// The number of rows in a Master's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateTotals {
     /// The number of Workers, alive or dead.
@@ -105,7 +98,7 @@ pub struct PageSize {
     pub bytes: usize,
 }
 
-/// A step on the way through a state.
+/// A step in reading a state.
 #[derive(Clone, Debug)]
 pub enum Step {
     Row(StateRow),

@@ -28,10 +28,9 @@ pub struct WorkerShare {
     /// Whether it counts, and what it offers.
     pub standing: Standing,
     pub cores: Cores,
-    /// The cores that executors and cluster drivers hold.
     pub cores_used: Cores,
     pub memory: MiB,
-    /// The memory that they hold.
+    /// The memory that executors and cluster drivers hold.
     pub memory_used: MiB,
 }
 

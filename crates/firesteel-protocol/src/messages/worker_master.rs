@@ -81,7 +81,6 @@ pub enum WorkerToMaster {
 }
 
 impl WorkerToMaster {
-    /// The registration of a Worker with its executors.
     #[must_use]
     pub fn register(worker: WorkerDescription, executors: Vec<ExecutorReport>) -> Self {
         Self::RegisterWorker { worker: Box::new(worker), executors, drivers: Vec::new() }
@@ -95,7 +94,6 @@ const MOST_CALLBACK: usize = 64 << 10;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WorkerDescription {
-    /// The Worker's id, made at its start.
     pub id: WorkerId,
     /// The host name by which others reach it.
     pub host: String,
@@ -151,7 +149,6 @@ impl WorkerDescription {
         Self { token, ..self }
     }
 
-    /// The address that the Worker listens on.
     #[must_use]
     pub fn address(&self) -> Address {
         Address::new(self.host.clone(), self.port)
@@ -173,7 +170,6 @@ impl WorkerDescription {
     }
 }
 
-/// The state of one executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorReport {
     pub executor: ExecutorKey,
@@ -228,7 +224,6 @@ pub enum MasterToWorker {
     },
     /// Tells the Worker to start a cluster driver. Repeated until the Worker has reported on it.
     LaunchDriver(Box<DriverLaunch>),
-    /// Tells the Worker to end a cluster driver.
     KillDriver {
         driver: DriverId,
     },
@@ -238,20 +233,17 @@ pub enum MasterToWorker {
     },
 }
 
-/// An executor to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorLaunch {
     pub executor: ExecutorKey,
     pub profile: ProfileId,
     pub cores: Cores,
     pub memory: MiB,
-    /// The addresses of custom resources that it was given.
     pub resources: Resources,
     /// What it runs. Encoded orders share it, so only short fields may follow.
     pub work: Shared<ExecutorWork>,
 }
 
-/// What all executors of an application run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorWork {
     pub app_name: String,
@@ -263,7 +255,6 @@ pub struct ExecutorWork {
     pub files: Option<ApplicationFiles>,
 }
 
-/// Why the Master refuses a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedRegistration {
     /// The Worker's id cannot be the name of a directory.
@@ -301,7 +292,6 @@ pub enum Bounded {
     Memory,
     /// The addresses of its custom resources.
     Addresses,
-    /// The executors that it lists.
     Executors,
     /// Its texts: host, directory, names and addresses.
     Text,

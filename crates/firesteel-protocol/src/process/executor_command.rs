@@ -19,7 +19,6 @@ pub enum ExecutorCommand {
 }
 
 impl ExecutorCommand {
-    /// The program, if it is one.
     #[must_use]
     pub fn program(&self) -> Option<&Command> {
         match self {
@@ -28,7 +27,7 @@ impl ExecutorCommand {
         }
     }
 
-    /// The program, to change it.
+    /// The program, for changes.
     pub fn program_mut(&mut self) -> Option<&mut Command> {
         match self {
             Self::Program(command) => Some(command),
@@ -57,7 +56,6 @@ impl ExecutorCommand {
         }
     }
 
-    /// The variables added to the inherited environment.
     #[must_use]
     pub fn environment(&self) -> &BTreeMap<String, String> {
         match self {
@@ -87,7 +85,7 @@ impl From<Command> for ExecutorCommand {
 /// Source: Spark's Command, 4.0.1, but for `releases`, which Spark does not say.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JavaCommand {
-    /// The class that has `main`.
+    /// Variables added to the inherited environment.
     pub main_class: String,
     pub arguments: Vec<String>,
     /// Variables added to the inherited environment.

@@ -143,7 +143,7 @@ impl Placeholder {
         }
     }
 
-    /// The placeholder that a word is, if the whole word is one.
+    /// Parses a word. `None` if the whole word is not a placeholder.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|placeholder| placeholder.word() == word)
@@ -160,7 +160,6 @@ pub struct Filling<'a> {
     /// The addresses of custom resources that the executor was given.
     pub resources: &'a Resources,
     pub worker: &'a WorkerId,
-    /// The address that this Worker listens on.
     pub address: &'a Address,
 }
 
@@ -186,7 +185,6 @@ impl Command {
     }
 }
 
-/// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExitStatus {
     Code(i32),
@@ -240,7 +238,6 @@ fn signal_name(signal: i32) -> Option<&'static str> {
     })
 }
 
-/// Why a process could not be started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{step}: {error}")]
 pub struct StartFailure {
@@ -337,7 +334,6 @@ pub enum StartStep {
     Files,
     /// Making the working directory or entering it.
     Directory,
-    /// Opening the output files.
     Output,
     /// Finding the program. It does not exist, or may not be run.
     Lookup,

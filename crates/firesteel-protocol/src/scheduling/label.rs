@@ -33,7 +33,6 @@ impl Label {
         self.0.iter().map(String::as_str)
     }
 
-    /// Its length in bytes.
     pub fn length(&self) -> usize {
         self.0.iter().map(String::len).sum()
     }

@@ -15,10 +15,10 @@ use crate::scheduling::queues::Queues;
 /// Whether applications behind a gang with a reservation are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Backfill {
-    /// They may use what is not reserved.
+    /// Applications behind the gang may use room that is not reserved.
     #[default]
     On,
-    /// They wait, so that the order is strict.
+    /// Applications behind the gang wait, so that the order is strict.
     Off,
 }
 
@@ -68,7 +68,6 @@ pub struct GangPreemption {
     pub reach: Duration,
 }
 
-/// The settings of a Master's scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedulingSettings {
     /// The rule by which Workers are chosen for applications that name no policy, as it is written in

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct Queues(Vec<Queue>);
 
-/// A queue with its weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
     /// The name of the queue. No two queues have the same.
@@ -29,7 +28,6 @@ pub enum QueueError {
     Unsound {
         text: String,
     },
-    /// Two queues have the same name.
     #[error("there are two queues called {name}")]
     Twice {
         name: String,
@@ -39,7 +37,6 @@ pub enum QueueError {
     TooMany {
         count: usize,
     },
-    /// There is no queue of that name.
     #[error("there is no queue {name:?}: {}", if known.is_empty() {
         "this Master has no queues (firesteel.master.queues)".to_owned()
     } else {
@@ -86,7 +83,6 @@ impl Queues {
         })
     }
 
-    /// The queue with that number, if there are queues.
     #[must_use]
     pub fn get(&self, number: usize) -> Option<&Queue> {
         self.0.get(number)

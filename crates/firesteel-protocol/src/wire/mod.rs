@@ -104,7 +104,6 @@ impl fmt::Display for Role {
     }
 }
 
-/// Why a preamble is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PreambleError {
     /// The peer speaks another protocol.
@@ -118,10 +117,8 @@ pub enum PreambleError {
     /// The peer answers as a web server does.
     #[error("the peer speaks HTTP, not Firesteel's protocol")]
     Http,
-    /// The peer speaks another version of the protocol.
     #[error("the peer speaks version {theirs} of the protocol, this side speaks {}", Version::spoken())]
     Version {
-        /// The version that the peer speaks.
         theirs: Version,
     },
 }
@@ -150,7 +147,6 @@ pub enum DecodeError {
     /// The bytes are not those of a message.
     #[error("a frame of {} is not a message: {error}", counted(*.length, "byte"))]
     Malformed {
-        /// The length of the frame, in bytes.
         length: usize,
         /// The error that postcard reports.
         error: postcard::Error,
@@ -158,7 +154,6 @@ pub enum DecodeError {
     /// The frame has more bytes than its message.
     #[error("a frame of {length} bytes has a message and {} more", counted(*.extra, "byte"))]
     Trailing {
-        /// The length of the frame, in bytes.
         length: usize,
         /// The number of bytes after the message.
         extra: usize,
@@ -169,7 +164,6 @@ pub enum DecodeError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a message of {length} bytes is longer than the {limit} bytes that a frame may have")]
 pub struct TooLong {
-    /// The length of the message, in bytes.
     pub length: usize,
     /// The limit: [`MAX_FRAME`] or [`MAX_HELLO`].
     pub limit: usize,

@@ -12,7 +12,6 @@ use serde::{Serialize, Serializer, ser};
 
 /// A destination for encoded bytes.
 pub(super) trait Sink: Flavor<Output = ()> {
-    /// The number of bytes so far.
     fn length(&self) -> usize;
 
     /// Writes the number of bytes since `start` in front of them. One byte was left free for that number.
@@ -26,7 +25,6 @@ pub(super) struct Append<'a>(pub(super) &'a mut BytesMut);
 #[derive(Default)]
 pub(super) struct Count(pub(super) usize);
 
-/// Writes values to a sink.
 pub(super) struct Writer<S: Sink> {
     plain: postcard::Serializer<S>,
     /// Fields that a later version has at the end of each struct, as bytes.

@@ -33,7 +33,6 @@ pub(super) fn of_driver(properties: &Properties) -> Result<ResourceAmounts, Sett
     Ok(amounts)
 }
 
-/// The amount in this property.
 fn amount(properties: &Properties, key: &str) -> Result<Amount, SettingError> {
     let sound = |text: &str| -> Option<Amount> {
         text.parse().ok().filter(|amount: &Amount| amount.addresses() <= u64::from(u32::MAX))

@@ -5,7 +5,6 @@ use firesteel_placement::{Cores, MiB, ResourceAmounts};
 use super::amounts;
 use crate::{Properties, SettingError, keys};
 
-/// The resources of a cluster driver, and where it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverSettings {
     pub in_cluster: bool,

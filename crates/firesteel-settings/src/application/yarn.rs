@@ -16,7 +16,6 @@ use crate::{Origin, Properties, SettingError, keys};
 /// The settings for YARN, except the amounts of custom resources. Settings that are not set have Spark's default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YarnSettings {
-    /// Where the driver and the ApplicationMaster run.
     pub mode: Mode,
     pub queue: String,
     pub application_type: String,
@@ -32,13 +31,11 @@ pub struct YarnSettings {
     /// The age after which a failure no longer counts, from
     /// `spark.yarn.am.attemptFailuresValidityInterval`. `None`: all failures count.
     pub attempt_window: Option<Duration>,
-    /// The size of the ApplicationMaster's container.
     pub master: MasterSize,
     /// The variables of the ApplicationMaster, from `spark.yarn.appMasterEnv.NAME`.
     pub master_environment: BTreeMap<String, String>,
     /// The node label of the ApplicationMaster, from `spark.yarn.am.nodeLabelExpression`.
     pub master_label: Option<String>,
-    /// The sizes of executors' containers.
     pub executors: Sizing,
     /// The directory of staging directories, from `spark.yarn.stagingDir`. `None`: the home directory.
     pub staging: Option<String>,
@@ -60,7 +57,6 @@ pub struct YarnSettings {
     pub rolled_logs: Option<(String, Option<String>)>,
 }
 
-/// Where the driver and the ApplicationMaster run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// The driver runs where the application is submitted. The ApplicationMaster runs in a container.
@@ -71,7 +67,6 @@ pub enum Mode {
     Cluster,
 }
 
-/// The size of the ApplicationMaster's container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MasterSize {
     /// The memory of the process, without the overhead.
@@ -82,12 +77,9 @@ pub struct MasterSize {
     pub cores: Cores,
 }
 
-/// What happens to staged files when the application is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cleanup {
-    /// The files are deleted.
     Delete,
-    /// The files are kept.
     Keep,
 }
 
@@ -245,7 +237,6 @@ fn master_size(properties: &Properties, mode: Mode) -> Result<MasterSize, Settin
     Ok(MasterSize { memory, overhead, cores: properties.cores(cores)?.unwrap_or(Cores(1)) })
 }
 
-/// How many hosts a request for a container names.
 pub(super) fn naming(properties: &Properties) -> Result<Naming, SettingError> {
     let naming = |text: &str| match text {
         "many" => Some(Naming::Many),

@@ -14,7 +14,6 @@ pub struct HttpSettings {
 /// The port for HTTP. Port 0 means any free port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpPort {
-    /// The daemon serves no HTTP.
     Off,
     /// This is the default port. The daemon starts even if it cannot use it.
     Default(u16),
@@ -23,7 +22,6 @@ pub enum HttpPort {
 }
 
 impl HttpSettings {
-    /// No HTTP.
     pub const OFF: Self = Self { port: HttpPort::Off, retries: 0 };
 
     /// The settings of a Master. A Master that listens on any free port also serves HTTP on any free port, unless a

@@ -113,7 +113,6 @@ fn serving_order(text: &str) -> Option<ServingOrder> {
     }
 }
 
-/// Where a Master keeps its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Nowhere: a Master that ends forgets everything.
@@ -130,7 +129,6 @@ pub struct ZooKeeper {
     pub servers: String,
     /// The node below which everything is kept.
     pub directory: String,
-    /// The timeout of a session.
     pub session: Duration,
     /// The credentials, as `user:password`.
     pub password: Option<String>,

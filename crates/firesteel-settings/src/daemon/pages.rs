@@ -66,7 +66,7 @@ impl PageSettings {
 /// Where the log links of Spark's executors lead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LogLinks {
-    /// To the Worker.
+    /// The links lead to the Worker.
     #[default]
     Worker,
     /// To the Master, at this URL if it is known. Source: Spark ExecutorRunner, 4.0.1.

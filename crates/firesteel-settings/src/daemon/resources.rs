@@ -10,7 +10,6 @@ use crate::{Properties, SettingError, keys};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResourceError {
-    /// The text does not have the expected form.
     #[error(
         "{text:?} is not a resource: write NAME=AMOUNT or NAME=ADDRESS,ADDRESS,.. such as gpu=2 or gpu=0,1,5"
     )]
@@ -45,7 +44,6 @@ pub enum ResourceError {
         other: String,
         address: String,
     },
-    /// There are more addresses than a Worker can have.
     #[error("{text:?} is more than {MOST} addresses")]
     TooMany {
         text: String,

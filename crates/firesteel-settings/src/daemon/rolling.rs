@@ -11,7 +11,6 @@ use crate::{Properties, SettingError, keys};
 /// How logs are rolled. Source: Spark Worker, 4.0.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rolling {
-    /// When a log is rolled.
     pub strategy: Strategy,
     /// The number of rolled files to keep for a log. `None`: all.
     pub retained: Option<u32>,
@@ -28,7 +27,6 @@ pub enum Strategy {
     BySize(u64),
 }
 
-/// The period of time of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
     Daily,
@@ -38,7 +36,6 @@ pub enum Period {
     Seconds(u64),
 }
 
-/// Whether rolled files are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     Off,

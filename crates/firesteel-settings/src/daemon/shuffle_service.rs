@@ -3,7 +3,6 @@
 use crate::secrets::is_secret;
 use crate::{Properties, SettingError, keys};
 
-/// The settings of the external shuffle service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShuffleServiceSettings {
     /// The port from `spark.shuffle.service.port`.

@@ -16,7 +16,6 @@ use crate::values::duration::Unit;
 use crate::values::size;
 use crate::{Properties, SettingError, keys};
 
-/// The settings of a Worker that come from properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerSettings {
     pub max_registration_retries: u32,

@@ -3,7 +3,6 @@
 use firesteel_protocol::address::Address;
 use firesteel_protocol::host;
 
-/// The default port of a server.
 const PORT: u16 = 2181;
 
 /// The accepted forms, for error messages.
@@ -23,7 +22,6 @@ pub(super) fn parse(text: &str) -> Option<String> {
     (!servers.is_empty() && is_path(chroot)).then(|| format!("{}{chroot}", servers.join(",")))
 }
 
-/// Parses one server.
 fn server(text: &str) -> Option<String> {
     let (host, port) = match text.rsplit_once(']') {
         Some((inside, "")) => (format!("{inside}]"), None),

@@ -33,7 +33,6 @@ pub struct Finding {
     pub value: Option<String>,
     /// Where the property is set. `None` for a file, and for a variable that no script sets.
     pub origin: Option<Origin>,
-    /// The effect of the setting.
     #[serde(rename = "effect")]
     pub outcome: Outcome,
     /// The reason for the effect, or the purpose of the setting.
@@ -41,7 +40,6 @@ pub struct Finding {
     pub why: String,
 }
 
-/// The effect of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -60,7 +58,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The effect in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -93,7 +90,6 @@ pub enum Audience {
 }
 
 impl Audience {
-    /// The list of these readers.
     #[must_use]
     pub fn readers(self) -> Vec<Reader> {
         match self {
@@ -103,7 +99,6 @@ impl Audience {
     }
 }
 
-/// The findings about all properties that were read.
 #[must_use]
 pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -202,7 +197,6 @@ fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<Strin
     }
 }
 
-/// Reads all settings of these readers from these properties.
 fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError> {
     for reader in readers {
         match reader {

@@ -11,7 +11,6 @@ use crate::spark_properties::protection::{self, ClusterManager};
 use crate::spark_properties::{self, Treatment};
 use crate::{Properties, keys};
 
-/// The effect of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropertyEffect {
     Read(&'static Key),
@@ -27,7 +26,6 @@ pub enum PropertyEffect {
     Refused(&'static str),
     /// Firesteel knows no such property, and this one has a similar name.
     Misspelt(&'static Key),
-    /// Firesteel knows no such property.
     Unknown,
 }
 
@@ -38,7 +36,6 @@ pub struct Refusal {
     pub key: String,
     pub value: String,
     pub origin: Origin,
-    /// Why nothing starts with the property.
     pub why: &'static str,
 }
 

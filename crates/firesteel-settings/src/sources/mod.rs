@@ -29,10 +29,8 @@ use firesteel_protocol::byte_text;
 use properties_file::GrammarError;
 use variables::{Environment, Role};
 
-/// The name of the file that is read by default.
 pub const DEFAULT_FILE: &str = "spark-defaults.conf";
 
-/// The sources of properties.
 #[derive(Clone, Debug)]
 pub struct Sources {
     pub reader: Reader,
@@ -41,7 +39,6 @@ pub struct Sources {
     pub environment: Environment,
 }
 
-/// Which properties files are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Files {
     /// The file `spark-defaults.conf`, if it exists.
@@ -64,7 +61,6 @@ impl Files {
     }
 }
 
-/// The result of reading all sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     pub properties: Properties,
@@ -73,13 +69,11 @@ pub struct Loaded {
     pub unknown: Vec<(String, Origin)>,
 }
 
-/// Why properties could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// A `--conf` flag is not a pair of key and value.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A file does not exist, or cannot be read.
     #[error("cannot read the properties file {}: {error}", path.display())]
     Unreadable {
         path: PathBuf,
@@ -90,14 +84,11 @@ pub enum SourceError {
     NoFile {
         path: PathBuf,
     },
-    /// A file does not match the grammar.
     #[error("cannot read the properties file {}: {error}", path.display())]
     Grammar {
         path: PathBuf,
-        /// The error and its line.
         error: GrammarError,
     },
-    /// The options in a variable cannot be parsed.
     #[error("cannot read ${name}: {error}")]
     Options {
         /// The name of the variable. Its value is left out, because it may contain a secret.
@@ -140,7 +131,6 @@ impl Sources {
         Ok(loaded)
     }
 
-    /// The files to read, in order of precedence.
     fn paths(&self) -> Vec<PathBuf> {
         let default = || default_file(&self.environment);
         match &self.files {

@@ -10,18 +10,15 @@ use crate::keys;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment(BTreeMap<String, String>);
 
-/// One environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: &'static str,
     pub readers: &'static [Reader],
-    /// The effect of the variable.
     pub role: Role,
     /// The purpose of the variable, or why it is ignored.
     pub meaning: &'static str,
 }
 
-/// The effect of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It replaces a flag, which takes precedence.
@@ -200,7 +197,6 @@ pub const TABLE: &[Variable] = &[
     row("SPARK_SSH_OPTS", DAEMONS, Role::Ignored, NO_SCRIPT),
 ];
 
-/// The variables that a reader reads.
 pub fn of(reader: Reader) -> impl Iterator<Item = &'static Variable> {
     TABLE.iter().filter(move |variable| variable.readers.contains(&reader))
 }

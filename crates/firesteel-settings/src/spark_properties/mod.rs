@@ -17,14 +17,12 @@ pub enum Treatment {
     NoEffect,
 }
 
-/// A property, or a family of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     pub name: &'static str,
     pub treatment: Treatment,
     /// Values, in lower case, that request only what Firesteel does anyway.
     pub harmless: &'static [&'static str],
-    /// The reason for this treatment.
     pub why: &'static str,
 }
 

@@ -34,13 +34,10 @@ pub enum Refusing {
     Applications,
 }
 
-/// A property, or a family of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     pub name: &'static str,
-    /// The readers that refuse it.
     pub refusing: Refusing,
-    /// Why nothing starts with it.
     pub why: &'static str,
 }
 
@@ -58,7 +55,6 @@ const NO_LISTS: &str = "Firesteel has no access control yet, only YARN has: anyo
 const NO_FILE_ENCRYPTION: &str =
     "Firesteel's own applications do not encrypt what they write to disks: remove the setting";
 
-/// All rows.
 pub const TABLE: &[Row] = &[
     row("spark.authenticate", Refusing::All, OPEN),
     row("spark.authenticate.secret", Refusing::All, OPEN),

@@ -14,10 +14,8 @@ pub enum Unit {
 pub const EXPECTED: &str =
     "a whole number with a unit (b, k, m, g, t or p, also as kb or kib; powers of 1024), such as 512m or 2g";
 
-/// Why a size cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
-    /// The text is not a size.
     #[error("{text:?} is not a size: write {EXPECTED}")]
     Malformed {
         text: String,

@@ -14,7 +14,6 @@ use crate::Reason;
 /// ```
 #[derive(Debug, Default)]
 pub(crate) enum Cleaning {
-    /// Not started, or switched off.
     #[default]
     Never,
     /// The next search is planned for this time.

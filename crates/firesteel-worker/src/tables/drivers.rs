@@ -20,7 +20,6 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// After a run longer than this, the next pause is [`FIRST_PAUSE`] again.
 const SUCCESSFUL_RUN: Duration = Duration::from_secs(5);
 
-/// The tables of cluster drivers.
 #[derive(Debug, Default)]
 pub(crate) struct Drivers {
     /// The cluster drivers that have not ended.
@@ -35,9 +34,7 @@ struct Driver {
     /// The addresses of custom resources that it was given.
     resources: Resources,
     stage: Stage,
-    /// How often its process was started.
     starts: u32,
-    /// The pause before the next start.
     pause: Duration,
     /// How its process ended last, if it was to be started again.
     last: Option<ExitStatus>,
@@ -57,7 +54,7 @@ struct Driver {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The shell was told to start it.
+    /// It has a process, in this stage.
     Process(ProcessStage),
     /// It failed in this way, and will be started again at this time.
     Pausing { until: Timestamp, last: ExitStatus },
@@ -76,7 +73,6 @@ impl Stage {
         self.process()?.pid()
     }
 
-    /// Whether it was asked to end.
     fn is_unwanted(self) -> bool {
         self.process().is_some_and(ProcessStage::is_unwanted)
     }
@@ -93,7 +89,7 @@ impl Stage {
 /// The result of a signal to a cluster driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DriverSignalled {
-    /// Its process is to get the signal.
+    /// Its process gets the signal.
     Process,
     /// Nothing happens now. Its process gets the signal after its start, or got an equally strong one before.
     Noted,
@@ -106,11 +102,9 @@ pub(crate) enum DriverSignalled {
 pub(crate) enum DriverExited {
     /// It will be started again after this pause.
     Pauses(Duration),
-    /// It has ended in this state.
     Ended(DriverState),
 }
 
-/// How often a cluster driver was started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Restarts {
     pub(crate) restarts: u32,
@@ -121,7 +115,6 @@ pub(crate) struct Restarts {
 }
 
 impl Drivers {
-    /// The number of live cluster drivers.
     pub(crate) fn live(&self) -> usize {
         self.live.len()
     }
@@ -131,7 +124,6 @@ impl Drivers {
         self.live.contains_key(driver)
     }
 
-    /// The ids of live cluster drivers.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &DriverId> {
         self.live.keys()
     }
@@ -189,7 +181,6 @@ impl Drivers {
         Some((row.starts, signal))
     }
 
-    /// Whether its process is being started.
     pub(crate) fn is_starting(&self, driver: &DriverId) -> bool {
         let stage = self.live.get(driver).and_then(|row| row.stage.process());
         stage.is_some_and(|stage| stage.pid().is_none())

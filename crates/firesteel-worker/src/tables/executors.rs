@@ -17,12 +17,10 @@ use crate::Reason;
 /// lost, since the Worker does not list it at its next registration.
 pub(super) const MOST_UNCONFIRMED: usize = 10_000;
 
-/// The tables of executors.
 #[derive(Debug, Default)]
 pub(crate) struct Executors {
     /// The executors that have not ended.
     live: BTreeMap<ExecutorKey, Executor>,
-    /// The ends that no Master has confirmed.
     unconfirmed: BTreeMap<ExecutorKey, (ExecutorState, Option<Used>)>,
     /// The executors that ended last.
     ended: Ended,
@@ -49,7 +47,7 @@ struct Executor {
 enum Stage {
     /// Its application's files are being fetched.
     Fetching,
-    /// The shell was told to start it.
+    /// It has a process, in this stage.
     Process(ProcessStage),
 }
 
@@ -66,7 +64,6 @@ impl Stage {
         self.process()?.pid()
     }
 
-    /// Whether the executor was asked to end.
     fn is_unwanted(self) -> bool {
         self.process().is_some_and(ProcessStage::is_unwanted)
     }
@@ -108,7 +105,7 @@ impl Ended {
 /// The result of a signal to an executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signalled {
-    /// Its process is to get the signal.
+    /// Its process gets the signal.
     Process,
     /// Nothing happens now. Its process gets the signal after its start, or got an equally strong one before.
     Noted,
@@ -312,12 +309,10 @@ impl Executors {
         Ok(())
     }
 
-    /// Whether an executor waits for its application's files.
     pub(crate) fn awaits_files(&self, executor: &ExecutorKey) -> bool {
         self.live.get(executor).is_some_and(|row| row.stage == Stage::Fetching)
     }
 
-    /// The number of executors that wait for files.
     pub(crate) fn awaiting_files(&self) -> usize {
         self.live.values().filter(|row| row.stage == Stage::Fetching).count()
     }
@@ -331,7 +326,6 @@ impl Executors {
         }
     }
 
-    /// Whether an application has live executors here.
     pub(crate) fn has_live(&self, app: &AppId) -> bool {
         let first = ExecutorKey { app: app.clone(), executor: Default::default() };
         self.live.range(first..).next().is_some_and(|(executor, _)| executor.app == *app)

@@ -9,7 +9,6 @@ use firesteel_protocol::messages::ApplicationFiles;
 use super::executors::Executors;
 use crate::ExecutorPlan;
 
-/// The files by application.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     apps: BTreeMap<AppId, AppFiles>,

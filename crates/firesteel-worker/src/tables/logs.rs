@@ -21,7 +21,6 @@ pub(crate) enum Writer {
 }
 
 impl Logs {
-    /// Whether a request on this connection is being answered.
     pub(crate) fn is_asked(&self, peer: PeerId) -> bool {
         self.asked.contains_key(&peer)
     }

@@ -87,7 +87,6 @@ impl Obstacles {
         if self.processes.is_some() { pause.saturating_mul(1 << doublings) } else { pause }
     }
 
-    /// Whether the planned check is due.
     pub(crate) fn is_due(&self, now: Timestamp) -> bool {
         matches!(self.phase, Phase::Planned { at } if at <= now)
     }

@@ -14,11 +14,9 @@ use firesteel_protocol::time::Timestamp;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessStage {
-    /// The shell was told to start it.
     Starting,
     /// It will be ended with this signal as soon as it has started.
     Doomed(Signal),
-    /// It runs.
     Running { pid: u32, since: Timestamp },
     Ending { pid: u32, kill_at: Timestamp },
     Dying { pid: u32 },
@@ -32,7 +30,6 @@ impl ProcessStage {
         }
     }
 
-    /// Whether it was asked to end.
     pub(crate) fn is_unwanted(self) -> bool {
         match self {
             Self::Starting | Self::Running { .. } => false,

@@ -37,7 +37,7 @@ pub(crate) struct Told {
     pub(crate) gave_orders: bool,
 }
 
-/// The Master that the Worker is registered with.
+/// The registration at a Master.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     /// The Master's URL, as the Master says.

@@ -12,7 +12,6 @@ use crate::{Measurement, ProcessMeasurement, Reason};
 /// A start is followed by a measurement after this time, unless one is due earlier. Many executors end soon after.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
-/// The last measurement.
 #[derive(Debug, Default)]
 pub(crate) struct UsageTable {
     phase: Phase,
@@ -35,7 +34,6 @@ pub(crate) struct UsageTable {
 enum Phase {
     #[default]
     Idle,
-    /// The shell is measuring.
     Measuring,
     /// The next measurement is planned for this time.
     Planned { at: Timestamp },
@@ -83,12 +81,10 @@ impl UsageTable {
         self.machine
     }
 
-    /// What each executor uses.
     pub(crate) fn executors(&self) -> Vec<(ExecutorKey, Usage)> {
         self.executors.iter().map(|(key, usage)| (key.clone(), *usage)).collect()
     }
 
-    /// What each cluster driver uses.
     pub(crate) fn drivers(&self) -> Vec<(DriverId, Usage)> {
         self.drivers.iter().map(|(id, usage)| (id.clone(), *usage)).collect()
     }

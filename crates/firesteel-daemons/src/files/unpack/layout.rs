@@ -70,7 +70,6 @@ impl Layout {
         }
     }
 
-    /// The links, each with its target.
     pub(super) fn links(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.0.iter().filter_map(|(at, place)| match place {
             Place::Link(target) => Some((at.as_path(), target.as_path())),
@@ -79,7 +78,6 @@ impl Layout {
     }
 }
 
-/// The parents of a path below the root, without the root.
 fn parents(at: &Path) -> impl Iterator<Item = &Path> {
     at.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty())
 }

@@ -30,7 +30,6 @@ pub(super) struct MasterPage {
 /// Custom resources by name.
 pub(in super::super) type ResourceRows = BTreeMap<String, ResourceRow>;
 
-/// A custom resource.
 #[derive(serde::Serialize)]
 pub(in super::super) struct ResourceRow {
     name: String,
@@ -224,7 +223,6 @@ impl Serialize for MasterPage {
     }
 }
 
-/// One field of a page.
 pub(super) struct Only<'a> {
     page: &'a MasterPage,
     field: &'a str,

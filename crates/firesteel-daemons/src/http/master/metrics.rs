@@ -31,7 +31,6 @@ const OWNER: OwnerNames = OwnerNames {
     connections: "firesteel_master_connections",
 };
 
-/// The sources of a leading Master's metrics.
 pub(super) struct Source<'a> {
     pub(super) owner: (&'a OwnerMeter, Traffic),
     pub(super) journal: Option<&'a JournalMeter>,
@@ -39,7 +38,6 @@ pub(super) struct Source<'a> {
     pub(super) view: Option<&'a MasterView>,
 }
 
-/// The metrics of a Master that stands by.
 pub(super) fn of_standby(started: SystemTime, meter: &HttpMeter) -> String {
     let mut page = Exposition::default();
     status(&mut page, Some(Status::Standby));
@@ -48,7 +46,6 @@ pub(super) fn of_standby(started: SystemTime, meter: &HttpMeter) -> String {
     page.finish()
 }
 
-/// The metrics of a Master that leads.
 pub(super) fn of_leader(started: SystemTime, meter: &HttpMeter, source: &Source<'_>) -> String {
     let mut page = Exposition::default();
     status(&mut page, source.view.map(Status::of));
@@ -255,7 +252,6 @@ fn applications(page: &mut Exposition, view: &MasterView) {
     .sample(&[], all.len() - shown.len());
 }
 
-/// The metrics of Spark's Master.
 pub(super) fn spark_master(view: &MasterView) -> String {
     let alive = view.workers.iter().filter(|worker| worker.state == WorkerState::Alive).count();
     let waiting = view.applications.iter().filter(|app| app.state == ApplicationState::Waiting).count();

@@ -74,14 +74,13 @@ pub(crate) struct MasterSite {
     standing: Mutex<Standing>,
 }
 
-/// Whether a Master starts, stands by or leads.
+/// The state of the Master behind the site.
 #[derive(Clone, Debug)]
 enum Standing {
     /// It is reading its state.
     Starting,
     /// It stands by, and this Master leads.
     StandsBy(Option<Address>),
-    /// It leads.
     Leads(Arc<Reign>),
 }
 
@@ -91,7 +90,6 @@ struct Reign {
     envoys: Envoys<Event>,
     journal: Option<Arc<JournalMeter>>,
     snapshot: Snapshot<MasterView>,
-    /// The state with all executors.
     whole: Snapshot<MasterView>,
     applications: Applications,
     reasons: Arc<Reasons>,
@@ -138,17 +136,14 @@ impl MasterSite {
         Self { url, settings, token, names, started, standing }
     }
 
-    /// Records that the Master stands by, and that this one leads.
     pub(crate) fn stands_by(&self, leader: Option<Address>) {
         *self.standing() = Standing::StandsBy(leader);
     }
 
-    /// Records that the Master is reading its state, and will lead.
     pub(crate) fn starts(&self) {
         *self.standing() = Standing::Starting;
     }
 
-    /// Records that the Master leads.
     pub(crate) fn leads(&self, envoys: Envoys<Event>, journal: Option<Arc<JournalMeter>>) {
         let reign = Reign {
             envoys,
@@ -167,7 +162,6 @@ impl MasterSite {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The JSON of this field, or of all fields.
     async fn json(&self, field: Option<&str>) -> Answer {
         let standing = self.standing().clone();
         let view = match standing {
@@ -406,7 +400,6 @@ impl MasterSite {
 }
 
 impl Reign {
-    /// The Workers and applications, without executors.
     async fn state(&self) -> Result<Arc<MasterView>, Unanswered> {
         self.reigns()?;
         self.snapshot.get(|| self.read(Extent::Executors(0))).await

@@ -20,10 +20,8 @@ const KEPT: usize = 8;
 /// How long a page waits for another Master to tell the URL of its pages.
 const FOR_A_LINK: Duration = Duration::from_secs(1);
 
-/// A client within the process.
 pub(super) type OwnClient = MasterClient<Inquiry<Event>>;
 
-/// A client of this Master.
 pub(super) fn client(envoys: &Envoys<Event>) -> Result<OwnClient, Unanswered> {
     Ok(MasterClient::over(Inquiry::open(envoys)?))
 }

@@ -4,12 +4,10 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::super::query::Query;
 
-/// The frame around a page.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Frame<'a> {
     /// The relative path to the first page, such as `../`.
     pub(in super::super) base: &'a str,
-    /// The name of the page.
     pub(in super::super) title: &'a str,
     /// The name of the daemon, for the title of the window.
     pub(in super::super) daemon: &'a str,
@@ -21,7 +19,6 @@ pub(in super::super) struct Frame<'a> {
     pub(in super::super) pace: u64,
 }
 
-/// The name of the filter in a URL.
 pub(in super::super) const FILTER: &str = "filter";
 
 /// The page as an HTML document. Each child of `parts` has an id. The script replaces the children that have changed.

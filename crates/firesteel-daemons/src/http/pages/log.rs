@@ -10,15 +10,12 @@ use super::parts::grouped;
 /// The default number of bytes to show. Source: Spark's log pages, 4.0.1.
 const BYTES: u64 = 102_400;
 
-/// The maximum number of bytes to show at once.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The part of a log that a request asks for. Source: Spark's log pages, 4.0.1, for the names in the URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct LogQuestion {
-    /// Who writes the log.
     pub(in super::super) author: LogAuthor,
-    /// The output.
     pub(in super::super) stream: Stream,
     /// The position of the first byte. `None`: the part ends at the log's end.
     offset: Option<u64>,
@@ -27,7 +24,6 @@ pub(in super::super) struct LogQuestion {
     follows: bool,
 }
 
-/// A part of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Excerpt {
     start: u64,
@@ -79,7 +75,6 @@ pub(in super::super) fn links(pages: &str, app: &AppId, executor: ExecutorId) ->
     links_of(pages, &LogAuthor::Executor(ExecutorKey { app: app.clone(), executor }))
 }
 
-/// Links to both logs of a cluster driver.
 pub(in super::super) fn driver_links(pages: &str, driver: &DriverId) -> Markup {
     links_of(pages, &LogAuthor::Driver(driver.clone()))
 }
@@ -168,7 +163,6 @@ impl LogQuestion {
         }
     }
 
-    /// The title of the page.
     pub(in super::super) fn title(&self) -> String {
         match &self.author {
             LogAuthor::Executor(key) => format!("{} of {}/{}", name(self.stream), key.app, key.executor),

@@ -12,7 +12,6 @@ use super::parts::grouped;
 /// The maximum number of rows on one page of a table.
 const ROWS: usize = 100;
 
-/// A column of a table.
 pub(in super::super) struct Column<T> {
     pub(in super::super) name: &'static str,
     pub(in super::super) shape: Shape,
@@ -31,7 +30,6 @@ pub(in super::super) enum Shape {
     Sentences,
 }
 
-/// A table of rows.
 pub(in super::super) struct Table<'a, T> {
     /// The id of its part of the page, and the prefix of its names in the URL.
     pub(in super::super) id: &'static str,
@@ -43,17 +41,14 @@ pub(in super::super) struct Table<'a, T> {
     pub(in super::super) text: &'a dyn Fn(&T) -> String,
 }
 
-/// The rows of a table that the URL asks for.
 pub(in super::super) struct Cut<'r, T> {
     pub(in super::super) rows: Vec<&'r T>,
-    /// The number of rows that match the filter.
     found: usize,
     from: usize,
     all: usize,
 }
 
 impl<T> Table<'_, T> {
-    /// Filters, sorts and cuts the rows.
     pub(in super::super) fn cut<'r>(&self, rows: &'r [T], query: &Query) -> Cut<'r, T> {
         let filter = query.get(FILTER).unwrap_or_default().to_lowercase();
         let words: Vec<&str> = filter.split_whitespace().collect();

@@ -17,7 +17,6 @@ pub(super) struct OwnLog {
 }
 
 impl OwnLog {
-    /// The logs of this author.
     pub(super) fn open(envoys: &Envoys<Event>, author: LogAuthor) -> Result<Self, String> {
         let inquiry = Inquiry::open(envoys).map_err(|why| why.to_string())?;
         Ok(Self { author, inquiry, header: None })

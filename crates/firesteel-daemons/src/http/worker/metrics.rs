@@ -61,7 +61,6 @@ fn state(page: &mut Exposition, view: &WorkerViewOfItself) {
         .sample(&[], view.ended.len());
 }
 
-/// The maximum number of executors with separate metrics.
 const MOST_EXECUTORS: usize = 100;
 
 /// The usage, as far as it was measured.
@@ -105,7 +104,6 @@ fn usage(page: &mut Exposition, report: &WorkerReport) {
     .sample(&[], report.executors.len() - shown.len());
 }
 
-/// The metrics of Spark's Worker.
 pub(super) fn spark(view: &WorkerViewOfItself) -> String {
     let (cores, mebibytes) = (view.cores_used().0, view.memory_used().0);
     let mut page = String::new();

@@ -42,7 +42,6 @@ use crate::worker::directories::work_directory::WorkDirectory;
 
 const PATHS: [&str; 6] = ["/", "/json/", "/livez", "/readyz", "/metrics", "/metrics/prometheus/"];
 
-/// The HTTP site of a Worker.
 #[derive(Debug)]
 pub(crate) struct WorkerSite {
     started: SystemTime,
@@ -146,7 +145,6 @@ impl WorkerSite {
         }
     }
 
-    /// The log as text, or as a page.
     async fn log(&self, question: &Question, is_page: bool) -> Answer {
         let shown = match LogQuestion::of(&question.query) {
             Ok(wanted) => self.excerpt(&wanted, is_page).await,
@@ -201,7 +199,6 @@ impl Site for WorkerSite {
     }
 }
 
-/// Reads the Worker's state, and its report about itself.
 async fn read(envoys: Envoys<Event>) -> Result<(WorkerViewOfItself, WorkerReport), Unanswered> {
     let mut inquiry = Inquiry::open(&envoys)?;
     let mut ask = async |question| {

@@ -18,7 +18,6 @@ use crate::http::query::Query;
 use crate::wording::application::addresses;
 use crate::wording::usage;
 
-/// The page's refresh interval, in milliseconds.
 const PACE: u64 = 2000;
 
 const LINKS: [(&str, &str); 1] = [("", "Worker")];
@@ -43,7 +42,6 @@ const ENDED: &[Column<Row>] = &[
     Column { name: "Logs", shape: Shape::Words, order: None },
 ];
 
-/// An executor, live or ended.
 struct Row {
     key: ExecutorKey,
     name: String,
@@ -83,7 +81,6 @@ impl Row {
     }
 }
 
-/// The contents of the page.
 pub(super) struct WorkerPage<'a> {
     pub(super) view: &'a WorkerViewOfItself,
     pub(super) report: &'a WorkerReport,
@@ -92,13 +89,11 @@ pub(super) struct WorkerPage<'a> {
     pub(super) query: &'a Query,
 }
 
-/// The document of a Worker's page with these parts.
 pub(super) fn framed(base: &str, title: &str, filter: Option<&Query>, pace: u64, parts: &Markup) -> String {
     document(&Frame { base, title, daemon: "Firesteel Worker", links: &LINKS, here: "", filter, pace }, parts)
 }
 
 impl WorkerPage<'_> {
-    /// The page as an HTML document.
     pub(super) fn document(&self) -> String {
         let usages: BTreeMap<_, _> = self.report.executors.iter().map(|(key, usage)| (key, *usage)).collect();
         let of_live = |it: &RunningExecutor| Row::of_live(it, usages.get(&it.executor).copied(), self.plans);

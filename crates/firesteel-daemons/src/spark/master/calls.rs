@@ -15,19 +15,16 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{Common, Line};
 use crate::spark::frames::Frames;
 
-/// The pause between two attempts to reach a peer.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// How long a called peer may take to accept a connection.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// The peers to call.
 #[derive(Debug)]
 pub struct Calls {
     called: Vec<Called>,
     /// The Master's address. `None`: the address by which each peer knows it.
     here: Option<Address>,
-    /// How long to try to reach each peer.
     patience: Duration,
 }
 
@@ -42,7 +39,6 @@ impl Calls {
         Self { called: drivers.chain(workers).collect(), here, patience: master.config().recovery_timeout }
     }
 
-    /// Begins to call all of them.
     pub(super) fn begin(self, envoys: &Envoys<Event>, common: &Arc<Common>) {
         let until = Instant::now() + self.patience;
         for called in self.called {

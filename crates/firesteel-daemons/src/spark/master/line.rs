@@ -43,7 +43,6 @@ struct Seated {
     why: Option<Disconnect>,
 }
 
-/// A message from the Master to one of the seats.
 struct Addressed {
     seat: Seat,
     role: Role,
@@ -69,7 +68,6 @@ impl Line {
         Self { connection, envoys, remote, seats: BTreeMap::new(), letters: SelectAll::new(), common }
     }
 
-    /// Serves the connection until its end.
     pub(super) async fn serve(mut self, mut frames: Frames) {
         let ended = self.run(&mut frames).await;
         let closing = match ended {
@@ -116,7 +114,6 @@ impl Line {
         Ok(next)
     }
 
-    /// Handles all frames that have arrived.
     async fn take_all(&mut self, frames: &mut Frames) -> Result<ControlFlow<Closing>, Broken> {
         while let Some(frame) = frames.take()? {
             let next = self.apply(Event::Received(frame), frames).await;
@@ -237,7 +234,6 @@ impl Line {
         Ok(None)
     }
 
-    /// The peer at a seat.
     fn peer(&self, seat: Seat) -> PeerId {
         self.seats.get(&seat).expect("a seat is used while it is open").envoy.peer()
     }

@@ -39,7 +39,6 @@ pub async fn serve(mut guests: mpsc::Receiver<Guest>, calls: Calls, envoys: Envo
     }
 }
 
-/// Shared by all connections.
 struct Common {
     /// Limits the log lines that anybody who reaches the port can cause.
     lines: Seldom,

@@ -25,7 +25,6 @@ use crate::worker::runner::RunnerContext;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::Introduction;
 
-/// How long the daemon's end waits for files to be removed.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The store of applications' files on this Worker.
@@ -43,7 +42,6 @@ struct Job {
     task: JoinHandle<()>,
 }
 
-/// Why an application's files cannot be stored.
 #[derive(Debug, thiserror::Error)]
 enum StoreError {
     #[error("{name:?} from {}: {error}{}", files.source, remedy(error))]
@@ -141,7 +139,6 @@ struct FilePaths {
     app: PathBuf,
     /// The directory that executors see.
     files: PathBuf,
-    /// The directory while it is incomplete.
     partial: PathBuf,
     /// An archive that is not unpacked yet.
     archive: PathBuf,

@@ -16,7 +16,6 @@ use super::cleaner::is_applications;
 use super::work_directory::WorkDirectory;
 use crate::worker::strays::living_executors;
 
-/// The contents of a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Contents {
     bytes: u64,

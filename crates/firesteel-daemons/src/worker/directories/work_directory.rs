@@ -30,12 +30,10 @@ use crate::files::private;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkDirectory(PathBuf);
 
-/// The error that a work directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use {path:?} as the work directory: {step}: {error}: choose another one with --work-dir")]
 pub struct UnusableDirectory {
     pub path: PathBuf,
-    /// The step that failed, in words.
     pub step: &'static str,
     #[source]
     pub error: io::Error,
@@ -53,7 +51,6 @@ pub enum Remade {
 /// The files that an executor writes to.
 #[derive(Debug)]
 pub struct Outputs {
-    /// The file for standard output.
     pub stdout: File,
     /// The file for standard error, positioned after the header.
     pub stderr: File,
@@ -211,7 +208,6 @@ fn open_outputs(directory: &Path, options: &mut OpenOptions, header: &str) -> Re
     Ok(Outputs { stdout, stderr })
 }
 
-/// The name of a Worker's directory for an application's files.
 #[must_use]
 pub fn files_of(worker: &WorkerId) -> String {
     format!("files-{worker}")

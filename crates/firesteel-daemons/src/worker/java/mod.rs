@@ -36,7 +36,6 @@ pub struct Java {
     pub homes: SparkHomes,
     pub scratch: Scratch,
     pub worker: Address,
-    /// Where executors' logs can be read.
     pub logs: LogUrls,
 }
 
@@ -46,7 +45,6 @@ pub struct Java {
 pub struct LogUrls {
     /// Whether the links lead to the Worker or to the Master.
     pub links: LogLinks,
-    /// The URL of the Worker's page, if it has one.
     pub worker: Option<String>,
     pub id: WorkerId,
 }

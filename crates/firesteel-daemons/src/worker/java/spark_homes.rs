@@ -26,13 +26,10 @@ pub struct SparkHomes {
 /// The contents of a directory that should have Spark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Found {
-    /// Spark of this version.
     Version(String),
-    /// No Spark.
     Nothing,
 }
 
-/// No Spark is in any of the directories.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoSpark(String);
@@ -49,7 +46,6 @@ impl SparkHomes {
         Self { homes, configuration: variable(SPARK_CONF_DIR) }
     }
 
-    /// Whether there are no directories to look in.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.homes.is_empty()

@@ -39,7 +39,6 @@ struct Inflater {
     inflated: MultiGzDecoder<File>,
 }
 
-/// A piece of a log.
 struct Piece {
     start: u64,
     bytes: Vec<u8>,
@@ -147,7 +146,6 @@ impl LogReader {
         Ok(Some(bytes))
     }
 
-    /// Opens the compressed file, read up to the offset.
     fn inflater(&self, segment: &Segment, offset: u64) -> io::Result<Option<Inflater>> {
         let mut kept = self.kept.lock().expect("no thread panics with the lock");
         let there = |inflater: &Inflater| {
@@ -174,10 +172,8 @@ impl LogReader {
     }
 }
 
-/// The result of one attempt to read.
 enum Attempt {
     Read(Piece),
-    /// There is no file.
     NoLog,
     /// Files were rolled during the attempt.
     Moved,

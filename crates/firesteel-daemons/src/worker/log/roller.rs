@@ -31,7 +31,6 @@ pub struct Roller {
     rolling: Rolling,
     removed: Arc<RemovedBytes>,
     file: File,
-    /// The number of bytes in the active file.
     length: u64,
     next: Option<Timestamp>,
     names: Names,
@@ -39,7 +38,6 @@ pub struct Roller {
     rolled: VecDeque<(PathBuf, u64)>,
 }
 
-/// The result of writing a piece of output.
 #[derive(Debug, Default)]
 pub struct Written {
     /// The number of bytes at its end that could not be written, and why.
@@ -79,7 +77,6 @@ impl Roller {
         })
     }
 
-    /// Appends output to the log.
     #[must_use]
     pub fn write(&mut self, now: Timestamp, bytes: &[u8]) -> Written {
         let mut all = Written::default();

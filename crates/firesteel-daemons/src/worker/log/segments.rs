@@ -16,7 +16,6 @@ use nix::fcntl::OFlag;
 /// The suffix of a compressed file's name.
 pub const COMPRESSED: &str = ".gz";
 
-/// One file of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     pub path: PathBuf,

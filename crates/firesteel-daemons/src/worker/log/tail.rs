@@ -38,7 +38,6 @@ pub(super) fn start_of_last(segments: &[Segment], lines: u64) -> io::Result<Opti
     Ok(Some(0))
 }
 
-/// The result of searching backward for a line's end.
 enum Found {
     At(u64),
     /// The file has fewer line ends: this number.

@@ -45,7 +45,6 @@ const PROBE_PAUSE: Duration = Duration::from_millis(50);
 /// The maximum duration of one attempt.
 const PROBE: Duration = Duration::from_secs(1);
 
-/// Why the service could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ShuffleServiceError {
     #[error(
@@ -57,7 +56,6 @@ pub enum ShuffleServiceError {
     #[error("cannot read ${name}: {error}")]
     Options {
         name: &'static str,
-        /// What is wrong with it.
         error: Unfinished,
     },
     /// It did not become ready.
@@ -224,7 +222,6 @@ impl Service {
         }
     }
 
-    /// The next event of the service.
     async fn next(
         &self,
         supervision: &Supervision,

@@ -10,7 +10,6 @@ pub const STARTING: Duration = Duration::from_secs(60);
 /// The pause after the first end in a row. It doubles with each further one.
 pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// A process that listens for this long resets the count of ends.
@@ -44,7 +43,6 @@ pub enum Phase {
         /// Since when the process listens.
         since: Timestamp,
     },
-    /// No process runs.
     Paused {
         /// When the next process is started.
         until: Timestamp,
@@ -60,7 +58,6 @@ pub enum Phase {
     Over,
 }
 
-/// An event for the supervision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The process accepts connections.
@@ -73,7 +70,6 @@ pub enum Event {
     Stop,
 }
 
-/// An effect of the supervision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     Start,

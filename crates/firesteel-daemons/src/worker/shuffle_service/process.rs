@@ -31,7 +31,6 @@ const ROLLING: Rolling =
 /// The number of bytes at the end of `stderr` that are searched for last words.
 const END: u64 = 8192;
 
-/// The maximum number of lines in last words.
 const LINES: usize = 5;
 
 /// The directory of the service, within the work directory.
@@ -76,7 +75,6 @@ impl Directory {
         private::create_directories(&self.database())
     }
 
-    /// Removes the database. Blocks the thread.
     pub(super) fn remove_database(&self) -> io::Result<()> {
         match fs::remove_dir_all(self.database()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -115,7 +113,7 @@ impl Directory {
     }
 }
 
-/// A process that was started.
+/// A running process of the service.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
@@ -195,7 +193,6 @@ pub(super) enum Current {
     Ended(ExitStatus),
     /// It could not be started.
     Failed {
-        /// The reason, in words.
         why: String,
         /// Whether the supervision knows of it.
         is_told: bool,
@@ -203,7 +200,6 @@ pub(super) enum Current {
 }
 
 impl Current {
-    /// A process that could not be started, for this reason.
     pub(super) fn failed(error: &str) -> Self {
         Self::Failed { why: format!("could not be started: {error}"), is_told: false }
     }
@@ -217,7 +213,6 @@ impl Current {
         }
     }
 
-    /// Signals the process, if there is one.
     pub(super) fn signal(&self, signal: Signal) {
         if let Self::Runs(process) = self {
             process.signal(signal);
@@ -225,7 +220,6 @@ impl Current {
     }
 }
 
-/// Checks that a port is free.
 fn try_port(port: u16) -> Result<(), String> {
     let listener = TcpListener::bind(("0.0.0.0", port));
     listener.map(drop).map_err(|error| format!("port {port} cannot be used: {error}"))

@@ -29,10 +29,8 @@ use crate::worker::directories::scratch::ScratchRoots;
 /// The directory of the records, within the work directory.
 const RECORDS: &str = ".firesteel-workers";
 
-/// The number of consecutive scans that must find no process.
 const QUIET_SCANS: u32 = 3;
 
-/// How long killed processes may take to end.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The record of this Worker, and the task that looks for records of dead ones.
@@ -70,7 +68,6 @@ impl DeadWorkers {
         Self { task, looks }
     }
 
-    /// The handle that requests another look.
     #[must_use]
     pub fn looker(&self) -> Looker {
         Looker(self.looks.clone())

@@ -17,7 +17,6 @@ use nix::unistd::Pid;
 
 use super::environment::{APP_ID, DRIVER_ID, EXECUTOR_ID, WORKER_ID};
 
-/// The pause between two scans.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
 
 /// The longest wait for a process that is replacing its program: see [`environment_of`].
@@ -200,7 +199,6 @@ pub fn kill_matching(marker: &Marker, quiet_scans: u32, limit: Duration) -> Resu
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("killed processes are not gone: {pids:?}")]
 pub struct Survivors {
-    /// The ids of these processes.
     pub pids: Vec<i32>,
 }
 

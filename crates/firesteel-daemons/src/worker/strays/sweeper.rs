@@ -31,7 +31,6 @@ struct Request {
 }
 
 impl Sweeper {
-    /// Starts the task of the sweeper.
     #[must_use]
     pub fn start() -> Self {
         let (sender, requests) = mpsc::channel(REQUESTS);

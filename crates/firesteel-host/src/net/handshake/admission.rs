@@ -20,7 +20,6 @@ use sha2::Sha256;
 
 use firesteel_protocol::secret::Secret;
 
-/// The number of bytes of a nonce.
 pub(crate) const NONCE: usize = 16;
 
 /// Random bytes that one side draws for one connection.
@@ -137,7 +136,7 @@ mod tests {
         Pass { secret: Secret::new(secret), port, nonce: Nonce([nonce; NONCE]) }
     }
 
-    /// The result of a handshake between these two sides.
+    /// Performs a handshake between these two sides.
     fn handshake(dialling: &Pass, listening: &Pass) -> Result<(), NotAdmitted> {
         let answer = dialling.answer(&listening.question())?;
         let proof = listening.admit(&answer)?;

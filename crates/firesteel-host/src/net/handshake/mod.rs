@@ -27,13 +27,10 @@ pub enum HandshakeError {
     /// The peer sent nothing, and closed the connection: a probe of the port.
     #[error("it closed the connection without sending anything")]
     Silent,
-    /// The peer closed the connection before the end.
     #[error("it closed the connection in the middle of the handshake")]
     Closed,
-    /// The peer sent nothing for too long.
     #[error("it sent nothing within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     Mute,
-    /// The handshake took too long.
     #[error("it did not complete the handshake within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     TimedOut,
     /// The peer sent nothing, and its permit was needed for another connection.
@@ -48,14 +45,12 @@ pub enum HandshakeError {
     /// The peer's hello cannot be decoded.
     #[error("its hello cannot be read: {0}")]
     Hello(#[from] DecodeError),
-    /// The peer has an unexpected role.
     #[error("its role is {found}; this {here} accepts only: {}", roles(.wanted))]
     WrongRole {
         /// The role of the peer.
         found: Role,
         /// The role of this side.
         here: Role,
-        /// The roles that were expected.
         wanted: Vec<Role>,
     },
     /// The peer or this side is part of a local cluster, and the other side is not.
@@ -77,7 +72,6 @@ pub(super) enum PeerKind {
 }
 
 impl HandshakeError {
-    /// The apparent kind of the peer.
     pub(super) fn peer_kind(&self) -> PeerKind {
         match self {
             Self::Silent | Self::Io(_) => PeerKind::Probe,
@@ -158,7 +152,6 @@ pub(super) async fn shake_hands(
     }
 }
 
-/// Whether the peer has sent anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FirstByte {
     Missing,
@@ -225,7 +218,6 @@ async fn introduce(
     Ok(Introduced { hello, version, reader, writer })
 }
 
-/// The next frame of the handshake.
 async fn next_frame(reader: &mut FrameReader) -> Result<BytesMut, HandshakeError> {
     match reader.next().await {
         Ok(None) | Err(FrameError::Half) => Err(HandshakeError::Closed),
@@ -235,7 +227,6 @@ async fn next_frame(reader: &mut FrameReader) -> Result<BytesMut, HandshakeError
     }
 }
 
-/// The hello of this side, as a frame.
 fn hello_frame(ours: &Hello) -> BytesMut {
     let mut bytes = BytesMut::new();
     frame::append(ours, &mut bytes, wire::MAX_HELLO).expect("a daemon's own hello is short");

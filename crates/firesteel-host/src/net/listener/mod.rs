@@ -28,7 +28,6 @@ use places::{HOW_TO_RAISE, Place, Places};
 /// thousands of Workers dial at the same moment.
 const BACKLOG: u32 = 4096;
 
-/// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
@@ -44,10 +43,8 @@ pub(super) struct ConversationServer {
     pub(super) conversations: mpsc::Sender<Conversation>,
 }
 
-/// Why an address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// The host name has no address.
     #[error("cannot listen on {address}: unknown host: {error}")]
     UnknownHost {
         address: Address,
@@ -62,7 +59,6 @@ pub enum ListenError {
     InUse {
         address: Address,
     },
-    /// The operating system reported an error.
     #[error("cannot listen on {address}: {error}")]
     Io {
         address: Address,

@@ -21,7 +21,6 @@ const CROWDED: Duration = Duration::from_millis(250);
 /// Advice how to raise the limit of open files of a process.
 pub(super) const HOW_TO_RAISE: &str = "(ulimit -n, or LimitNOFILE= of its service)";
 
-/// The maximum numbers of connections of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Numbers {
     /// Connections in their handshake.
@@ -89,10 +88,8 @@ impl Drop for Share {
     }
 }
 
-/// Why there is no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Full {
-    /// All permits of a kind are taken.
     #[error(
         "{taken} connections are open, and this process may have no more: raise its limit of open files {}",
         HOW_TO_RAISE
@@ -166,7 +163,6 @@ impl Places {
         self.crowd.notified().await;
     }
 
-    /// A permit for a peer of this role.
     pub(super) fn take(&self, role: Role, machine: Machine) -> Result<Place, Full> {
         match role {
             Role::Client => self.clients.take(machine),

@@ -89,7 +89,6 @@ impl<E: Send + 'static> Shared<E> {
         self.stop.run_until_cancelled(accepting).await;
     }
 
-    /// Handles a connection that a peer dialled.
     async fn accepted(
         self,
         stream: TcpStream,
@@ -220,7 +219,6 @@ fn log_failed(remote: SocketAddr, error: &HandshakeError, lines: &Lines) {
     }
 }
 
-/// Logs that there is no permit for a peer.
 fn log_full(remote: SocketAddr, role: Role, full: Full, lines: &Lines) {
     if let Some(left_out) = lines.full.next() {
         tracing::warn!(%remote, "a {role} is turned away: {full}{left_out}");

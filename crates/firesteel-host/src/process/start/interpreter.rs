@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access};
 
-/// The number of bytes of a file to examine.
 const HEAD: u64 = 4096;
 
 /// The maximum depth of scripts that run scripts, as in Linux.
@@ -40,7 +39,6 @@ pub(super) fn fault(file: &Path, directory: Option<&Path>) -> Option<String> {
     None
 }
 
-/// The program that runs another one.
 #[derive(Debug, PartialEq, Eq)]
 struct Runner {
     kind: &'static str,

@@ -97,7 +97,6 @@ fn run_by_shell(command: &Command, script: &Path) -> Command {
     shell
 }
 
-/// Why the program of this command was not started.
 #[must_use]
 pub fn not_started(command: &Command, name: &str, error: &io::Error) -> NotStarted {
     if is_shortage(error) {

@@ -16,7 +16,6 @@ use crate::tables::link::Link;
 use crate::tables::long_sorted::LongSorted;
 
 impl Master {
-    /// Adds an application with a new id and number.
     pub(crate) fn add_application(
         &mut self,
         now: Timestamp,
@@ -74,7 +73,6 @@ impl Master {
         (link, workers)
     }
 
-    /// Adds an application to the latest ended ones.
     pub(crate) fn retire(&mut self, now: Timestamp, ended: Ended) {
         self.learn_run_time(&ended.row, &ended.executors);
         let dropped = self.applications.retire(ended, self.config.retained_applications);
@@ -91,7 +89,6 @@ impl Master {
     }
 }
 
-/// The row of an ended application.
 fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> ApplicationView {
     let row = ApplicationView { ended: Some(now), ..row };
     let state = match end {

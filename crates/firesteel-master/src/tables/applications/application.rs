@@ -82,7 +82,6 @@ pub(crate) struct Application {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) queue: usize,
-    /// The maximum of its cores.
     pub(crate) max_cores: Cores,
     /// The order in which the applications of a queue are served.
     pub(crate) order: ServingOrder,
@@ -105,7 +104,6 @@ pub(crate) struct Profile {
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     pub(crate) in_a_row: u32,
-    /// No executor is launched before this time.
     pub(crate) hold_until: Option<Timestamp>,
     /// The executors on probation, in the order of their starts. Some may have ended since.
     pub(crate) probation: VecDeque<ExecutorId>,
@@ -294,7 +292,6 @@ impl Application {
         self.is_admitted_by(row) && !self.wishes.avoids(&row.description.host)
     }
 
-    /// Whether a Worker's label admits its executors.
     pub(crate) fn is_admitted_by(&self, row: &WorkerRow) -> bool {
         Label::admits(row.description.label.as_ref(), self.label.as_ref())
     }
@@ -304,7 +301,6 @@ impl Application {
         self.profiles.values().any(|profile| offer.fits(&self.demand(profile)))
     }
 
-    /// Its present demand under this profile.
     pub(crate) fn demand(&self, profile: &Profile) -> Demand {
         Demand {
             size: profile.size,
@@ -322,7 +318,6 @@ impl Application {
         (executor.slot, executor.probation)
     }
 
-    /// Adds an executor with its share of a Worker.
     pub(crate) fn add_executor(
         &mut self,
         now: Timestamp,

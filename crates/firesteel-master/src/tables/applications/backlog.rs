@@ -20,7 +20,6 @@ use crate::tables::workers::table::WorkerTable;
 
 pub(crate) type DemandKey = (u64, ProfileId);
 
-/// The amounts that one executor takes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Shape {
     /// The lowest number of cores. It is the first field, so that small shapes come first.

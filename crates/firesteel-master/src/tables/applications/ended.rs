@@ -10,7 +10,6 @@ pub(crate) type EndedApplications = History<AppId, Ended>;
 
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Its number in the order of registration.
     pub(crate) sequence: u64,
     pub(crate) end: ApplicationEnd,
     /// The application without its executors.
@@ -20,7 +19,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// A copy with its executors.
+    /// A copy for clients, with its executors.
     pub(crate) fn view(&self) -> ApplicationView {
         ApplicationView { executors: self.executors_from(ExecutorId(0)).collect(), ..self.row.clone() }
     }

@@ -60,7 +60,6 @@ pub(crate) enum BlamedEnd {
 }
 
 impl Exclusions {
-    /// Whether no Worker is excluded now.
     pub(crate) fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -124,7 +123,6 @@ impl Exclusions {
         Some(blame.early_ends)
     }
 
-    /// Excludes a Worker that has a failure history.
     pub(crate) fn exclude(&mut self, worker: Slot, until: Timestamp) {
         let blame = self.by_worker.entry(worker).or_default();
         if let Some(before) = blame.until.replace(until) {

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::exclusions::Blame;
 
-/// The recorded consequences of an application's failures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationStanding {
     pub(crate) in_a_row: u32,

@@ -123,7 +123,6 @@ impl ApplicationTable {
         self.rows.insert(row.sequence, row);
     }
 
-    /// Removes a live application and returns it.
     pub(crate) fn remove(&mut self, id: &AppId) -> Application {
         let sequence = self.live_mut(id).sequence;
         let row = self.rows.remove(&sequence).expect("it was found live");
@@ -170,7 +169,6 @@ impl ApplicationTable {
         }
     }
 
-    /// When the next application may get executors again.
     pub(crate) fn next_release(&self) -> Option<Timestamp> {
         self.held.first().map(|(time, _)| *time)
     }
@@ -233,7 +231,6 @@ impl ApplicationTable {
         counts
     }
 
-    /// Drops the failure histories of a lost Worker.
     pub(crate) fn forget_worker(&mut self, worker: Slot) {
         let remembers = |row: &&Application| row.exclusions.remembers(worker);
         let ids: Vec<AppId> = self.rows.values().filter(remembers).map(|row| row.id.clone()).collect();

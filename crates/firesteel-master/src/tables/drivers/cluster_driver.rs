@@ -28,7 +28,7 @@ pub(crate) struct ClusterDriver {
     pub(crate) restarts: Option<DriverRestarts>,
 }
 
-/// A cluster driver's stay on a Worker.
+/// The Worker of a running cluster driver, and what it takes there.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) slot: Slot,
@@ -39,7 +39,6 @@ pub(crate) struct Run {
 }
 
 impl ClusterDriver {
-    /// Its needs, as a demand for one executor.
     pub(crate) fn demand(&self) -> Demand {
         Demand {
             size: ExecutorSize::Fixed(self.description.cores),
@@ -62,7 +61,6 @@ impl ClusterDriver {
         self.description.command.environment.get(DRIVER_NAME).map(String::as_str)
     }
 
-    /// The addresses of custom resources that it has.
     pub(crate) fn has(&self) -> &Resources {
         self.run.as_ref().map_or(Resources::NONE, |run| run.grant.resources())
     }

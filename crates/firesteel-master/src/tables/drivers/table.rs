@@ -27,7 +27,6 @@ pub(crate) struct ClusterDriverTable {
     pub(crate) last_worker: Option<WorkerId>,
 }
 
-/// A cluster driver that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PastDriver {
     pub(crate) view: DriverView,
@@ -36,7 +35,6 @@ pub(crate) struct PastDriver {
 }
 
 impl ClusterDriverTable {
-    /// Adds a waiting cluster driver.
     pub(crate) fn insert(&mut self, driver: ClusterDriver) {
         let number = driver.number;
         self.count_from(number + 1);
@@ -53,7 +51,6 @@ impl ClusterDriverTable {
         self.last_worker = Some(worker);
     }
 
-    /// Makes a running cluster driver wait again.
     pub(crate) fn wait(&mut self, number: u64) -> Option<Run> {
         self.is_tried = false;
         self.waiting.insert(number);
@@ -62,7 +59,6 @@ impl ClusterDriverTable {
         driver.run.take()
     }
 
-    /// Removes a cluster driver that ended.
     pub(crate) fn remove(&mut self, number: u64) -> ClusterDriver {
         // If the number is limited, another one may run in its place.
         self.is_tried = false;
@@ -77,7 +73,6 @@ impl ClusterDriverTable {
         self.ended.insert((number, driver.view.id.clone()), driver, limit)
     }
 
-    /// Drops the ended cluster drivers, and returns them.
     pub(crate) fn forget_ended(&mut self) -> Vec<(u64, PastDriver)> {
         self.ended.take_all()
     }
@@ -95,7 +90,6 @@ impl ClusterDriverTable {
         self.live.get_mut(&number).expect("the cluster driver is live")
     }
 
-    /// The number of a live cluster driver.
     pub(crate) fn number(&self, id: &DriverId) -> Option<u64> {
         self.numbers.get(id).copied()
     }
@@ -127,7 +121,6 @@ impl ClusterDriverTable {
         &self.waiting
     }
 
-    /// The number of running cluster drivers.
     pub(crate) fn running(&self) -> usize {
         self.live.len() - self.waiting.len()
     }
@@ -142,7 +135,6 @@ impl ClusterDriverTable {
         self.ended.iter()
     }
 
-    /// All cluster drivers by number, from this number on.
     pub(crate) fn from(
         &self,
         number: u64,

@@ -63,7 +63,6 @@ impl Probation {
         }
     }
 
-    /// When its process started.
     pub(crate) fn started(self) -> Option<Timestamp> {
         match self {
             Self::Launching => None,

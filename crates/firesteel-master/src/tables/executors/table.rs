@@ -18,7 +18,6 @@ pub(crate) struct ExecutorTable {
     len: usize,
 }
 
-/// Rows by number.
 type Chunk = Vec<(ExecutorId, Executor)>;
 
 impl ExecutorTable {
@@ -82,7 +81,6 @@ impl ExecutorTable {
         Some(executor)
     }
 
-    /// The executors from this number on, by number.
     pub(crate) fn from(&self, id: ExecutorId) -> impl Iterator<Item = (ExecutorId, &Executor)> {
         let (chunk, at) = self.place(id).unwrap_or_else(|place| place);
         let (first, others) =

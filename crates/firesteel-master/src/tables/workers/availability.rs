@@ -19,7 +19,6 @@ impl WorkerTable {
         self.change_standing(slot, |standing| standing.asked = Some(leave));
     }
 
-    /// Changes a Worker's standing.
     pub(crate) fn change_standing(&mut self, slot: Slot, change: impl FnOnce(&mut WorkerStanding)) {
         let mut standing = self.row(slot).standing.clone();
         change(&mut standing);

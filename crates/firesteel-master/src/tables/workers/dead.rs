@@ -55,7 +55,6 @@ impl DeadWorkers {
         self.0.len()
     }
 
-    /// Whether the table keeps within its limit.
     pub(super) fn is_consistent(&self) -> bool {
         self.0.len() <= MOST
     }

@@ -18,7 +18,6 @@ pub(crate) struct Distrust {
     pub(crate) last_failure: Timestamp,
     /// The number of times in a row that the Worker was excluded.
     pub(crate) times: u32,
-    /// The end of the exclusion.
     pub(crate) until: Option<Timestamp>,
 }
 

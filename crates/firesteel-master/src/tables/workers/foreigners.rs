@@ -11,7 +11,7 @@ pub(crate) struct Foreigners {
     pub(crate) drivers: BTreeSet<DriverId>,
 }
 
-/// One such executor or cluster driver.
+/// An executor or a cluster driver that belongs to another state.
 #[derive(Clone, Debug)]
 pub(crate) enum Foreigner {
     Executor(ExecutorKey),

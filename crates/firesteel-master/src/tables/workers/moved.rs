@@ -24,7 +24,6 @@ impl Moved {
         }
     }
 
-    /// The changes since the last call.
     pub(super) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::These(Vec::new()))
     }

@@ -46,7 +46,6 @@ pub(crate) struct WorkerRow {
     pub(crate) cannot_start: Option<String>,
     /// What it runs for a Master with another state, while that is left alone.
     pub(crate) foreigners: Option<Box<Foreigners>>,
-    /// Its latest report.
     pub(crate) report: Option<Box<TimedReport>>,
     /// Whether it has returned but not yet listed its executors. Workers with a label list them in a separate message.
     pub(crate) is_to_list: bool,
@@ -106,7 +105,6 @@ impl WorkerRow {
         Address::new(self.description.host.clone(), self.description.port)
     }
 
-    /// An offer of its free amounts.
     pub(crate) fn offer(&self) -> Offer<'_> {
         let offer = self.capacity.offer(self.description.id.as_str());
         if self.serves() { offer } else { Offer { cores: Cores::ZERO, ..offer } }
@@ -128,7 +126,6 @@ impl WorkerRow {
         Offer { cores, memory, resources, ..offer }
     }
 
-    /// An offer of its total amounts.
     pub(crate) fn whole_offer(&self) -> Offer<'_> {
         let offer = self.capacity.whole_offer(self.description.id.as_str());
         match self.availability() {

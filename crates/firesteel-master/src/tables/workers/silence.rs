@@ -18,7 +18,7 @@ const MOVED: usize = 2;
 pub(crate) enum Silence {
     /// It has missed two heartbeats.
     Late { worker: WorkerId, last_heard: Timestamp },
-    /// It is lost.
+    /// The Worker is lost.
     Over(WorkerId),
 }
 

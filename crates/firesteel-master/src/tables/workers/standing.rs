@@ -5,12 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::distrust::Distrust;
 
-/// Whether a Worker may get executors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerStanding {
-    /// Whether it is about to end.
     pub(crate) leaving: bool,
-    /// The request to leave, if there was one.
     pub(crate) asked: Option<Leave>,
     pub(crate) distrust: Distrust,
 }
@@ -34,7 +31,6 @@ impl WorkerStanding {
     }
 }
 
-/// A request that a Worker leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Leave {
     /// When the Worker ends, even if something still runs there.

@@ -50,7 +50,6 @@ pub(crate) struct WorkerTable {
     /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change the
     /// Worker's entry. Outdated entries are moved on when they come first.
     pub(super) looks: BTreeSet<(Timestamp, Slot)>,
-    /// The Workers that have missed two heartbeats.
     pub(super) late: BTreeSet<Slot>,
     pub(super) dead: DeadWorkers,
     /// The number of Workers that have ever registered.
@@ -206,7 +205,6 @@ impl WorkerTable {
         grant
     }
 
-    /// Gives an executor's share back to its Worker.
     pub(crate) fn give_back(&mut self, slot: Slot, grant: Grant) {
         self.row_mut(slot).capacity.give_back(grant);
         self.index_anew(slot);
@@ -259,7 +257,6 @@ impl WorkerTable {
         self.gained.clear();
     }
 
-    /// Whether no Worker has more room than at the last pass.
     pub(crate) fn is_settled(&self) -> bool {
         self.gained.is_empty()
     }
@@ -317,7 +314,6 @@ impl WorkerTable {
         std::mem::take(&mut self.changed)
     }
 
-    /// The Workers that have missed two heartbeats.
     pub(crate) fn late(&self) -> &BTreeSet<Slot> {
         &self.late
     }
@@ -421,12 +417,10 @@ impl WorkerTable {
         &self.whole
     }
 
-    /// Offers of the living Workers' free amounts, by id.
     pub(crate) fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.iter().map(WorkerRow::offer)
     }
 
-    /// Offers of the living Workers' total amounts, by id.
     pub(crate) fn whole_offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.iter().map(WorkerRow::whole_offer)
     }
@@ -436,7 +430,6 @@ impl WorkerTable {
         self.at(slot).map(WorkerRow::whole_offer)
     }
 
-    /// The number of Workers, living and lost.
     pub(crate) fn len(&self) -> usize {
         self.index.len() + self.dead.len()
     }

@@ -37,7 +37,6 @@ impl WorkerTable {
         })
     }
 
-    /// The sums over the Workers, as views show them.
     pub(crate) fn totals(&self) -> ClusterTotals {
         self.iter().map(WorkerRow::share).collect()
     }

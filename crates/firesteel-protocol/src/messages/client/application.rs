@@ -25,7 +25,6 @@ pub struct ApplicationView {
     pub ended: Option<Timestamp>,
     /// The name of its queue, if the Master has queues.
     pub queue: Option<String>,
-    /// Its priority within its queue.
     pub priority: i32,
     /// The number of executors that it needs at once to start. 0 and 1: executors come one by one.
     pub gang: u64,
@@ -97,9 +96,7 @@ pub enum ApplicationState {
     Waiting,
     /// The application was given an executor.
     Running,
-    /// Its driver said that it is done.
     Finished,
-    /// The application ended in another way.
     Failed,
     /// Another user or program ended it.
     Killed,
@@ -125,7 +122,7 @@ pub struct ExecutorView {
     pub port: u16,
     /// The directory on its Worker with its output.
     pub directory: String,
-    /// When the Worker was told to start it.
+    /// When its Worker was told to start it.
     pub launched: Timestamp,
     /// When its process was reported to run, if it was.
     pub started: Option<Timestamp>,

@@ -30,7 +30,6 @@ pub enum ClientToMaster {
         /// Where the page begins.
         from: StatePlace,
     },
-    /// Asks for one application, live or ended, with its executors.
     RequestApplication {
         /// The application's id or its name. A name means the only live application that has it, or else the
         /// latest ended one.
@@ -51,7 +50,6 @@ pub enum ClientToMaster {
     RequestReadyz,
     /// Asks the Master to give Workers no more executors. They end when their executors have ended.
     DecommissionWorkers {
-        /// A Worker's id, or a host to mean all Workers there.
         which: String,
         /// The time after which they end everything that still runs, in milliseconds.
         within_millis: Option<u64>,
@@ -64,13 +62,11 @@ pub enum ClientToMaster {
         /// The user who asks for it: `ann@host`.
         by: String,
     },
-    /// Asks for one cluster driver, live or ended.
     RequestDriverStatus {
         driver: DriverId,
     },
     /// Asks for a page of the history.
     RequestHistory {
-        /// Where the page begins.
         from: HistoryPlace,
     },
     /// Asks the Master to end all cluster drivers. Source: this message and the next one have the names of Spark's.
@@ -112,7 +108,6 @@ pub enum MasterToClient {
     /// The application, as of the time when the Master handled the request.
     ApplicationResponse(ApplicationAnswer),
     KillApplicationResponse(KillAnswer),
-    /// The Master works.
     ReadyzResponse,
     DecommissionWorkersResponse(DecommissionAnswer),
     SubmitDriverResponse(SubmitDriverAnswer),
@@ -120,7 +115,6 @@ pub enum MasterToClient {
     /// The cluster driver, as of the time when the Master handled the request. `None`: the Master does not know it.
     DriverStatusResponse(Option<Box<DriverView>>),
     HistoryResponse(HistoryPage),
-    /// The Master ends all cluster drivers.
     KillAllDriversResponse {
         /// The number of cluster drivers that were live.
         drivers: u64,

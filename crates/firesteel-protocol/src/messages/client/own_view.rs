@@ -18,7 +18,6 @@ pub struct WorkerViewOfItself {
     pub executors: Vec<RunningExecutor>,
     /// The latest executors that ended, oldest first, as many as the Worker remembers.
     pub ended: Vec<ExecutorReport>,
-    /// The cluster drivers that have not ended, by id.
     pub drivers: Vec<RunningDriver>,
 }
 
@@ -30,7 +29,7 @@ impl WorkerViewOfItself {
         self.executors.iter().map(|executor| executor.cores).chain(drivers).sum()
     }
 
-    /// The amount of memory that they hold.
+    /// The memory that its executors and cluster drivers hold.
     #[must_use]
     pub fn memory_used(&self) -> MiB {
         let drivers = self.drivers.iter().map(|driver| driver.memory.0);
@@ -38,7 +37,6 @@ impl WorkerViewOfItself {
     }
 }
 
-/// An executor as its Worker sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningExecutor {
     pub executor: ExecutorKey,
@@ -49,7 +47,6 @@ pub struct RunningExecutor {
     pub pid: Option<u32>,
 }
 
-/// A cluster driver as its Worker sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningDriver {
     pub driver: DriverId,

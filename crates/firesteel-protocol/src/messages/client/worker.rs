@@ -10,7 +10,6 @@ use crate::messages::{TimedReport, WorkerDescription, WorkerRemark};
 use crate::scheduling::label::Label;
 use crate::time::Timestamp;
 
-/// A Worker as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerView {
     pub id: WorkerId,
@@ -85,7 +84,6 @@ impl WorkerView {
     }
 }
 
-/// The state of a Worker at its Master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum WorkerState {
@@ -102,7 +100,6 @@ pub enum WorkerState {
 }
 
 impl WorkerState {
-    /// Whether the Worker is lost or has left.
     #[must_use]
     pub fn is_gone(self) -> bool {
         matches!(self, Self::Dead | Self::Left)

@@ -22,7 +22,6 @@ use crate::http::pages::parts::sentence;
 use crate::http::query::Query;
 use crate::http::question::{Origin, Question};
 
-/// The name of the token in forms.
 const TOKEN: &str = "token";
 
 /// The name of the field that confirms the action.
@@ -31,12 +30,10 @@ const SURE: &str = "sure";
 /// Whether pages have forms with side effects, and the token for these.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Permit<'a> {
-    /// The relative path to the first page.
     pub(in super::super) base: &'a str,
     pub(in super::super) token: Option<&'a Secret>,
 }
 
-/// The action of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Action {
     KillApplication,
@@ -57,7 +54,6 @@ impl Action {
         }
     }
 
-    /// The name of the field with the id to act on.
     fn field(self) -> &'static str {
         match self {
             Self::KillApplication | Self::KillDriver => "id",
@@ -91,12 +87,10 @@ impl Permit<'_> {
         self.form(Action::KillApplication, app.as_str())
     }
 
-    /// A button that ends a cluster driver.
     pub(in super::super) fn kill_driver(&self, driver: &DriverId) -> Markup {
         self.form(Action::KillDriver, driver.as_str())
     }
 
-    /// A button that decommissions a Worker that is alive.
     pub(in super::super) fn decommission(&self, worker: &WorkerView) -> Markup {
         match worker.state {
             WorkerState::Alive => self.form(Action::DecommissionWorkers, worker.id.as_str()),

@@ -15,7 +15,6 @@ use crate::wording::application::{
 };
 use crate::wording::explanation;
 
-/// The page's refresh interval, in milliseconds.
 const PACE: u64 = 2000;
 
 const EXECUTORS: &[Column<ExecutorView>] = &[
@@ -38,17 +37,14 @@ const EXECUTORS: &[Column<ExecutorView>] = &[
     Column { name: "How it ended", shape: Shape::Sentences, order: None },
 ];
 
-/// The contents of the page.
 pub(in super::super) struct ApplicationPage<'a> {
     pub(in super::super) answer: &'a ApplicationAnswer,
     pub(in super::super) query: &'a Query,
-    /// The URL of Spark's history server.
     pub(in super::super) history: Option<&'a str>,
     pub(in super::super) permit: Permit<'a>,
 }
 
 impl ApplicationPage<'_> {
-    /// The page as an HTML document.
     pub(in super::super) fn document(&self) -> String {
         let asked = self.query.get("appId").unwrap_or_default();
         match self.answer {

@@ -22,17 +22,14 @@ use crate::wording::driver::driver_state;
 use crate::wording::usage;
 use crate::wording::worker::state_in_words;
 
-/// The page's refresh interval, in milliseconds.
 const PACE: u64 = 2000;
 
-/// The contents of the page.
 pub(in super::super) struct ClusterPage<'a> {
     pub(in super::super) view: &'a MasterView,
     pub(in super::super) query: &'a Query,
     pub(in super::super) reasons: &'a Reasons,
     /// The operator's title for the page.
     pub(in super::super) title: Option<&'a str>,
-    /// The URL of Spark's history server.
     pub(in super::super) history: Option<&'a str>,
     pub(in super::super) permit: Permit<'a>,
 }
@@ -201,7 +198,6 @@ impl ClusterPage<'_> {
         }
     }
 
-    /// The page as an HTML document.
     pub(in super::super) fn document(&self) -> String {
         let title = self.title.unwrap_or("Cluster");
         let (waiting, running) = self.live();
@@ -426,7 +422,6 @@ fn thousandths(quantity: Quantity) -> i64 {
 pub(in super::super) mod tests {
     use super::*;
 
-    /// The sum of the column of free cores.
     pub(in super::super::super) fn cores_free(view: &MasterView) -> i64 {
         let (query, reasons) = (Query::default(), Reasons::default());
         let permit = Permit { base: "./", token: None };

@@ -24,14 +24,12 @@ impl LogSource for WorkerLog<'_> {
     }
 }
 
-/// How to show the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Look {
     Page,
     Text,
 }
 
-/// A log that the Master lists.
 pub(in super::super) struct Listed {
     place: LogPlace,
     /// The author of the log and the author's state, for the page.

@@ -33,12 +33,10 @@ use crate::http::query::{Query, link};
 
 const LINKS: [(&str, &str); 3] = [("", "Cluster"), ("picture/", "Picture"), ("policies/", "Policies")];
 
-/// The document of a Master's page with these parts.
 fn framed(base: &str, title: &str, here: &str, filter: Option<&Query>, pace: u64, parts: &Markup) -> String {
     document(&Frame { base, title, daemon: "Firesteel Master", links: &LINKS, here, filter, pace }, parts)
 }
 
-/// A page that explains why the requested one does not exist.
 pub(super) fn apart(base: &str, words: impl Render) -> Answer {
     let parts = sentence(words);
     Answer::page(StatusCode::SERVICE_UNAVAILABLE, &framed(base, "Master", "none", None, 3000, &parts))
@@ -57,17 +55,14 @@ pub(super) fn standby(base: &str, leader: &Address, web_address: Option<&str>) -
     apart(base, words)
 }
 
-/// The link to an application's page, below the base.
 fn app_link(base: &str, app: &AppId) -> String {
     format!("{base}app/{}", link([("appId", app.as_str())]))
 }
 
-/// The link to a Worker's page, below the base.
 fn worker_link(base: &str, worker: &WorkerId) -> String {
     format!("{base}worker/{}", link([("workerId", worker.as_str())]))
 }
 
-/// An application's name as a link to its page, with its id.
 fn named(base: &str, name: &str, app: &AppId) -> Markup {
     html! { a href=(app_link(base, app)) { @if name.trim().is_empty() { (app) } @else { (name) } } " " span.also { (app) } }
 }

@@ -26,7 +26,6 @@ use crate::http::pages::parts::{bar, fact, grouped};
 use crate::http::query::Query;
 use crate::http::snapshot::Unanswered;
 
-/// How long a picture is reused for requests.
 pub(in super::super) const FRESH: Duration = Duration::from_secs(4);
 
 /// The page's refresh interval, in milliseconds.
@@ -38,7 +37,6 @@ const LOOKS: usize = 2 * SERIES - 2;
 /// The maximum number of waiting applications whose demands are read to find stranded cores.
 const MOST_DEMANDS: usize = 20;
 
-/// The contents of the picture.
 #[derive(Debug)]
 pub(in super::super) struct Picture {
     now: Timestamp,
@@ -58,7 +56,6 @@ struct Place {
     held: Vec<usize>,
 }
 
-/// An application that holds cores.
 #[derive(Debug)]
 struct Held {
     id: AppId,
@@ -215,7 +212,7 @@ impl Picture {
     }
 }
 
-/// The sums over these Workers.
+/// The totals of these Workers.
 fn totals(places: &[&Place]) -> ClusterTotals {
     places.iter().map(|place| place.share).collect()
 }
@@ -229,7 +226,6 @@ fn waiting(view: &MasterView) -> Vec<AppId> {
     waiting.into_iter().map(|app| app.id.clone()).collect()
 }
 
-/// The profiles of an application that lack executors.
 fn demanded(answer: ApplicationAnswer) -> Vec<ProfileView> {
     let ApplicationAnswer::Known(detail) = answer else { return Vec::new() };
     let executors = detail.application.executors_live;

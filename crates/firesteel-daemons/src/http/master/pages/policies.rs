@@ -20,19 +20,14 @@ use super::framed;
 use crate::http::pages::parts::sentence;
 use crate::http::snapshot::Unanswered;
 
-/// How long a comparison is reused for requests.
 pub(in super::super) const FRESH: Duration = Duration::from_secs(20);
 
-/// The page's refresh interval, in milliseconds.
 const PACE: u64 = 20_000;
 
-/// The maximum number of live applications to compare.
 const MOST_APPLICATIONS: usize = 200;
 
-/// The maximum number of applications with a line of their own.
 const MOST_LINES: usize = 50;
 
-/// The contents of the comparison.
 #[derive(Debug)]
 pub(in super::super) struct Comparison {
     now: Timestamp,
@@ -94,7 +89,6 @@ impl Comparison {
         Ok(Self { now, scheduling, settings, setups, compared })
     }
 
-    /// The page as an HTML document.
     pub(in super::super) fn document(&self) -> String {
         let SchedulingSettings { rule, strategy, worker_order, .. } = &self.scheduling;
         let parts = html! {

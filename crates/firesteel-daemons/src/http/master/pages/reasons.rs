@@ -26,7 +26,6 @@ const SHARE: u32 = 50;
 /// A reason that no page has shown for this long is dropped.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
-/// The known reasons.
 #[derive(Debug, Default)]
 pub(in super::super) struct Reasons {
     known: Mutex<Known>,
@@ -35,9 +34,7 @@ pub(in super::super) struct Reasons {
 #[derive(Debug, Default)]
 struct Known {
     reasons: BTreeMap<AppId, Reason>,
-    /// The round in progress.
     round: Option<watch::Receiver<bool>>,
-    /// How long the last round took.
     took: Duration,
 }
 

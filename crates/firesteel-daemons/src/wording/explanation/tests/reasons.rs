@@ -414,7 +414,6 @@ fn of_each_two_states_that_hold_at_once_everybody_tells_the_reason_of_the_higher
             let shown = scheduling.profiles[0].shortfall.as_ref().map(|shortfall| &shortfall.reason);
             assert_eq!(shown, told.as_ref(), "{one:?} and {other:?}");
             match brief(&detail) {
-                // It has everything that its own maximum allows.
                 None => assert!(matches!(expected, Reason::TooFewCoresLeft { .. }), "{one:?} and {other:?}"),
                 Some(brief) => assert!(tells(&brief, &expected), "{one:?} and {other:?}: {brief}"),
             }
