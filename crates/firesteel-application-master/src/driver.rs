@@ -46,7 +46,6 @@ impl Drivers {
         self.peer
     }
 
-    /// The deadline for the driver's return, if its connection has ended and it must come back.
     pub(super) fn away(&self) -> Option<Timestamp> {
         self.away
     }

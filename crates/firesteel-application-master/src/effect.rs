@@ -98,7 +98,6 @@ pub struct Exit {
     pub code: i32,
     /// The reason, in words for people.
     pub message: String,
-    /// Whether the staged files are still needed.
     pub staging: Staging,
 }
 

@@ -18,7 +18,6 @@ pub enum Event {
     Start,
     /// The manager has registered the application, for the first time or again.
     Registered {
-        /// The size of the largest possible container.
         largest: ContainerSize,
     },
     RegisterFailed {
@@ -58,7 +57,6 @@ pub enum Event {
     Deadline,
 }
 
-/// A node with a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The address of the NodeManager, which starts containers there.

@@ -20,7 +20,6 @@ const MOST_ENDS: usize = 1_000;
 /// The maximum number of bytes of a manager's message about a container.
 const LONGEST_WORDS: usize = 2_000;
 
-/// The executors that have not ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Executors {
     rows: BTreeMap<ExecutorId, Executor>,

@@ -61,7 +61,6 @@ impl LifeLock {
     }
 }
 
-/// Whether the file at this path is the one that was opened.
 fn is_same(path: &Path, opened: &File) -> io::Result<bool> {
     let (there, opened) = (fs::symlink_metadata(path)?, opened.metadata()?);
     Ok((there.dev(), there.ino()) == (opened.dev(), opened.ino()))

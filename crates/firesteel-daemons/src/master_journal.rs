@@ -179,13 +179,11 @@ fn begin(
     Ok((master, writer))
 }
 
-/// The image of a Master as bytes.
 #[must_use]
 pub fn image(master: &Master) -> BytesMut {
     encoded(&master.image())
 }
 
-/// These records as bytes.
 #[must_use]
 pub fn encoded(records: &[Record]) -> BytesMut {
     let mut bytes = BytesMut::new();

@@ -11,7 +11,6 @@ use firesteel_protocol::wire::Role;
 use crate::worker::header;
 use firesteel_host::net::{CallError, Inquiry, Introduction};
 
-/// The location of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogPlace {
     pub author: LogAuthor,
@@ -60,7 +59,6 @@ pub enum LogError {
     #[error("Worker {worker} has no such log of {author}: {refusal}")]
     Refused {
         worker: WorkerId,
-        /// The expected author of the log.
         author: LogAuthor,
         refusal: RefusedLog,
     },

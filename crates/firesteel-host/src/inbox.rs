@@ -36,7 +36,6 @@ pub struct Inbox<E> {
     lane: Option<PeerId>,
 }
 
-/// The waiting entries of peers.
 #[derive(Debug)]
 struct PeerEntries<E> {
     state: Mutex<State<E>>,

@@ -37,7 +37,6 @@ impl Counter {
     }
 }
 
-/// A histogram of durations.
 #[derive(Debug, Default)]
 pub struct Histogram {
     buckets: [Counter; BOUNDS.len() + 1],

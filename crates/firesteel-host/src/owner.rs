@@ -102,7 +102,6 @@ const PARTING_PAUSE: Duration = Duration::from_millis(5);
 /// The part of a daemon around its machine: it performs the machine's effects.
 pub trait Shell {
     type Machine: Machine;
-    /// How the daemon ends.
     type End;
 
     /// The machine's event for a deadline that has come. Everything that arrived before `heard_until` has been handled.
@@ -358,7 +357,6 @@ enum Next<E, End> {
     Nothing,
     /// It hands over the messages that waited for the commit, or ends.
     Committed(ControlFlow<End>),
-    /// It ends on request.
     Asked(End),
 }
 

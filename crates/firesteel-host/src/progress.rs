@@ -30,9 +30,7 @@ pub struct RunProgress {
     pub failed: u64,
     /// The number of all items, once it is known.
     pub total: Option<u64>,
-    /// The number of connected executors.
     pub executors: u64,
-    /// The number of cores of those executors.
     pub cores: i64,
     /// The time since the first executor connected.
     pub elapsed: Duration,

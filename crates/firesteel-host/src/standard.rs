@@ -82,7 +82,6 @@ impl Standard<Stdout> {
 }
 
 impl Standard<Stderr> {
-    /// The same stream, locked for this thread.
     #[must_use]
     pub fn lock(self) -> Standard<StderrLock<'static>> {
         Standard { out: self.out.lock(), is_closed: self.is_closed }

@@ -36,7 +36,6 @@ impl Add<Duration> for Moment {
     }
 }
 
-/// The lease of a daemon: how long it may send messages.
 #[derive(Clone, Debug)]
 pub struct Tenure {
     /// The [`Moment`] of its end, in nanoseconds.
@@ -90,7 +89,6 @@ impl Tenure {
         Some(Duration::from_nanos(self.end.load(Ordering::Relaxed)).saturating_sub(now))
     }
 
-    /// Returns when the lease is over.
     pub async fn over(&self) {
         while self.holds() {
             let until_end = async {

@@ -94,7 +94,6 @@ pub enum ResourceShares {
     Allowed,
 }
 
-/// What a Master does with executors of applications that its state never had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Foreign {
     /// While its state is new, the Master leaves them alone for `recovery_timeout`.
@@ -136,7 +135,6 @@ pub enum Retries {
     Unlimited,
 }
 
-/// How long a Worker is excluded for an application whose executor ended there before it was proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exclusion {
     /// Workers are not excluded, as in Spark.
@@ -145,13 +143,11 @@ pub enum Exclusion {
     For {
         /// The time after the first such end.
         first: Duration,
-        /// The longest exclusion.
         longest: Duration,
     },
 }
 
 impl Config {
-    /// The settings of the scheduler, for clients.
     pub(crate) fn scheduling(&self) -> SchedulingSettings {
         SchedulingSettings {
             rule: self.rule.to_string(),

@@ -44,7 +44,6 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Checks a Worker's description.
     pub(crate) fn check_worker(
         &self,
         worker: &WorkerDescription,

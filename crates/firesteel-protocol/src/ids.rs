@@ -120,7 +120,6 @@ impl fmt::Debug for ExecutorKey {
     }
 }
 
-/// The id of one attempt at a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AttemptId {
     pub task: TaskId,

@@ -34,7 +34,6 @@ pub enum SettingError {
         key: String,
         value: String,
         origin: Origin,
-        /// The expected form.
         expected: &'static str,
     },
     /// The expression of a placement policy cannot be read.
@@ -56,7 +55,6 @@ pub enum SettingError {
         value: String,
         origin: Origin,
         served: &'static str,
-        /// The advice what to do instead.
         instead: &'static str,
     },
     /// The file that a property names cannot be used.
@@ -87,15 +85,10 @@ pub enum SettingError {
         "{task_key} is {value} and {executor_key} is {each}: no executor could run a task; raise one or lower the other"
     )]
     TooFewAddresses {
-        /// The key with the amount per task.
         task_key: String,
-        /// The amount per task.
         value: String,
-        /// The key with the amount per executor.
         executor_key: String,
-        /// The amount per executor.
         each: Amount,
-        /// Whether one of them was set on the command line.
         is_usage: bool,
     },
     /// Two values could be used alone, but not together.
@@ -110,7 +103,6 @@ pub enum SettingError {
         greater: i64,
         /// The consequence of using both.
         so: &'static str,
-        /// Whether one of them was set on the command line.
         is_usage: bool,
     },
     /// Executors are to be ended for gangs, but another setting switches preemption off.
@@ -135,7 +127,6 @@ pub enum SettingError {
     TimeoutTooShort {
         timeout: Duration,
         interval: Duration,
-        /// Whether one of them was set on the command line.
         is_usage: bool,
     },
 }

@@ -147,7 +147,6 @@ impl Worker {
         drivers.iter().for_each(|driver| self.tell_of_restarts(now, driver));
     }
 
-    /// Tells the Master how often a cluster driver was started again, if it was or will be.
     fn tell_of_restarts(&mut self, now: Timestamp, driver: &DriverId) {
         let Some(Restarts { restarts, last, pause_millis }) = self.drivers.restarts(now, driver) else {
             return;

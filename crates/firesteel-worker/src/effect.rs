@@ -15,7 +15,6 @@ use firesteel_protocol::time::Timestamp;
 
 use super::Note;
 
-/// An effect of a Worker, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
@@ -50,7 +49,6 @@ pub enum Effect {
     },
     /// Start a cluster driver. Leads to `DriverStarted` or `DriverFailed`, and at its end to `DriverExited`.
     StartDriver(DriverPlan),
-    /// Signal a cluster driver's process group. Does nothing if it has ended.
     SignalDriver {
         driver: DriverId,
         signal: Signal,
@@ -67,7 +65,6 @@ pub enum Effect {
     },
     /// Measure the usage of the machine and of these processes with their descendants. Leads to `Measured`.
     Measure {
-        /// The executors, and the ids of their processes.
         executors: Vec<(ExecutorKey, u32)>,
         /// The cluster drivers, and the ids of their processes.
         drivers: Vec<(DriverId, u32)>,
@@ -144,7 +141,6 @@ pub struct DriverPlan {
     pub memory: MiB,
     /// The addresses of custom resources that it was given.
     pub resources: Resources,
-    /// The same addresses under the Worker's own names, with their kinds.
     pub on_worker: Resources,
     /// The Masters of the cluster: `spark://host:port[,host:port..]`.
     pub master_url: String,

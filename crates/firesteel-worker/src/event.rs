@@ -70,21 +70,17 @@ pub enum Event {
     /// A cluster driver's process runs.
     DriverStarted {
         driver: DriverId,
-        /// The id of the process, which leads its own process group.
         pid: u32,
     },
     DriverFailed {
         driver: DriverId,
-        /// Why the start failed, and whose fault that is.
         why: NotStarted,
     },
     /// The processor time of a cluster driver's whole process tree. Comes just before the process is reported as ended.
     DriverMeasured {
         driver: DriverId,
-        /// The processor time, user and system, in milliseconds.
         cpu_millis: u64,
     },
-    /// A cluster driver's process ended, and none of its descendants is left.
     DriverExited {
         driver: DriverId,
         status: ExitStatus,
@@ -106,7 +102,6 @@ pub enum Event {
     EarlierFound {
         directories: Vec<EarlierDirectory>,
     },
-    /// A piece of a log was read, or could not be.
     LogRead {
         peer: PeerId,
         /// The piece, or why there is none.
@@ -134,7 +129,6 @@ pub struct MachineMeasurement {
     pub cores: u64,
     /// The used time of all its processors since some fixed moment, in milliseconds.
     pub busy_millis: u64,
-    /// The amount of its memory, in bytes.
     pub memory: u64,
     /// The memory that programs can still have, in bytes.
     pub memory_available: u64,

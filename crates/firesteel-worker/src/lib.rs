@@ -277,7 +277,6 @@ impl Machine for Worker {
     }
 }
 
-/// The name of a message, for the log.
 fn name_of(message: &MasterToWorker) -> &'static str {
     match message {
         MasterToWorker::RegisteredWorker { .. } => "RegisteredWorker",

@@ -28,7 +28,6 @@ pub enum Standing {
         /// The address of the first candidate, if it tells one.
         leader: Option<Address>,
     },
-    /// This candidate leads.
     Leads(Box<Reign>),
 }
 

@@ -146,7 +146,6 @@ impl Containers {
         Some(container)
     }
 
-    /// Takes the containers to give back with the next call.
     pub(super) fn releases(&mut self) -> Vec<ContainerId> {
         self.releasing = std::mem::take(&mut self.to_release);
         self.releasing.iter().cloned().collect()

@@ -53,7 +53,6 @@ impl From<Note> for Effect {
 pub struct Call {
     /// The containers wanted at each location. The numbers at other locations stay the same.
     pub asks: Vec<Ask>,
-    /// The containers to give back.
     pub release: Vec<ContainerId>,
     /// The hosts to exclude from now on, in order.
     pub exclude: Vec<String>,

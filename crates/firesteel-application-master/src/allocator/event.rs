@@ -76,7 +76,6 @@ pub struct Allocated {
 pub struct Granted {
     pub container: ContainerId,
     pub host: String,
-    /// The profile that it was requested for.
     pub profile: ProfileId,
     /// Its memory; managers round up.
     pub memory: MiB,

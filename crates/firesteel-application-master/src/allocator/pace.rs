@@ -83,12 +83,10 @@ impl Pace {
         matches!(self.state, State::Called(_))
     }
 
-    /// When the manager was last called.
     pub(super) fn called(&self) -> Option<Timestamp> {
         self.called
     }
 
-    /// Records that the call was made.
     pub(super) fn call(&mut self, now: Timestamp) {
         self.called = Some(now);
         self.state = State::Called(Woken::No);

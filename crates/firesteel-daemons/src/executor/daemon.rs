@@ -48,7 +48,6 @@ pub struct Options {
     pub host: String,
     pub cores: Cores,
     pub resources: Resources,
-    /// The secret of its application.
     pub secret: Secret,
     /// Whether it is part of a local cluster. Then the cluster's secret is the same as the application's.
     pub in_local_cluster: bool,
@@ -73,7 +72,6 @@ pub enum ExecutorError {
     #[error("the driver rejected executor {executor}: {reason}")]
     Refused {
         executor: ExecutorKey,
-        /// What is wrong, in short.
         trouble: ExecutorTrouble,
         reason: RefusedExecutor,
     },

@@ -81,7 +81,6 @@ pub enum OfferError {
     Twice {
         /// The text of the first file.
         first: String,
-        /// The text of the second file.
         second: String,
         name: String,
     },

@@ -59,7 +59,6 @@ pub enum UnpackError {
     #[error("its entry {entry:?} leads through its link {link:?}")]
     Through {
         entry: PathBuf,
-        /// The path of the link.
         link: PathBuf,
     },
     /// An earlier entry has the path of this one, or of a parent of it.

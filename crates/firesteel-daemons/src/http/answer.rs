@@ -26,7 +26,6 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
 impl Answer {
-    /// A text of this type.
     fn of(status: StatusCode, content_type: &'static str, body: String) -> Self {
         Self { status, content_type, body, location: None, version: None }
     }

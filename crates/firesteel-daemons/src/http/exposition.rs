@@ -18,7 +18,6 @@ pub(super) struct Family<'a> {
     name: &'static str,
 }
 
-/// The names and values of labels.
 pub(super) type Labels<'a> = &'a [(&'static str, &'a str)];
 
 impl Exposition {

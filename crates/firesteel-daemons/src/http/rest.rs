@@ -57,7 +57,6 @@ impl RestSite {
         self.role.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs the call of a client with this name.
     async fn perform(&self, call: &Call, by: String) -> answers::Answer {
         let role = self.role().clone();
         let envoys = match role {

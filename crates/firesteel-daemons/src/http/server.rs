@@ -204,7 +204,6 @@ fn nth_port(first: u16, retry: u16) -> u16 {
     u16::try_from(port).expect("it is below 65536")
 }
 
-/// Shared by all connections.
 struct Shared<S> {
     site: Arc<S>,
     meter: HttpMeter,

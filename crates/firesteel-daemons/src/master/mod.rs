@@ -180,7 +180,6 @@ impl Seat {
     }
 }
 
-/// Serves as the only Master, with a journal in this directory if there is one.
 async fn serve_alone(
     seat: &Seat,
     directory: Option<PathBuf>,

@@ -372,7 +372,6 @@ fn others(scheduling: &SchedulingStatus) -> Vec<String> {
     all
 }
 
-/// How the executors of an ended application ended.
 fn ends(detail: &ApplicationDetail) -> Vec<String> {
     let app = &detail.application;
     if app.executors_ended == 0 {

@@ -108,7 +108,6 @@ pub(super) trait Run: Send + Sync + 'static {
     /// program.
     fn ended(&self, status: ExitStatus, is_own: bool) -> Event;
 
-    /// The event that its process could not be started.
     fn failed(&self, why: NotStarted) -> Event;
 }
 
@@ -152,7 +151,6 @@ pub(super) async fn run(
     what.ended(status, is_own)
 }
 
-/// A process that has started.
 struct Started {
     child: Child,
     group: ProcessGroup,

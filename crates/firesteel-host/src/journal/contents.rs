@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::frame::{self, Damage, HEAD};
 
-/// The contents of a journal file.
 #[derive(Clone, Debug)]
 pub struct Contents {
     file: Vec<u8>,

@@ -30,7 +30,6 @@ struct Generation {
 /// processor time to be durable, since the file system need not update the file's metadata.
 const ROOM: usize = 64 << 10;
 
-/// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("cannot {action} {path}: {error}")]
@@ -88,7 +87,6 @@ impl Directory {
         Self { path: path.to_owned(), lock: None, current: None }
     }
 
-    /// The path of a generation's file.
     pub(super) fn file(&self, generation: u64) -> PathBuf {
         self.path.join(format!("{NAME}{generation:010}"))
     }

@@ -55,7 +55,6 @@ pub(super) fn head() -> [u8; HEAD] {
     head
 }
 
-/// A file with this image and no batches.
 pub(super) fn file(image: &[u8]) -> Vec<u8> {
     let mut frame = vec![0; FRAME + image.len()];
     frame[FRAME..].copy_from_slice(image);

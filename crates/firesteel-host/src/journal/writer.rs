@@ -52,7 +52,6 @@ impl Batch {
 #[derive(Debug)]
 pub struct Writer {
     storage: Box<dyn Storage>,
-    /// The number of the next frame.
     next: u64,
     /// The length of the image, and of the batches since.
     image: u64,

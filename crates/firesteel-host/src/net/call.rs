@@ -18,7 +18,6 @@ use super::handshake::Introduced;
 use super::handshake::introduction::Introduction;
 use super::older_peer::OlderPeer;
 
-/// The timeout of a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The maximum number of standby Masters to ask for the leader, one after the other. Each is named by the previous one.

@@ -17,7 +17,6 @@ pub enum DialError {
     #[error("unknown host {host:?}: {error}")]
     UnknownHost {
         host: String,
-        /// The error of the resolver.
         #[source]
         error: io::Error,
     },
@@ -36,7 +35,6 @@ pub enum DialError {
     #[error("{}", sentence(.address, *.wanted, .error))]
     Handshake {
         address: Address,
-        /// The role that the peer should have.
         wanted: Role,
         error: HandshakeError,
     },

@@ -88,7 +88,6 @@ impl FrameReader {
         }
     }
 
-    /// Raises the limit to that of messages.
     pub(super) fn raise_limit(&mut self) {
         self.frames.raise_limit();
     }
@@ -113,7 +112,6 @@ impl FrameReader {
         Ok((Self { half, ..self }, writer))
     }
 
-    /// The half of the socket that it reads from.
     pub(super) fn half(&mut self) -> &mut OwnedReadHalf {
         &mut self.half
     }
@@ -198,7 +196,6 @@ pub enum FrameError {
     TooLong {
         /// The length that the frame announces.
         length: usize,
-        /// The limit on the length.
         limit: usize,
     },
     #[error("the checksum of a frame from it is wrong: its bytes were changed on the way")]

@@ -78,7 +78,6 @@ pub const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The timeout of a frame that has begun.
 pub const FRAME_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often an elected Master sends a sign of life on an idle connection.

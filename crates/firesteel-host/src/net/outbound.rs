@@ -221,7 +221,6 @@ impl Outbound {
         self.queue.state().load.empty()
     }
 
-    /// The number of bytes that wait or are being written.
     pub(super) fn owed(&self) -> usize {
         self.queue.state().owed()
     }
@@ -285,7 +284,6 @@ impl LoadQueue {
         self.0.total.0.fetch_sub(counted, Ordering::Relaxed);
     }
 
-    /// The number of bytes that wait or are being written.
     pub(super) fn owed(&self) -> usize {
         self.0.state().owed()
     }

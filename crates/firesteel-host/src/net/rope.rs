@@ -31,7 +31,6 @@ pub(super) struct Rope {
     own: BytesMut,
     /// The shared parts between the own bytes, in order.
     shared: VecDeque<SharedPart>,
-    /// The number of bytes of all shared parts.
     shared_bytes: usize,
     /// The number of own bytes after the last shared part.
     own_at_end: usize,

@@ -42,7 +42,6 @@ impl Master {
         self.next_foreign_end().unwrap_or(self.now)
     }
 
-    /// The page of the state from this place on.
     pub(crate) fn state_page(&self, from: &StatePlace) -> StatePage {
         let head = (*from == StatePlace::beginning()).then(|| self.head());
         StatePage::of(self.now, head, self.config.page, self.rows_from(from))
@@ -64,7 +63,6 @@ impl Master {
         }
     }
 
-    /// The rows of the state from this place on.
     fn rows_from(&self, from: &StatePlace) -> impl Iterator<Item = Step> {
         let first = (0, ExecutorId(0));
         let (worker, application, driver, executor) = match from {

@@ -4,7 +4,6 @@ use std::fmt;
 
 use firesteel_protocol::ids::ExecutorId;
 
-/// How a record contradicts the records before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contradiction {
     NoWorker(u64),

@@ -51,7 +51,6 @@ pub enum Record {
     ApplicationRegistered {
         app: u64,
         id: AppId,
-        /// The maximum number of its cores.
         max_cores: Cores,
         /// The application as its driver described it, with its token.
         description: Box<ApplicationDescription>,
@@ -59,7 +58,6 @@ pub enum Record {
     /// A driver set the number of executors that it wants.
     TargetsSet {
         app: u64,
-        /// The new number of executors, by profile.
         targets: Vec<ExecutorTarget>,
     },
     /// A driver named the hosts that it prefers and excludes.
@@ -100,11 +98,9 @@ pub enum Record {
     EndLearned {
         /// The number of the application, live or ended.
         app: u64,
-        /// The executor's number.
         executor: ExecutorId,
         /// How its process ended, if that was not known.
         status: Option<ExitStatus>,
-        /// What it used, if that was measured.
         used: Option<Used>,
     },
     /// An application ended. The ends of its executors are recorded before.
@@ -116,7 +112,6 @@ pub enum Record {
     FormerWorker {
         /// A number that no Worker has.
         worker: u64,
-        /// The Worker's id, address and size.
         description: Box<WorkerDescription>,
     },
     /// In an image: a lost Worker that is remembered.
@@ -206,7 +201,6 @@ pub struct ProfileImage {
     pub(crate) limit: ExecutorLimit,
 }
 
-/// An ended application that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedImage {
     pub(crate) app: u64,
@@ -225,12 +219,10 @@ pub struct DriverEnd {
     pub used: Option<Used>,
 }
 
-/// An ended cluster driver that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedDriver {
     pub(crate) driver: u64,
     pub(crate) view: DriverView,
-    /// What its last process used, if that was measured.
     pub(crate) used: Option<Used>,
 }
 
@@ -248,7 +240,6 @@ pub struct ExecutorImage {
     pub(crate) launched: Timestamp,
     pub(crate) started: Option<Timestamp>,
     pub(crate) ended: Option<Timestamp>,
-    /// What it used, if that was measured.
     pub(crate) used: Option<Used>,
 }
 
@@ -269,7 +260,6 @@ impl Record {
         records.iter().all(may)
     }
 
-    /// Appends the encoded records to these bytes.
     pub fn append_all(records: &[Self], bytes: &mut BytesMut) {
         for record in records {
             wire::append(record, bytes, usize::MAX).expect("there is no limit");

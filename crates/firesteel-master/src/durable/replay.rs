@@ -33,7 +33,6 @@ use crate::{Config, Durability, Master};
 /// A Master that is being recovered.
 pub(super) struct Replay {
     pub(super) master: Master,
-    /// The time of the current record.
     time: Timestamp,
     /// The latest time of all records.
     pub(super) latest: Timestamp,
@@ -41,7 +40,6 @@ pub(super) struct Replay {
     workers: BTreeMap<u64, Arc<WorkerDescription>>,
     /// The slots of the living Workers.
     slots: BTreeMap<u64, Slot>,
-    /// The number of the application that registered last.
     app: u64,
     /// Whether executors of another state are left alone.
     pub(super) holds_foreign: bool,
@@ -400,7 +398,6 @@ impl Replay {
         self.master.applications.recorded_mut(app).ok_or(Contradiction::NoApplication(app))
     }
 
-    /// The key of a live executor.
     fn executor(&mut self, app: u64, executor: ExecutorId) -> Result<ExecutorKey, Contradiction> {
         let application = self.recorded(app)?;
         let key = ExecutorKey { app: application.id.clone(), executor };

@@ -39,7 +39,6 @@ pub struct WorkerSnapshot {
 }
 
 impl WorkerSnapshot {
-    /// A Worker that may get executors.
     #[must_use]
     pub fn serving(description: WorkerDescription, peer: PeerId) -> Self {
         Self { description, peer, condition: WorkerCondition::default() }
@@ -80,7 +79,6 @@ pub struct DriverSnapshot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationSnapshot {
     pub id: AppId,
-    /// The application as its driver described it.
     pub description: ApplicationDescription,
     /// When it registered.
     pub submitted: Timestamp,
@@ -127,7 +125,6 @@ pub struct ExecutorSnapshot {
     pub worker: WorkerId,
     pub cores: Cores,
     pub memory: MiB,
-    /// What it holds of each resource.
     pub resources: HeldResources,
     pub launched: Timestamp,
 }

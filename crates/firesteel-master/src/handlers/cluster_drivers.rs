@@ -328,7 +328,6 @@ impl Master {
         }
     }
 
-    /// Ends a cluster driver in this state.
     fn end_driver(&mut self, now: Timestamp, number: u64, state: DriverState) {
         self.end_driver_that_used(now, number, state, None);
     }

@@ -110,7 +110,6 @@ impl Master {
         news
     }
 
-    /// The messages to a driver about a live executor.
     fn news_of_live(&self, executor: ExecutorId, row: &Executor) -> Vec<MasterToDriver> {
         let worker = self.workers.row(row.slot);
         let mut news = vec![added(executor, row.profile, &worker.description, &row.grant.amounts())];

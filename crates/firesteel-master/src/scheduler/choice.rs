@@ -125,7 +125,6 @@ fn near_of_all(
     placement.executors().filter_map(one).collect()
 }
 
-/// One entry for each executor.
 fn executors(shares: &[Share]) -> Vec<(Slot, Cores)> {
     let each = |share: &Share| std::iter::repeat_n((share.slot, share.cores), share.executors as usize);
     shares.iter().flat_map(each).collect()

@@ -5,7 +5,6 @@ use firesteel_protocol::time::Timestamp;
 use crate::tables::applications::application::Application;
 use crate::tables::executors::executor::Executor;
 
-/// Which executors of its queue an application may end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Executors of applications of lower priority.

@@ -19,7 +19,6 @@ pub(crate) type QueueRank = (Reverse<i32>, Turn, u64);
 #[derive(Debug)]
 pub(crate) struct WaitingQueues {
     queues: Vec<WaitingQueue>,
-    /// The amounts of the whole cluster.
     whole: Amounts,
     /// The application with a reservation, whose queue is served first.
     first: Option<(usize, QueueRank)>,
@@ -147,7 +146,6 @@ impl Master {
         waiting
     }
 
-    /// The queue of an application and its rank there, if it is live.
     fn place_of(&self, app: Option<&AppId>) -> Option<(usize, QueueRank)> {
         let application = self.applications.get(app?)?;
         Some((application.queue, application.queue_rank()))

@@ -38,7 +38,6 @@ impl Archive {
         }
     }
 
-    /// All rows, in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &PastRow> {
         self.rows.values()
     }

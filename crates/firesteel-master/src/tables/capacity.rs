@@ -79,13 +79,11 @@ impl Capacity {
         }
     }
 
-    /// The free amounts as an offer of the Worker with this id.
     pub(crate) fn offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
         let Amounts { cores, memory, ref resources } = self.free;
         Offer { worker, cores, memory, resources }
     }
 
-    /// The total amounts as an offer of the Worker with this id.
     pub(crate) fn whole_offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
         let Amounts { cores, memory, ref resources } = self.total;
         Offer { worker, cores, memory, resources }

@@ -8,7 +8,6 @@ const CHUNK: usize = 128;
 /// empty.
 #[derive(Clone, Debug)]
 pub(crate) struct LongSorted<T> {
-    /// The chunks, none of which is empty.
     chunks: Vec<Vec<T>>,
 }
 

@@ -41,7 +41,6 @@ impl<'a> Mentions<'a> {
         Self { peer: Some(peer), ..Self::NONE }
     }
 
-    /// The same note with this Worker added.
     #[must_use]
     pub fn on(self, worker: &'a WorkerId) -> Self {
         Self { worker: Some(worker), ..self }

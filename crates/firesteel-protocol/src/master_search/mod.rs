@@ -55,7 +55,6 @@ pub struct MasterSearch<Told, Terms> {
     /// another Master does.
     standbys: BTreeMap<PeerId, Address>,
     leaders: Leaders,
-    /// The last error of each Master.
     errors: BTreeMap<Address, ConnectError>,
     was_registered: bool,
     /// Whether the search goes on after the present Master is lost.
@@ -192,7 +191,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         self.leaders.with_named(&self.masters).any(|sought| sought == master)
     }
 
-    /// Handles a new connection to this Master.
     pub fn on_connected(
         &mut self,
         now: Timestamp,

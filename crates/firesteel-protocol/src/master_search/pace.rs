@@ -26,7 +26,6 @@ pub struct Pace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GiveUp {
     After(Duration),
-    /// When this number of rounds has failed.
     Rounds(u32),
 }
 

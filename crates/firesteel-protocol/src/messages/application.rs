@@ -114,7 +114,6 @@ pub struct ImpairedWorker {
 pub enum Hindrance {
     /// The application starts with several executors at once.
     Gang {
-        /// The number of executors that it has to start with.
         executors: u64,
         /// The number of its executors for which there is room.
         room: u64,
@@ -125,7 +124,6 @@ pub enum Hindrance {
     /// It starts with several executors at once, and the Workers have room for fewer even when they are
     /// empty.
     NeverFits {
-        /// The number of executors that it has to start with.
         executors: u64,
         /// The number of executors for which all Workers together have room.
         room: u64,
@@ -143,7 +141,6 @@ pub enum Hindrance {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExcludedWorker {
     pub worker: WorkerId,
-    /// How executors ended there.
     pub end: EarlyEnd,
     /// The number of such ends in a row. Executors that were launched together count once.
     pub times: u32,

@@ -184,7 +184,6 @@ pub struct DriverView {
     pub command: String,
     pub cores: Cores,
     pub memory: MiB,
-    /// Whether it is started again when it fails or its Worker is lost.
     pub supervise: bool,
     pub state: DriverState,
     pub submitted: Timestamp,

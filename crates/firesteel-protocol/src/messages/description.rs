@@ -18,9 +18,7 @@ pub struct ApplicationDescription {
     pub user: String,
     /// `spark.cores.max`: the maximum number of its cores. `None`: the Master's default.
     pub max_cores: Option<Cores>,
-    /// The command that every executor runs.
     pub command: ExecutorCommand,
-    /// The directory that it runs in.
     pub directory: TaskDirectory,
     /// The default resource profile: what its executors need.
     pub profile: ResourceProfile,
@@ -95,11 +93,8 @@ impl Submitter {
 /// with room, all replaced when they end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedExecutors {
-    /// What an executor of the default profile needs.
     pub profile: ResourceProfile,
-    /// The maximum number of cores. `None`: the Master's default.
     pub max_cores: Option<Cores>,
-    /// The initial number of executors wanted of the default profile.
     pub limit: ExecutorLimit,
     pub relaunch: Relaunch,
     /// The lowest executor number that the driver has not seen.
@@ -110,11 +105,8 @@ pub struct WantedExecutors {
 /// by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placing {
-    /// The policy by which Workers are chosen. `None`: the Master's.
     pub policy: Option<Policy>,
-    /// The name of the queue. `None`: the queue called `default`, or else the first.
     pub queue: Option<String>,
-    /// The priority in its queue. Higher priorities are served first.
     pub priority: i32,
     /// The number of executors that it needs at once to start. 0 and 1: executors come one by one.
     pub gang: u64,
@@ -124,7 +116,6 @@ pub struct Placing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
     pub command: ExecutorCommand,
-    /// The directory in which it runs.
     pub directory: TaskDirectory,
     /// The files that are put into that directory, if there are any.
     pub files: Option<ApplicationFiles>,

@@ -19,7 +19,6 @@ pub enum ExecutorToDriver {
         executor: ExecutorId,
         profile: ProfileId,
         worker: WorkerId,
-        /// The host name of that Worker.
         host: String,
         cores: Cores,
         resources: Resources,
@@ -89,7 +88,6 @@ pub struct HeartbeatRules {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSpec {
     pub command: Command,
-    /// The directory that it runs in.
     pub directory: TaskDirectory,
     /// The bytes of its standard input.
     pub stdin: Bytes,

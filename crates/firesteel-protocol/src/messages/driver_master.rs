@@ -263,7 +263,6 @@ pub enum MasterToDriver {
     ExecutorAdded {
         executor: ExecutorId,
         profile: ProfileId,
-        /// The Worker that will run it.
         worker: WorkerId,
         host: String,
         cores: Cores,
@@ -322,7 +321,6 @@ pub enum ApplicationEnd {
     DriverLost,
     ExecutorsFailed {
         failures: u32,
-        /// How the last executor ended.
         last: ExecutorState,
     },
     /// Another user or program than its driver ended it.

@@ -32,7 +32,6 @@ pub struct FileDescription {
     /// directory.
     pub name: String,
     pub kind: FileKind,
-    /// Its length in bytes.
     pub length: u64,
     /// The file's digest. Workers ask for the file by it, and check what they got against it.
     pub sha256: Sha256,
@@ -42,7 +41,6 @@ pub struct FileDescription {
 pub enum FileKind {
     /// A file that is copied as it is.
     Plain,
-    /// A file that is made executable.
     Executable,
     /// A directory with the contents of an archive.
     Archive(ArchiveFormat),

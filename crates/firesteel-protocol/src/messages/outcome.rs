@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub enum Outcome {
     /// All of the work was done.
     Succeeded,
-    /// Some of the work failed.
     Failed(OutcomeWords),
     /// The user ended the application before all of its work was done.
     Cancelled(OutcomeWords),

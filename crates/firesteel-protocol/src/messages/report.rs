@@ -48,7 +48,6 @@ pub struct MachineUsage {
     pub cores: u64,
     /// The processor use since the previous measurement, in thousandths of a core.
     pub millicores: u64,
-    /// The amount of its memory, in bytes.
     pub memory: u64,
     /// The memory that programs can still have, in bytes.
     pub memory_available: u64,
@@ -146,7 +145,6 @@ impl WorkerRemark {
     }
 }
 
-/// A report, and when the Master got it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimedReport {
     /// The Master's time when it came.

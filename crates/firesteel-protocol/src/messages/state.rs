@@ -28,7 +28,6 @@ pub enum StatePlace {
     },
 }
 
-/// A row of a Master's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StateRow {
     Worker(Box<WorkerView>),
@@ -47,7 +46,6 @@ pub enum StateRow {
     },
 }
 
-/// Consecutive rows of a Master's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatePage {
     /// The Master's time when it made the page.
@@ -80,13 +78,11 @@ pub struct StateHead {
 pub struct StateTotals {
     /// The number of Workers, alive or dead.
     pub workers: u64,
-    /// The number of live applications.
     pub applications: u64,
     /// The number of ended applications that are remembered.
     pub completed: u64,
     /// The number of cluster drivers, live or ended, that are remembered.
     pub drivers: u64,
-    /// The number of executors that have not ended.
     pub executors: u64,
 }
 
@@ -182,7 +178,6 @@ pub fn page<T: Serialize>(size: PageSize, all: impl Iterator<Item = T>) -> (Vec<
     cut(size, all, wire::length)
 }
 
-/// The first of these items, as many as fit a page and at least one, and the item after them.
 fn cut<T>(size: PageSize, all: impl Iterator<Item = T>, length: impl Fn(&T) -> usize) -> (Vec<T>, Option<T>) {
     let (mut items, mut bytes) = (Vec::new(), 0);
     for item in all {

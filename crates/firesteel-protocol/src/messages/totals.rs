@@ -30,7 +30,6 @@ pub struct WorkerShare {
     pub cores: Cores,
     pub cores_used: Cores,
     pub memory: MiB,
-    /// The memory that executors and cluster drivers hold.
     pub memory_used: MiB,
 }
 
@@ -58,7 +57,6 @@ impl WorkerShare {
         self.free().map_or(Cores::ZERO, |()| (self.cores - self.cores_used).max(Cores::ZERO))
     }
 
-    /// The free memory that can be given away now.
     #[must_use]
     pub fn memory_free(&self) -> MiB {
         self.free().map_or(MiB::ZERO, |()| (self.memory - self.memory_used).max(MiB::ZERO))

@@ -28,7 +28,6 @@ pub enum WorkerToMaster {
         worker: Box<WorkerDescription>,
         /// The executors that run on the Worker, and those that ended without the Master having confirmed it.
         executors: Vec<ExecutorReport>,
-        /// The cluster drivers that run on the Worker, and those that ended without the Master having confirmed it.
         drivers: Vec<DriverReport>,
     },
     /// Tells the Master that the Worker is alive.
@@ -97,7 +96,6 @@ pub struct WorkerDescription {
     pub id: WorkerId,
     /// The host name by which others reach it.
     pub host: String,
-    /// The port that it listens on.
     pub port: u16,
     /// The number of its cores, at least 1.
     pub cores: Cores,
@@ -125,7 +123,6 @@ pub struct Offered {
     pub cores: Cores,
     /// Memory in all, at least 1 MiB.
     pub memory: MiB,
-    /// Addresses of its custom resources by name, all of them.
     pub resources: Resources,
 }
 
@@ -188,7 +185,6 @@ impl ExecutorReport {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MasterToWorker {
-    /// The Worker is registered, and may be given executors.
     RegisteredWorker {
         /// The Master, `spark://host:port`.
         master_url: String,
@@ -249,7 +245,6 @@ pub struct ExecutorWork {
     pub app_name: String,
     /// The command to run, with its placeholders.
     pub command: ExecutorCommand,
-    /// The directory that it runs in.
     pub directory: TaskDirectory,
     /// The files that must be in place before it starts, if it needs any.
     pub files: Option<ApplicationFiles>,

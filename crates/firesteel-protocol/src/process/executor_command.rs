@@ -85,7 +85,7 @@ impl From<Command> for ExecutorCommand {
 /// Source: Spark's Command, 4.0.1, but for `releases`, which Spark does not say.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JavaCommand {
-    /// Variables added to the inherited environment.
+    /// The class that has `main`.
     pub main_class: String,
     pub arguments: Vec<String>,
     /// Variables added to the inherited environment.
@@ -94,7 +94,6 @@ pub struct JavaCommand {
     pub class_path: Vec<String>,
     /// Directories with native libraries.
     pub library_path: Vec<String>,
-    /// Options of the JVM.
     pub java_options: Vec<String>,
     /// The releases of Spark that its driver may be of: `3.4` is 3.4.0 and all after it, up to 3.5. Empty if that is not
     /// known. Executors must be of their driver's release.

@@ -241,7 +241,6 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{step}: {error}")]
 pub struct StartFailure {
-    /// The step that failed.
     pub step: StartStep,
     /// The operating system's error message, with the path. A peer's message is cut to [`LONGEST_ERROR`] bytes, since
     /// ended executors are remembered with it.

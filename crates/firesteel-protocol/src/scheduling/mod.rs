@@ -25,7 +25,6 @@ pub enum Backfill {
 /// In which order the applications of a queue with the same priority are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServingOrder {
-    /// In the order of registration.
     #[default]
     Registration,
     /// Applications with less work come first. Gangs come before other applications. An application that has waited

@@ -52,7 +52,6 @@ const LATER_FIELDS: &[u8] = if cfg!(feature = "next") { b"\x05later" } else { b"
 /// The first message of each side of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The role of the sender.
     pub role: Role,
     /// The sender's name for log lines: an id, a host and port, or a program's name.
     pub name: String,

@@ -124,7 +124,6 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 }
 
-/// A known number of elements.
 struct Elements<'a, 'de> {
     reader: &'a mut Reader<'de>,
     left: usize,
@@ -194,7 +193,6 @@ impl<'de> SeqAccess<'de> for Fields<'de> {
     }
 }
 
-/// A variant of an enum.
 struct Variant<'de> {
     number: u32,
     /// Empty if the variant has no fields, or if a later version added them.

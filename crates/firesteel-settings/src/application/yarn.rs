@@ -73,7 +73,6 @@ pub struct MasterSize {
     pub memory: MiB,
     /// The memory overhead of the container.
     pub overhead: MiB,
-    /// The number of virtual cores.
     pub cores: Cores,
 }
 

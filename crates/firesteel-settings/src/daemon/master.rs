@@ -162,7 +162,6 @@ pub fn recovery(properties: &Properties) -> Result<Recovery, SettingError> {
     Ok(mode.unwrap_or_else(in_directory))
 }
 
-/// The settings of ZooKeeper, if its servers are named.
 fn zookeeper(properties: &Properties) -> Result<Option<ZooKeeper>, SettingError> {
     let servers = properties.read(keys::ZOOKEEPER_URL, zookeeper_url::EXPECTED, zookeeper_url::parse)?;
     let directory = properties.read(keys::ZOOKEEPER_DIR, "a path that begins with /", |text| {

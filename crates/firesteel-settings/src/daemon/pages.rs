@@ -35,7 +35,6 @@ fn hosts(text: &str) -> Option<Vec<String>> {
     names.iter().all(|name| is_name(name)).then_some(names)
 }
 
-/// The name of the host in a URL for browsers.
 fn host_of(url: impl AsRef<str>) -> String {
     let (_, rest) = url.as_ref().split_once("://").unwrap_or_default();
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

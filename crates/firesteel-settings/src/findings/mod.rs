@@ -43,7 +43,6 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The setting is read.
     Read,
     /// The setting is read, but another one takes precedence.
     Overridden,
@@ -83,7 +82,6 @@ impl Outcome {
 /// The readers to report on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// A single reader.
     One(Reader),
     /// All readers: a property counts as read if any of them reads it.
     All,

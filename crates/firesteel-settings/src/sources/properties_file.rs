@@ -12,7 +12,6 @@
 //! Differences: half of a surrogate pair, which no UTF-8 text can hold, becomes U+FFFD, and pairs with an
 //! empty key are left out.
 
-/// One pair of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The line on which it begins, counted from 1.

@@ -19,7 +19,6 @@ pub(super) const MOST_UNCONFIRMED: usize = 10_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Executors {
-    /// The executors that have not ended.
     live: BTreeMap<ExecutorKey, Executor>,
     unconfirmed: BTreeMap<ExecutorKey, (ExecutorState, Option<Used>)>,
     /// The executors that ended last.

@@ -13,7 +13,6 @@ use crate::{Cleanup, EarlierDirectory};
 /// The place of the first executor that ended under this Worker. Executors of earlier Workers come before it.
 const FIRST_PLACE: u64 = 1 << 32;
 
-/// The directories of ended executors, oldest end first.
 #[derive(Debug)]
 pub(crate) struct KeptDirectories {
     /// Each with its length in bytes.
@@ -94,7 +93,6 @@ impl KeptDirectories {
         surplus
     }
 
-    /// The executors of these directories.
     pub(crate) fn executors(&self) -> impl Iterator<Item = &ExecutorKey> {
         self.places.keys()
     }

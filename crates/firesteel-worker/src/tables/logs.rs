@@ -14,7 +14,6 @@ pub(crate) struct Logs {
 /// Whether the log may grow. Determined before the log is read, so that its author's last output is not missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
-    /// Its author is live.
     Lives,
     /// Its author has ended, or an earlier Worker ran it.
     Over,

@@ -218,7 +218,6 @@ impl MasterSite {
         Answer::metrics(page)
     }
 
-    /// The page with the metrics of Spark's Master.
     async fn spark_metrics(&self, page: fn(&MasterView) -> String) -> Answer {
         let standing = self.standing().clone();
         let Standing::Leads(reign) = standing else {

@@ -33,7 +33,6 @@ struct Table {
 }
 
 impl RemovedBytesTable {
-    /// Makes a record for a new log.
     #[must_use]
     pub fn open(&self, author: LogAuthor, stream: Stream) -> Arc<RemovedBytes> {
         let mut table = self.0.lock().expect("no thread panics with the lock");

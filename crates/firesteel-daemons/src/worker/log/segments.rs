@@ -33,7 +33,6 @@ pub enum SegmentFormat {
     Gzip,
 }
 
-/// The name of the active file.
 #[must_use]
 pub fn active_name(stream: Stream) -> &'static str {
     match stream {

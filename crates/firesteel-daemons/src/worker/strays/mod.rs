@@ -165,7 +165,6 @@ fn variables(environment: &[u8]) -> BTreeSet<&[u8]> {
     environment.split(|&byte| byte == 0).collect()
 }
 
-/// Kills these processes with SIGKILL.
 pub(super) fn kill_all(pids: &[Pid]) {
     for &pid in pids {
         // The process may have ended already.

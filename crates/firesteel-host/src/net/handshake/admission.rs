@@ -30,9 +30,7 @@ pub(crate) struct Nonce(pub [u8; NONCE]);
 #[derive(Clone, Debug)]
 pub(crate) struct Pass {
     pub(crate) secret: Secret,
-    /// The port that was dialled.
     pub(crate) port: u16,
-    /// The nonce of this side.
     pub(crate) nonce: Nonce,
 }
 
@@ -52,7 +50,6 @@ pub enum NotAdmitted {
     WrongProof,
 }
 
-/// The side that makes a proof.
 #[derive(Clone, Copy)]
 enum Side {
     Dialling,

@@ -43,14 +43,12 @@ impl From<Hello> for Introduction {
     }
 }
 
-/// A client with this name.
 impl From<&str> for Introduction {
     fn from(name: &str) -> Self {
         Self::new(Role::Client, name)
     }
 }
 
-/// A client with this name.
 impl From<&String> for Introduction {
     fn from(name: &String) -> Self {
         Self::new(Role::Client, name.as_str())

@@ -47,9 +47,7 @@ pub enum HandshakeError {
     Hello(#[from] DecodeError),
     #[error("its role is {found}; this {here} accepts only: {}", roles(.wanted))]
     WrongRole {
-        /// The role of the peer.
         found: Role,
-        /// The role of this side.
         here: Role,
         wanted: Vec<Role>,
     },

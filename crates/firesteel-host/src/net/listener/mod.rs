@@ -48,7 +48,6 @@ pub enum ListenError {
     #[error("cannot listen on {address}: unknown host: {error}")]
     UnknownHost {
         address: Address,
-        /// The error of the resolver.
         #[source]
         error: io::Error,
     },

@@ -49,7 +49,6 @@ impl Default for Lines {
 }
 
 impl<E> Reception<E> {
-    /// The roles that are accepted.
     fn roles(&self) -> Vec<Role> {
         let server = self.server.iter().map(|server| server.role);
         self.welcome.iter().map(|welcome| welcome.role).chain(server).collect()

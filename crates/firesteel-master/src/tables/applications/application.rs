@@ -186,7 +186,6 @@ impl Application {
         self.description.priority != 0 || self.gang_waits()
     }
 
-    /// Whether its gang has not started.
     pub(crate) fn gang_waits(&self) -> bool {
         self.description.gang > 1 && self.state == ApplicationState::Waiting
     }
@@ -338,7 +337,6 @@ impl Application {
         self.executors.insert(id, executor);
     }
 
-    /// The order to launch a live executor on its Worker.
     pub(crate) fn order(&self, id: ExecutorId, worker: &WorkerRow) -> ExecutorLaunch {
         let work = if worker.description.label.is_some() { &self.labelled_work } else { &self.work };
         let Executor { profile, grant, .. } = self.executors.get(id).expect("the executor is live");
@@ -349,7 +347,6 @@ impl Application {
         ExecutorLaunch { executor, profile: *profile, cores, memory, resources, work: work.clone() }
     }
 
-    /// Removes a live executor and returns it.
     pub(crate) fn remove_executor(&mut self, id: ExecutorId) -> Executor {
         let executor = self.executors.remove(id).expect("the executor is live");
         self.cores_granted -= executor.grant.cores();

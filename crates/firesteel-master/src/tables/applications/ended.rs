@@ -14,7 +14,6 @@ pub(crate) struct Ended {
     pub(crate) end: ApplicationEnd,
     /// The application without its executors.
     pub(crate) row: ApplicationView,
-    /// Its remembered executors, by number.
     pub(crate) executors: Vec<ExecutorRecord>,
 }
 
@@ -30,7 +29,6 @@ impl Ended {
         self.executors[first..].iter().map(|record| record.view(&self.row.id))
     }
 
-    /// One of its remembered executors.
     pub(super) fn executor_mut(&mut self, number: ExecutorId) -> Option<&mut ExecutorRecord> {
         let at = self.executors.binary_search_by_key(&number, |record| record.id).ok()?;
         self.executors.get_mut(at)
@@ -38,7 +36,6 @@ impl Ended {
 }
 
 impl EndedApplications {
-    /// The id of the latest application with this name.
     pub(crate) fn named(&self, name: &str) -> Option<AppId> {
         self.iter().rev().find(|(_, ended)| ended.row.name == name).map(|(_, ended)| ended.row.id.clone())
     }

@@ -18,7 +18,6 @@ use crate::config::Exclusion;
 #[derive(Debug, Default)]
 pub(crate) struct Exclusions {
     by_worker: BTreeMap<Slot, Blame>,
-    /// When each exclusion ends.
     ends: BTreeSet<(Timestamp, Slot)>,
 }
 
@@ -89,7 +88,6 @@ impl Exclusions {
         self.by_worker.iter().filter(excluded).map(|(worker, blame)| (*worker, blame))
     }
 
-    /// When the next exclusion ends.
     pub(super) fn next_end(&self) -> Option<Timestamp> {
         self.ends.first().map(|(time, _)| *time)
     }

@@ -70,7 +70,6 @@ impl ApplicationTable {
         self.rows.values_mut().for_each(Application::forget_profiles);
     }
 
-    /// The number of applications that are away.
     pub(crate) fn away(&self) -> usize {
         self.rows.len() - self.by_peer.len()
     }
@@ -187,7 +186,6 @@ impl ApplicationTable {
         self.rows.len()
     }
 
-    /// Changes which Workers are excluded for an application.
     pub(crate) fn change_exclusions<T>(
         &mut self,
         id: &AppId,
@@ -338,7 +336,6 @@ impl ApplicationTable {
         sequences.map(|sequence| self.numbered(sequence))
     }
 
-    /// Whether an application of lower priority is in the queue.
     pub(crate) fn has_lower(&self, queue: usize, priority: i32) -> bool {
         self.priorities.range((queue, i32::MIN)..(queue, priority)).next().is_some()
     }
@@ -347,7 +344,6 @@ impl ApplicationTable {
         &self.ended
     }
 
-    /// All known applications by number, from this number on.
     pub(crate) fn from(&self, number: u64) -> impl Iterator<Item = AnyApplication<'_>> {
         let live = self.rows.range(number..).map(|(sequence, row)| (*sequence, AnyApplication::Live(row)));
         let ended = self.ended.from(number).map(|(sequence, ended)| (sequence, AnyApplication::Ended(ended)));

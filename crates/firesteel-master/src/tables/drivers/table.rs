@@ -12,11 +12,9 @@ use crate::tables::merged::merged;
 /// The live cluster drivers, and the latest ended ones.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterDriverTable {
-    /// The live cluster drivers by number.
     live: BTreeMap<u64, ClusterDriver>,
     /// The numbers of those that wait for a Worker.
     waiting: BTreeSet<u64>,
-    /// The numbers of the live cluster drivers, by id.
     numbers: BTreeMap<DriverId, u64>,
     ended: History<DriverId, PastDriver>,
     /// The number of cluster drivers that were ever submitted.
@@ -125,7 +123,6 @@ impl ClusterDriverTable {
         self.live.len() - self.waiting.len()
     }
 
-    /// The live cluster drivers by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &ClusterDriver> {
         self.live.values()
     }
@@ -148,7 +145,6 @@ impl ClusterDriverTable {
         self.live.len() + self.ended.len()
     }
 
-    /// The number of cluster drivers that were ever submitted.
     pub(crate) fn submitted(&self) -> u64 {
         self.next_number
     }

@@ -22,7 +22,6 @@ pub(crate) struct ExecutorRecord {
     pub(crate) launched: Timestamp,
     pub(crate) started: Option<Timestamp>,
     pub(crate) ended: Option<Timestamp>,
-    /// What it used, if that was measured.
     pub(crate) used: Option<Used>,
 }
 

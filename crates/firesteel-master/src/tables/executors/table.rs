@@ -34,7 +34,6 @@ impl ExecutorTable {
         Some(&self.chunks[chunk][at].1)
     }
 
-    /// The executor with the highest number.
     pub(crate) fn last(&self) -> Option<&Executor> {
         let (_, executor) = self.chunks.last()?.last()?;
         Some(executor)

@@ -9,12 +9,10 @@ use serde::{Deserialize, Serialize};
 /// The number of applications that must have failed on a Worker and have proven executors elsewhere.
 const ENOUGH: usize = 2;
 
-/// The evidence against a Worker from several applications.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Distrust {
     /// The applications that failed there and had proven executors elsewhere, at most [`ENOUGH`]. Some may have ended.
     by: BTreeSet<AppId>,
-    /// The time of the last failure.
     pub(crate) last_failure: Timestamp,
     /// The number of times in a row that the Worker was excluded.
     pub(crate) times: u32,

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 
-/// Executors and cluster drivers that a Worker runs for a Master with another state. Never empty.
 #[derive(Debug, Default)]
 pub(crate) struct Foreigners {
     pub(crate) executors: BTreeSet<ExecutorKey>,

@@ -30,7 +30,6 @@ pub(crate) struct WorkerRow {
     pub(crate) link: Link,
     pub(crate) capacity: Capacity,
     pub(crate) executors: Sorted<ExecutorKey>,
-    /// The numbers of its cluster drivers.
     pub(crate) drivers: Sorted<u64>,
     pub(crate) orders: Orders,
     pub(crate) last_heartbeat: LastHeard,

@@ -18,7 +18,6 @@ const MOVED: usize = 2;
 pub(crate) enum Silence {
     /// It has missed two heartbeats.
     Late { worker: WorkerId, last_heard: Timestamp },
-    /// The Worker is lost.
     Over(WorkerId),
 }
 

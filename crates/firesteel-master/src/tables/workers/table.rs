@@ -143,7 +143,6 @@ impl WorkerTable {
         self.index.place_ranked(demand, strategy, ends, shuns)
     }
 
-    /// The slots of all Workers, by id.
     pub(crate) fn all_slots(&self) -> impl Iterator<Item = Slot> {
         self.index.slots()
     }
@@ -247,7 +246,6 @@ impl WorkerTable {
         all.find(prompt).or_else(|| self.late.iter().copied().find(fits))
     }
 
-    /// An offer of a Worker's free amounts that are not withheld.
     pub(crate) fn open_offer<'a>(&'a self, slot: Slot, row: &'a WorkerRow) -> Offer<'a> {
         row.open_offer(self.withheld.get(&slot))
     }
@@ -318,7 +316,6 @@ impl WorkerTable {
         &self.late
     }
 
-    /// The number of Workers that are away.
     pub(crate) fn away(&self) -> usize {
         self.index.len() - self.by_peer.len()
     }
@@ -376,7 +373,6 @@ impl WorkerTable {
         self.rows.get(slot.index())?.as_ref()
     }
 
-    /// Whether a slot that may be out of date has a Worker.
     pub(crate) fn is_alive(&self, slot: Slot) -> bool {
         self.at(slot).is_some()
     }

@@ -23,7 +23,6 @@ pub struct ApplicationView {
     /// When it was registered.
     pub submitted: Timestamp,
     pub ended: Option<Timestamp>,
-    /// The name of its queue, if the Master has queues.
     pub queue: Option<String>,
     pub priority: i32,
     /// The number of executors that it needs at once to start. 0 and 1: executors come one by one.
@@ -116,7 +115,6 @@ pub struct ExecutorView {
     pub memory: MiB,
     pub resources: Resources,
     pub state: ExecutorState,
-    /// The host name of its Worker.
     pub host: String,
     /// The port that its Worker listens on.
     pub port: u16,

@@ -125,7 +125,6 @@ pub enum MasterToClient {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientToWorker {
-    /// Asks for everything that a status page shows.
     RequestWorkerState,
     RequestLog(LogRequest),
     RequestWorkerReport,

@@ -69,7 +69,6 @@ impl Listed {
         Ok(Self { place: LogPlace::of_driver(id, place), under })
     }
 
-    /// The log, or the reason why it cannot be read.
     pub(in super::super) async fn read(
         &self,
         question: &LogQuestion,

@@ -212,7 +212,6 @@ impl Picture {
     }
 }
 
-/// The totals of these Workers.
 fn totals(places: &[&Place]) -> ClusterTotals {
     places.iter().map(|place| place.share).collect()
 }
