@@ -18,7 +18,7 @@ pub struct Config {
     pub most_attempts: u32,
     /// How long to wait for the driver. Spark's default is 100 s.
     pub wait_time: Duration,
-    /// What it means if the driver does not return, in client mode.
+    /// Whether the application has failed if the driver does not return, in client mode.
     pub silence: Silence,
     /// The longest message to the manager at the end, in bytes. Spark's is 1 MiB.
     pub longest_message: usize,
@@ -39,7 +39,7 @@ pub enum Mode {
     Cluster,
 }
 
-/// What it means if the driver vanishes without saying that it is done.
+/// Whether an application has failed if its driver vanishes without a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Silence {
     /// The application has succeeded. Spark's default.

@@ -232,7 +232,7 @@ impl ApplicationMaster {
         }
     }
 
-    /// Waits a short time for host preferences of a driver that was told that it is registered.
+    /// Waits a short time for host preferences of a driver that has just been told of its registration.
     pub(super) fn listen(&mut self, now: Timestamp) {
         if self.drivers.description.is_some() {
             self.drivers.listening = Some(now + self.config.allocator.initial_pause);
@@ -268,7 +268,7 @@ impl ApplicationMaster {
         self.allocate(now, allocator::Event::RequestExecutors { targets, excluded: avoided });
     }
 
-    /// Handles a driver that is done: its executors end, and it is told of each end while it is connected.
+    /// Handles the end of a driver's work: its executors end, and the driver is told of each end while it is connected.
     fn on_driver_done(&mut self, now: Timestamp, outcome: Option<Outcome>) {
         if self.phase != Phase::Serving {
             return;

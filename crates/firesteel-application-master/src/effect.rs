@@ -27,7 +27,7 @@ pub enum Effect {
         peer: PeerId,
         message: Outbound,
     },
-    /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
+    /// Close a connection, after sending earlier messages. Leads to `Disconnected`.
     Close {
         peer: PeerId,
     },

@@ -46,7 +46,7 @@ impl Verdict {
         Self { status: FinalStatus::Succeeded, code: 0, message: message.into(), end }
     }
 
-    /// The verdict on an application whose driver said that it is done.
+    /// The verdict on an application after its driver said that it is done.
     ///
     /// Source: Spark's ApplicationMaster, 4.0.1, which gets the driver's exit code. There, an application that its user
     /// interrupted has succeeded.

@@ -86,7 +86,7 @@ impl Executor {
 }
 
 impl Executors {
-    /// Stores the nodes of containers that the manager has told.
+    /// Stores the nodes of containers, as told by the manager.
     pub(super) fn know(&mut self, nodes: BTreeMap<ContainerId, Node>) {
         self.nodes = nodes;
     }
@@ -297,7 +297,7 @@ impl ApplicationMaster {
     }
 }
 
-/// The state that a driver is told for an executor's end.
+/// An executor's end as a state, for its driver.
 ///
 /// An exit code above 128 means a signal, as in a shell; NodeManagers do not distinguish the two.
 fn state(loss: &Loss) -> ExecutorState {

@@ -1,4 +1,4 @@
-//! The ApplicationMaster: a Master for one application, whose executors run in the containers of another cluster.
+//! The ApplicationMaster: a Master for one application, with executors in the containers of another cluster.
 //!
 //! To drivers and launchers it is a Master: they register, set the number of executors, and name the hosts that they
 //! prefer. It tells them of executors that start and end. To the *manager* of the cluster (YARN's ResourceManager) it

@@ -16,7 +16,7 @@
 //! - [`tenure`]: the lease that limits how long a daemon may send.
 //! - [`process`]: child processes, and why one could not be started.
 //! - [`progress`], [`exit_code`]: what a command shows on a terminal, and the exit codes of all commands.
-//! - [`standard`]: the standard streams, of which some may have been closed at the start.
+//! - [`standard`]: the standard streams, some of which may have been closed at the start.
 //! - [`plain`]: removes control characters from text, for terminals and the log.
 
 pub mod clock;

@@ -1,7 +1,7 @@
 //! Meters: numbers that a daemon counts while it works, and that other threads read at any time.
 //!
-//! Counting takes a few nanoseconds and never waits. A reader may see one of two numbers that were counted together
-//! before it sees the other.
+//! Counting takes a few nanoseconds and never waits. A reader may see one of two related numbers earlier than the
+//! other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

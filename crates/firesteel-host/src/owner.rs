@@ -64,7 +64,7 @@
 //!   handled meanwhile; their messages wait for the next commit.
 //! - `Disconnected` comes exactly once for each connection that the machine could know of, after all messages of its
 //!   peer. After the machine closed a connection, only `Disconnected` still comes from it.
-//! - A service manager that watches the daemon is told that the loop turns, as long as it does.
+//! - A service manager that watches the daemon gets reports as long as the loop turns.
 //! - When the machine is done, queued messages are sent within a bounded time.
 
 use std::collections::VecDeque;

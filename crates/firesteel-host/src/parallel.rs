@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Computes every case on at most this number of threads, one of which is the caller's. The results are in the order of
-/// the cases. If the system gives fewer threads, those compute all cases.
+/// Computes every case on at most this number of threads, including the caller's. The results are in the order of the
+/// cases. If the system gives fewer threads, those compute all cases.
 ///
 /// # Panics
 /// A case panics.

@@ -26,7 +26,7 @@ pub enum Show {
 pub struct RunProgress {
     /// The number of items that ended, successful or not. Cancelled items do not count.
     pub done: u64,
-    /// The number of items that failed, out of those that ended.
+    /// The number of ended items that failed.
     pub failed: u64,
     /// The number of all items, once it is known.
     pub total: Option<u64>,

@@ -35,9 +35,9 @@ pub struct Config {
     pub default_cores: Cores,
     /// `spark.deploy.maxExecutorRetries`: the number of failed executors in a row that ends an application.
     pub retries: Retries,
-    /// `firesteel.executor.provenAfter`: an executor that runs this long is proven, and resets the count of
-    /// failures. In Spark an executor is proven as soon as its process has started, so one that crashes at
-    /// once is relaunched for ever; zero has that effect.
+    /// `firesteel.executor.provenAfter`: an executor that runs this long is proven, and resets the count of failures.
+    /// In Spark an executor is proven as soon as its process has started, so an executor that crashes at once is
+    /// relaunched for ever. Zero has the same effect here.
     pub proven_after: Duration,
     /// `firesteel.master.exclusion.delay` and `firesteel.master.exclusion.maxDelay`: how long a Worker is excluded for
     /// an application whose executor ended there before it was proven.
@@ -59,7 +59,7 @@ pub struct Config {
     pub backfill: Backfill,
     /// `firesteel.master.reservations`: the maximum number of waiting gangs that room is reserved for.
     pub reservations: usize,
-    /// `firesteel.master.order`: in which order the applications of a queue with the same priority are served.
+    /// `firesteel.master.order`: the order of applications with the same queue and priority.
     pub order: ServingOrder,
     /// `firesteel.master.preemption` and `firesteel.master.preemption.interval`: whether executors of lower
     /// priority are ended to make room.
@@ -90,7 +90,7 @@ pub enum ResourceShares {
     /// An application that asks for a part of an address is refused.
     #[default]
     Refused,
-    /// Executors are given the parts that they ask for.
+    /// Executors get the parts that they ask for.
     Allowed,
 }
 

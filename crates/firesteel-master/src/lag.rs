@@ -12,8 +12,8 @@ const BEHIND: Duration = Duration::from_secs(1);
 /// The pause between two such log lines.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// How far a Master is behind with the messages of Workers and drivers: the longest time for which one of them had
-/// waited. It shrinks as time passes: a message that had waited for 3 s counts for 3 s.
+/// How far a Master is behind: the longest time that a message of a Worker or driver had waited. It shrinks as time
+/// passes. For example, a message that had waited for 3 s counts for 3 s.
 #[derive(Debug, Default)]
 pub(crate) struct Lag {
     /// The message that counts: how long it had waited, and when it was handled.

@@ -67,7 +67,7 @@ impl Limits {
         check(Bounded::Executors, drivers.len() as u64, self.executors)
     }
 
-    /// Checks that there is room for one more Worker besides this number.
+    /// Checks that one more Worker is allowed besides this number.
     pub(crate) fn check_workers(&self, workers: usize) -> Result<(), RefusedRegistration> {
         check(Bounded::Workers, workers as u64 + 1, self.workers)
     }

@@ -1,5 +1,6 @@
 //! Why one of Firesteel's own executors ended before it served its driver. The executor tells the reason by its exit
-//! code. Only a Master that knows the executor's command can tell this code from the same code of any other program.
+//! code. Other programs may use the same exit codes, so only a Master that knows the executor's command can interpret
+//! it.
 
 use std::fmt::Write as _;
 
@@ -31,7 +32,7 @@ pub enum ExecutorTrouble {
     TimedOut,
     /// What listens at the driver's address accepted the connection, and then did not answer or closed it.
     Mute,
-    /// What listens at the driver's address is no driver, or one of another version.
+    /// The program at the driver's address is not a driver, or it is a driver of another version.
     NoDriver,
     /// The driver that listens there is another application's.
     AnotherDriver,
@@ -151,7 +152,7 @@ impl ExecutorTrouble {
     }
 }
 
-/// The address of the driver in the command of one of Firesteel's own executors. `None` if it is another program.
+/// The address of the driver in an executor's command. `None` if the command is not one of Firesteel's own executors.
 fn driver_of(command: &ExecutorCommand) -> Option<&str> {
     let command = command.program()?;
     let is_ours = Placeholder::of(&command.program) == Some(Placeholder::Firesteel)

@@ -16,9 +16,9 @@ const KEPT: usize = 1024;
 /// - Peers take turns: each gives up to [`IN_A_TURN`](Self::IN_A_TURN) events per round, so that the answers to it
 ///   leave together. A peer that had nothing waiting joins at the end of the round, so the first events of new peers
 ///   leave in the order in which they came.
-/// - A peer whose next event is urgent takes part in a round of its own, with one event per turn. That round goes
-///   first, but after [`URGENT_IN_A_ROW`](Self::URGENT_IN_A_ROW) urgent events one ordinary event leaves if one waits.
-///   So the next event of a peer waits for at most `IN_A_TURN * (URGENT_IN_A_ROW + 1)` events for each peer before it.
+/// - Peers with an urgent next event take part in a separate round, with one event per turn. That round goes first, but
+///   after [`URGENT_IN_A_ROW`](Self::URGENT_IN_A_ROW) urgent events one ordinary event leaves if one waits. So the next
+///   event of a peer waits for at most `IN_A_TURN * (URGENT_IN_A_ROW + 1)` events for each peer before it.
 /// - The waiting events are limited, for each peer and in total.
 #[derive(Clone, Debug)]
 pub struct FairQueue<T> {

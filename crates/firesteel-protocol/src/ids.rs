@@ -78,8 +78,8 @@ number_id! {
     ProfileId(u32)
 }
 number_id! {
-    /// A task's number within its application, higher than those of all tasks submitted before. Firesteel's
-    /// own commands start at 1, so that numbers match those of lines and items.
+    /// A task's number within its application, higher than the numbers of all tasks submitted before. Firesteel's own
+    /// commands start at 1, so that numbers match those of lines and items.
     TaskId(u64)
 }
 number_id! {

@@ -17,8 +17,8 @@ pub enum Extent {
 
 /// Asks for pages, and puts them together.
 ///
-/// Each row that is there from the first page to the last is in the result exactly once. A row that comes or goes
-/// meanwhile may be in it or not.
+/// Each row that is there from the first page to the last is in the result exactly once. A row that appears or
+/// disappears meanwhile may be missing.
 #[derive(Clone, Debug)]
 pub struct StateReader {
     extent: Extent,

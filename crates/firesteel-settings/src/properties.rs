@@ -77,7 +77,7 @@ pub enum SettingError {
         value: String,
         /// The key with the amount per executor.
         executor_key: String,
-        /// Whether one of them was set on the command line.
+        /// Whether one of the values was set on the command line.
         is_usage: bool,
     },
     /// A task needs more of a custom resource than an executor has.

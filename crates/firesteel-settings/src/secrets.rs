@@ -11,7 +11,7 @@ use super::sources::java_options;
 pub const REDACTED: &str = "*********(redacted)";
 
 /// A name that contains one of these words, in upper or lower case, names a secret. Source: Spark 4.0.1,
-/// `spark.redaction.regex`, which has no `passwd` and no `passphrase`.
+/// `spark.redaction.regex`, which lacks `passwd` and `passphrase`.
 const SECRET: [&str; 5] = ["secret", "password", "passwd", "passphrase", "token"];
 
 /// A word that is this long and has letters and digits may be a key.

@@ -53,7 +53,7 @@ pub enum Event {
     },
     RunnerFailed {
         executor: ExecutorKey,
-        /// Why the start failed, and whose fault that is.
+        /// Why the start failed, and what is at fault.
         why: NotStarted,
     },
     /// The processor time of an executor's whole process tree. Comes just before the process is reported as ended.
@@ -117,9 +117,9 @@ pub enum Event {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measurement {
     pub machine: Option<MachineMeasurement>,
-    /// The executors whose processes were found.
+    /// The measured executors.
     pub executors: Vec<(ExecutorKey, ProcessMeasurement)>,
-    /// The cluster drivers whose processes were found.
+    /// The measured cluster drivers.
     pub drivers: Vec<(DriverId, ProcessMeasurement)>,
 }
 

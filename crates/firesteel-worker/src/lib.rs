@@ -4,7 +4,7 @@
 //! or killed. Executors survive the loss of the Master: the Worker lists them to the next one, with all ends that no
 //! Master has confirmed.
 //!
-//! It also runs cluster drivers, and starts those that are supervised again when they fail.
+//! It also runs cluster drivers, and restarts supervised ones when they fail.
 //!
 //! A Worker does not compare launches with its own free cores and memory. Only the Master counts, because two counts
 //! would disagree while messages are on their way. Source: Spark Worker, 4.0.1.

@@ -27,7 +27,7 @@ impl Reign {
         Self { session, epoch, tenure, keeper }
     }
 
-    /// Its epoch, which is greater than those of all leaders before.
+    /// Its epoch, which is greater than the epochs of all leaders before.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch.unsigned_abs().into()

@@ -21,7 +21,7 @@ pub enum Cause {
     OverMemory {
         /// Physical or virtual memory.
         kind: MemoryKind,
-        /// For example `2.1 GB of 2 GB`, if the manager said so.
+        /// For example `2.1 GB of 2 GB`, if the manager reports it.
         used: Option<String>,
     },
     /// The manager or the machine ended it, with this status.

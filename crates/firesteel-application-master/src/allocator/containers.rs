@@ -32,12 +32,12 @@ pub(super) enum Stage {
     Released(Residue),
 }
 
-/// What is left in a container that was given back.
+/// The remaining contents of a container that was given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Residue {
     /// No executor that the driver knows.
     Nothing,
-    /// An executor whose end was not yet reported to the driver.
+    /// An executor with an unreported end.
     Executor(ExecutorId),
 }
 
@@ -50,7 +50,7 @@ impl Stage {
         }
     }
 
-    /// The executor whose end is still to be reported.
+    /// The executor with an unreported end.
     pub(super) fn executor(self) -> Option<ExecutorId> {
         match self {
             Self::Released(Residue::Nothing) => None,
@@ -91,7 +91,7 @@ impl Containers {
         self.of_executor.get(&executor)
     }
 
-    /// The executors whose ends were not reported, by number.
+    /// The executors with unreported ends, by number.
     pub(super) fn executors(&self) -> impl Iterator<Item = ExecutorId> {
         self.of_executor.keys().copied()
     }

@@ -47,7 +47,7 @@ pub enum Event {
     Deadline,
 }
 
-/// The number of executors wanted of one profile, and what is known about the tasks that wait for them.
+/// The number of executors wanted of one profile, and the tasks that wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     pub profile: ProfileId,

@@ -110,7 +110,7 @@ impl Health {
         self.by_driver = hosts;
     }
 
-    /// The changes to tell the manager: hosts that are newly excluded, and those that no longer are.
+    /// The changes for the manager: hosts that are newly excluded, and hosts that no longer are.
     pub(super) fn changes(&mut self, now: Timestamp) -> (Vec<String>, Vec<String>) {
         self.by_failures.retain(|_, until| *until > now);
         self.on_host.retain(|_, times| count(times, now, self.window) > 0);

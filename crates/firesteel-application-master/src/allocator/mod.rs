@@ -5,9 +5,9 @@
 //! rack, then any. It has executors launched in them, and gives back containers that it cannot use. It counts failures,
 //! excludes hosts with many of them, and says when the application has failed.
 //!
-//! It does not know YARN's protocol. [`Effect::Allocate`] says how many containers are wanted where, and
-//! [`Event::Allocated`] says what was granted. `firesteel_placement` matches containers with requests. It uses the same
-//! rule by which the Master ranks Workers near an application's preferred hosts.
+//! It does not know YARN's protocol. [`Effect::Allocate`] has the wanted number of containers at each location, and
+//! [`Event::Allocated`] has the granted containers. `firesteel_placement` matches containers with requests. It uses the
+//! same rule by which the Master ranks Workers near an application's preferred hosts.
 //!
 //! ```text
 //!  RequestExecutors -> target --renew--> requests --asks--> manager
@@ -227,8 +227,8 @@ impl Allocator {
         profile.size = Arc::new(self.config.sizing.default_container());
     }
 
-    /// Handles the driver's request, which replaces its last one. It has the preferences of tasks for all profiles, and
-    /// the targets of the profiles that it names.
+    /// Handles the driver's request, which replaces its last one. It contains the tasks' preferences for all profiles,
+    /// and targets for some profiles.
     ///
     /// Source: Spark on YARN, 4.0.1, where hosts are excluded only if a target changes at the same time.
     fn on_request(&mut self, now: Timestamp, targets: Vec<Target>, excluded: BTreeSet<String>) {

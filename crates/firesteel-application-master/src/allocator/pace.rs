@@ -11,8 +11,8 @@ use firesteel_protocol::time::Timestamp;
 ///  calls while something is wanted: at once, after 200 ms, 400, 800, 1600, 3000, 3000 ..
 /// ```
 ///
-/// Source: Spark on YARN, 4.0.1, as it is intended. Its code subtracts milliseconds from nanoseconds, so that calls for
-/// new demand can follow each other without a pause.
+/// Source: the intended behaviour of Spark on YARN, 4.0.1. Its code subtracts milliseconds from nanoseconds, so that
+/// calls for new demand can follow each other without a pause.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     heartbeat: Duration,
@@ -137,7 +137,7 @@ mod tests {
         Timestamp::from_millis(millis)
     }
 
-    /// A pace whose first call was made and answered at 1,000.
+    /// A pace after its first call, made and answered at 1,000.
     fn pace(wanted: Wanted) -> Pace {
         let mut pace = Pace::new(MS(3000), MS(200));
         pace.start(at(1000));

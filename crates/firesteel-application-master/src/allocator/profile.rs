@@ -95,8 +95,8 @@ impl Profile {
 
     /// Asks for executors, or withdraws requests, until the target equals executors plus requests.
     ///
-    /// Pending requests stay while nothing is missing, even if tasks now prefer other hosts. A request for one host
-    /// that did not grant it in time is made again.
+    /// Pending requests stay while nothing is missing, even if tasks now prefer other hosts. A request for a single
+    /// host is made again if the host did not grant it in time.
     ///
     /// Source: Spark on YARN, 4.0.1, which does not count executors that are being started among those of a host.
     pub(super) fn renew(&mut self, now: Timestamp, how: &Asking<'_>) {

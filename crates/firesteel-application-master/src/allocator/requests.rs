@@ -39,7 +39,7 @@ struct Group {
     since: Timestamp,
 }
 
-/// The groups by what the waiting tasks now prefer, each part by age.
+/// The groups, sorted by the present preferences of waiting tasks. Each part is in order of age.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     /// Groups with a host that waiting tasks prefer.
@@ -115,7 +115,7 @@ impl Requests {
         *moved -= i64::try_from(count).unwrap_or(i64::MAX);
     }
 
-    /// All groups, by what the waiting tasks now prefer.
+    /// All groups, sorted by the present preferences of waiting tasks.
     pub(super) fn parts(&self, on_hosts: &BTreeMap<String, u64>) -> Parts {
         let mut parts = Parts::default();
         for (id, group) in &self.groups {
@@ -150,8 +150,8 @@ impl Requests {
         self.touched.extend(locations(container));
     }
 
-    /// The numbers that the next call must name: those that changed, those that the manager may have reduced, and those
-    /// that it may not have received.
+    /// The numbers that the next call must name: changed numbers, numbers that the manager may have reduced, and
+    /// numbers that it may not have received.
     pub(super) fn asks(&mut self) -> Vec<(Location, u64)> {
         for (_, (sites, moved)) in std::mem::take(&mut self.moved) {
             for location in locations(&sites) {

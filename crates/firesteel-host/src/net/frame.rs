@@ -182,7 +182,7 @@ pub struct Frames {
     midway: bool,
 }
 
-/// A body whose header has been read.
+/// A body after its header was read.
 #[derive(Clone, Copy, Debug)]
 struct Awaited {
     length: usize,

@@ -94,7 +94,7 @@ pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// than this is queued. If its machine is gone, the operating system notices.
 pub const PAUSED_BYTES: usize = 1 << 20;
 
-/// The timeout for sending what was queued before a connection was closed.
+/// The timeout for sending the queued messages of a closed connection.
 pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -145,7 +145,7 @@ struct State {
     connection: Option<Waker>,
 }
 
-/// What a connection writes next.
+/// The next step of a connection's writer.
 #[derive(Debug)]
 pub(super) enum Next {
     Load(Load),

@@ -272,7 +272,7 @@ impl Master {
     }
 }
 
-/// A profile, with what the cluster can give it.
+/// A profile, with the room that the cluster has for it.
 struct ProfileStand<'a> {
     app: &'a Application,
     profile: &'a Profile,

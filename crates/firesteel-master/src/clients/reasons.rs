@@ -18,7 +18,7 @@ use crate::tables::workers::standing::Availability;
 /// A reason names at most this number of Workers' labels.
 const MOST_LABELS: usize = 4;
 
-/// The facts from which an application's shortfalls are found. Its driver and clients get the same answer.
+/// The inputs for an application's shortfalls. Its driver and clients get the same answer.
 pub(crate) struct Reasons<'a> {
     master: &'a Master,
     app: &'a Application,
@@ -162,8 +162,8 @@ impl<'a> Reasons<'a> {
 }
 
 impl<'a> Obstacle<'a> {
-    /// What keeps a Worker from running more executors of an application. If several things do, the one that would last
-    /// longest.
+    /// The obstacle that keeps a Worker from running more executors of an application. If there are several, the
+    /// longest-lasting one.
     fn of(app: &Application, row: &'a WorkerRow, excluded: bool) -> Option<Self> {
         if let Some(label) = row.description.label.as_ref().filter(|_| !app.is_admitted_by(row)) {
             return Some(Self::Label(label));

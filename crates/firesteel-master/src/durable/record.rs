@@ -91,7 +91,7 @@ pub enum Record {
         app: u64,
         executor: ExecutorId,
         state: ExecutorState,
-        /// What it used, if that was measured.
+        /// Its usage, if that was measured.
         used: Option<Used>,
     },
     /// The process of an executor that was taken back has ended.
@@ -215,7 +215,7 @@ pub struct DriverEnd {
     pub state: DriverState,
     /// How often it was started again on its last Worker, if it was.
     pub restarts: Option<DriverRestarts>,
-    /// What its last process used, if that was measured.
+    /// The usage of its last process, if that was measured.
     pub used: Option<Used>,
 }
 

@@ -33,8 +33,8 @@ pub struct RecoveryError {
 
 impl Master {
     /// Recovers a Master from the records of its journal, or makes a new one if there are none. Its applications and
-    /// Workers are away until they return. Those still away after `recovery_timeout` are lost. While the state is new,
-    /// unknown executors are left alone for the same time.
+    /// Workers are away until they return. Applications and Workers that are still away after `recovery_timeout` are
+    /// lost. While the state is new, unknown executors are left alone for the same time.
     ///
     /// # Errors
     /// The records contradict each other.
@@ -84,7 +84,8 @@ impl Master {
         self.now
     }
 
-    /// The applications whose drivers wait for a call from the Master, each as its driver brings it back.
+    /// The applications whose drivers wait for a call from the Master, each in the form in which its driver would
+    /// resume it.
     #[must_use]
     pub fn to_call(&self) -> Vec<Resumption> {
         let waits = |app: &&Application| !app.link.is_here() && !app.description.callback.is_empty();
@@ -129,9 +130,9 @@ impl Master {
     }
 
     /// Ends the recovery if its time is over: Workers and applications that are still away are lost. Everything that
-    /// arrived before `heard_until` has been handled, so that no message that waits for its turn is overlooked.
+    /// arrived before `heard_until` has been handled, so no waiting message is overlooked.
     ///
-    /// Source: Spark Master, 4.0.1, which serves nobody before this time or before all are back.
+    /// Source: Spark Master, 4.0.1, which serves no one before this time or before all are back.
     pub(crate) fn lose_absent(&mut self, now: Timestamp, heard_until: Timestamp) {
         let Some(until) = self.away_until.filter(|until| *until <= now) else { return };
         if until > heard_until {

@@ -177,8 +177,8 @@ impl Master {
     /// Compares the cluster drivers that a registering Worker lists with the Master's own. A cluster driver that is
     /// missing on a new connection never reached the Worker, because a Worker lists ends until they are confirmed.
     ///
-    /// Source: Spark Master, 4.0.1 (`WorkerLatestState`), which ends what it does not know. What the Worker does not
-    /// know stays lost there.
+    /// Source: Spark Master, 4.0.1 (`WorkerLatestState`), which ends unknown cluster drivers on the Worker. Cluster
+    /// drivers that the Worker does not list stay lost there.
     pub(super) fn reconcile_drivers(
         &mut self,
         now: Timestamp,

@@ -72,8 +72,9 @@ impl Master {
         }
     }
 
-    /// Records the end of an executor in the failure history of its Worker, and excludes the Worker for the application
-    /// if it can use another one. Returns whether the end counts. An end that belongs to one that was counted does not.
+    /// Records the end of an executor in the failure history of its Worker. Excludes the Worker for the application if
+    /// another one can be used. Returns whether the end counts: it does not if it belongs to an end that was already
+    /// counted.
     fn blame(&mut self, now: Timestamp, executor: &ExecutorKey, worker: Slot, end: BlamedEnd) -> bool {
         let exclusion = self.config.effective_exclusion();
         if exclusion == Exclusion::Off {
@@ -176,7 +177,7 @@ fn blamed(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<B
 }
 
 impl Retries {
-    /// The lower one of both limits: this one, and this number of failures in a row. Unlimited retries stay unlimited.
+    /// Lowers the limit to this number of failures in a row. Unlimited retries stay unlimited.
     fn at_most(self, failures: u32) -> Self {
         match self {
             Self::AtMost(most) => Self::AtMost(most.min(failures)),

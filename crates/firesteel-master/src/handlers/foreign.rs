@@ -3,8 +3,8 @@
 //! A Master may have a new state because it was started in the wrong directory, or because its directory was removed.
 //! Workers then return with executors of applications that it does not know. It does not end these at once: it logs
 //! them, and leaves them alone for `recovery_timeout`. Their Worker gets nothing meanwhile, since the Master does not
-//! know what they take of it. A driver with such executors gets no answer, so it waits for its Master as before. Then
-//! the executors are ended, and their drivers register anew.
+//! know how much of it they use. A driver with such executors gets no answer, so it waits for its Master as before.
+//! Then the executors are ended, and their drivers register anew.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Executors of ended applications whose processes still run.
 //!
 //! When an application ends, the Master forgets its executors at once and tells their Workers to end them, as Spark's
-//! does. Their processes take a while to end. A driver that stays connected is told of each end, and at last that all
+//! does. Their processes take a while to end. A driver that stays connected is told of each end, and finally that all
 //! are gone.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use firesteel_protocol::messages::{ExecutorState, LossReason, MasterToDriver};
 use crate::Master;
 use crate::tables::link::Link;
 
-/// The ended applications with executors whose processes may run, and whose drivers are still connected.
+/// Ended applications that may still have running executors, and whose drivers are still connected.
 #[derive(Debug, Default)]
 pub(crate) struct Leavers {
     rows: BTreeMap<AppId, Leaver>,
@@ -28,7 +28,7 @@ struct Leaver {
 }
 
 impl Leavers {
-    /// Forgets the executors of a driver whose connection ended, since it need not be told.
+    /// Forgets the executors of a driver that has disconnected, since it need not be told.
     pub(super) fn forget_driver(&mut self, peer: PeerId) {
         self.rows.retain(|_, row| row.peer != peer);
     }

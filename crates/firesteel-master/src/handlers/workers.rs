@@ -327,8 +327,8 @@ impl Master {
 
     /// Removes every Worker whose heartbeat is overdue, and closes its connection. A Worker that was only slow will
     /// register again. A Worker is silent if no heartbeat arrived in time, and everything that arrived until then has
-    /// been handled. If the Master itself stood still, heartbeats may wait where it cannot see them. Then the timeout
-    /// of the Workers starts again, once.
+    /// been handled. If the Master itself stood still, heartbeats may wait where it cannot see them. Then the Workers'
+    /// timeouts start again, once.
     pub(crate) fn remove_silent_workers(&mut self, now: Timestamp, heard_until: Timestamp) {
         let timeout = self.config.worker_timeout;
         let late = self.workers.next_look().map_or(Duration::ZERO, |due| now.since(due));

@@ -156,8 +156,8 @@ fn by_measure(
     shares
 }
 
-/// Spreads the application's executors, counting those that it holds. Among hosts with the same number of its
-/// executors, the Workers near preferred hosts come first.
+/// Spreads the application's new executors over hosts, and counts those that it holds. Among hosts with the same
+/// number, the Workers near preferred hosts come first.
 fn over_held(
     config: &Config,
     workers: &WorkerTable,

@@ -62,7 +62,7 @@ impl Memory {
         self.preemption_costs = costs;
     }
 
-    /// Drops what is out of date.
+    /// Updates the caches for Workers that have changed.
     fn catch_up(&mut self, workers: &mut WorkerTable) {
         match workers.take_moved() {
             Moved::All => {

@@ -66,8 +66,8 @@ impl Master {
         doomed.into_iter().map(|executor| executor.app).collect()
     }
 
-    /// Whose executors an application may end now. An impatient gang reaches further, unless that was in vain for some
-    /// other gangs in this pass: each such attempt looks at all Workers.
+    /// Which executors an application may end now. An impatient gang reaches further, unless this was in vain for
+    /// several other gangs in this pass, since each attempt looks at all Workers.
     fn reach(&self, application: &Application) -> Reach {
         const MOST_IN_VAIN: usize = 4;
         let is_impatient = self.impatience(application).is_some_and(|at| at <= self.now);

@@ -23,7 +23,7 @@ const KINDS: usize = 4;
 
 /// The costs for the applications of a few kinds.
 ///
-/// The owner reports each Worker whose free amounts or executors change ([`changed`](Self::changed)), and calls
+/// The owner calls [`changed`](Self::changed) when a Worker's free amounts or executors change, and
 /// [`clear`](Self::clear) when Workers come or go.
 #[derive(Debug, Default)]
 pub(crate) struct PreemptionCosts {
@@ -35,7 +35,7 @@ pub(crate) struct PreemptionCosts {
     kinds: Vec<Kind>,
 }
 
-/// The costs for applications of one queue and priority, whose executors have the same needs.
+/// The costs for applications with the same queue, priority and executor needs.
 #[derive(Debug)]
 struct Kind {
     queue: usize,

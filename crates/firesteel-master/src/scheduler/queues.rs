@@ -60,7 +60,7 @@ pub(crate) struct QueueScheduling {
     never_fit: BTreeSet<AppId>,
     /// When the next waiting gang of the last pass becomes impatient.
     pub(super) next_impatience: Option<Timestamp>,
-    /// The number of impatient gangs in this pass for which no executors could be ended.
+    /// The number of impatient gangs in this pass that could end no executors.
     pub(super) gangs_in_vain: usize,
 }
 
@@ -376,7 +376,7 @@ impl Master {
         each.fold(0, u64::saturating_add)
     }
 
-    /// What an application waits for besides room for one more executor. Computed only on request.
+    /// What an application waits for, besides room for one more executor. Computed only on request.
     pub(crate) fn hindrance(&self, application: &Application) -> Option<Hindrance> {
         let served = self.queue_scheduling.active && application.link.is_here();
         let (_, demand) = application.asks().next().filter(|_| served)?;

@@ -20,7 +20,7 @@ pub(crate) type QueueRank = (Reverse<i32>, Turn, u64);
 pub(crate) struct WaitingQueues {
     queues: Vec<WaitingQueue>,
     whole: Amounts,
-    /// The application with a reservation, whose queue is served first.
+    /// The application with a reservation. Its queue is served first.
     first: Option<(usize, QueueRank)>,
     /// The applications that were served, or have no room.
     passed: Vec<AppId>,

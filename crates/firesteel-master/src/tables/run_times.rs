@@ -44,8 +44,8 @@ impl RunTimes {
         }
     }
 
-    /// The expected run time of an application of this user and name: the median of its last runs, the longer one of
-    /// two.
+    /// The expected run time of an application of this user and name: the median of its last runs. Of two runs, the
+    /// longer one.
     pub(crate) fn expected(&self, user: &str, name: &str) -> Option<Duration> {
         let past = self.by_name.get(&(user.to_owned(), name.to_owned()))?;
         let mut last: Vec<Duration> = past.last.iter().copied().collect();

@@ -8,13 +8,13 @@ use std::fmt;
 use crate::machine::kind::Kind;
 use crate::time::Timestamp;
 
-/// A state machine: a value that is told events and returns effects.
+/// A state machine: a value that takes events and returns effects.
 ///
-/// - [`apply`](Machine::apply) is total: it neither panics nor fails, whatever a peer sends. A bad request
-///   becomes a refusal among the effects.
+/// - [`apply`](Machine::apply) is total: it neither panics nor fails, whatever a peer sends. A bad request becomes a
+///   refusal among the effects.
 /// - The one task that owns the machine performs the effects one by one, in order.
-/// - Time is only ever the argument `now`, which never goes back. Chance comes from a generator that the
-///   machine was seeded with.
+/// - Time is only ever the argument `now`, which never goes back. Chance comes from a generator that the machine was
+///   seeded with.
 /// - Nothing waits inside `apply`: an answer is a later event.
 pub trait Machine {
     type Event: Kind + fmt::Debug + Send + 'static;
@@ -123,7 +123,7 @@ pub enum NoteLevel {
 #[error("{machine}: {sentence}")]
 pub struct Violation {
     pub machine: &'static str,
-    /// What should hold, and what was found instead.
+    /// The invariant, and the values that break it.
     pub sentence: String,
 }
 

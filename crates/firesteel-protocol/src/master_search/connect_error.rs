@@ -1,4 +1,4 @@
-//! Why no Master answered at an address, and what that says about it.
+//! Why no Master answered at an address, and what this shows about the address.
 
 use std::fmt;
 
@@ -15,7 +15,8 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// What counts most of several addresses: a Master that may answer later, then one that is no Master.
+    /// The most important evidence about several addresses: a Master that may answer later, then a peer that is no
+    /// Master.
     #[must_use]
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         let mut most = Self::Unreachable;
@@ -56,7 +57,7 @@ pub fn listed(errors: &[(Address, ConnectError)]) -> String {
     errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect::<Vec<_>>().join("; ")
 }
 
-/// What the errors of several Masters say together.
+/// The combined evidence of the errors of several Masters.
 #[must_use]
 pub fn evidence(errors: &[(Address, ConnectError)]) -> Evidence {
     Evidence::of_all(errors.iter().map(|(_, error)| error.evidence))

@@ -100,7 +100,7 @@ pub enum Dispute {
 }
 
 impl Dispute {
-    /// The dispute between a Master and those met before, if there is one. Each comes with its epoch.
+    /// The dispute between a Master and the Masters that were met before, if there is one. Each comes with its epoch.
     pub fn among<'a>(
         met: impl IntoIterator<Item = (&'a Address, u64)>,
         (master, epoch): (&Address, u64),

@@ -1,4 +1,4 @@
-//! What the search for a Master asks of the seeker.
+//! The orders of a search to the seeker.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! One application in detail, for status clients: what it asks for, what it has, and why it has no more.
+//! One application in detail, for status clients: its requests, its executors, and why it has no more.
 
 use std::fmt;
 
@@ -77,7 +77,7 @@ pub struct SchedulingStatus {
     pub more_excluded: u64,
     /// The impaired Workers, which get nothing new, by id, at most [`MOST_EXCLUDED`].
     pub impaired: Vec<ImpairedWorker>,
-    /// The number of live applications that are served before it and may have more than they hold. These have a higher
+    /// The number of live applications that are served before it and may want more executors. These have a higher
     /// priority in its queue, or the same priority and an earlier registration.
     pub ahead: u64,
     /// What the application waits for besides room.
@@ -109,23 +109,23 @@ pub struct ImpairedWorker {
     pub impairment: Impairment,
 }
 
-/// What an application waits for besides room for one more executor.
+/// What an application waits for, besides room for one more executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hindrance {
     /// The application starts with several executors at once.
     Gang {
         executors: u64,
-        /// The number of its executors for which there is room.
+        /// The number of its executors that there is room for.
         room: u64,
-        /// The number of executors for which room is reserved, by Worker. Only the first Workers are listed
-        /// if there are very many.
+        /// The number of executors that have reserved room, by Worker. Only the first Workers are listed if there are
+        /// very many.
         kept: Vec<(WorkerId, u64)>,
     },
     /// It starts with several executors at once, and the Workers have room for fewer even when they are
     /// empty.
     NeverFits {
         executors: u64,
-        /// The number of executors for which all Workers together have room.
+        /// The number of executors that fit all Workers together, even when these are empty.
         room: u64,
     },
     /// The free room is reserved for another gang, which comes first.
@@ -247,7 +247,7 @@ pub struct ProfileView {
     pub with_room: u64,
     /// Why there are fewer executors than asked for, if so.
     pub shortfall: Option<Shortfall>,
-    /// What would have to change for the next executor to be launched. Only the first profiles have it.
+    /// The changes that would allow the next executor. Only the first profiles have it.
     pub outlook: Option<Outlook>,
     /// Changes to the request that would bring more executors at once. Only the first profiles have it.
     pub advice: Vec<Advice>,

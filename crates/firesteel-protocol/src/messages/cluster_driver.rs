@@ -163,12 +163,12 @@ impl fmt::Display for DriverError {
 pub struct DriverReport {
     pub driver: DriverId,
     pub state: DriverState,
-    /// What its last process used, if it has ended and that was measured.
+    /// The usage of its last process, if it has ended and was measured.
     pub used: Option<Used>,
 }
 
 impl DriverReport {
-    /// The report of this state, without what was used.
+    /// The report of this state, without usage.
     #[must_use]
     pub fn new(driver: DriverId, state: DriverState) -> Self {
         Self { driver, state, used: None }
@@ -340,7 +340,7 @@ impl fmt::Display for RefusedDriver {
 pub enum KillDriverAnswer {
     /// Its Worker is told to end it.
     Asked {
-        /// The id of the cluster driver that is ended: the successor, if the one that was named was relaunched.
+        /// The id of the cluster driver that is ended. If the named one was relaunched, this is its successor.
         driver: DriverId,
     },
     /// It was still waiting for a Worker, and will not start.

@@ -33,8 +33,8 @@ pub struct ApplicationDescription {
     pub queue: Option<String>,
     /// The priority in its queue. Higher priorities are served first.
     pub priority: i32,
-    /// The number of executors that it needs at once to start, at most what it asks for. Later executors come
-    /// one by one. 0 and 1: all executors come one by one.
+    /// The number of executors that it needs at once to start, limited to its request. Later executors come one by one.
+    /// 0 and 1: all executors come one by one.
     pub gang: u64,
     /// One more than the highest executor number that the driver has seen. A restarted ApplicationMaster
     /// continues from it. A Master that gives the application a new id starts with 0 again.
@@ -89,8 +89,8 @@ impl Submitter {
     }
 }
 
-/// What an application's executors need, and how many it wants. The default is one executor on each Worker
-/// with room, all replaced when they end.
+/// The needs of an application's executors, and their number. The default is one executor on each Worker with room, all
+/// replaced when they end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedExecutors {
     pub profile: ResourceProfile,

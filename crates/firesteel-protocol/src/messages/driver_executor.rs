@@ -182,7 +182,7 @@ pub enum RefusedExecutor {
     Stopping,
     /// The executor does not know the application's secret: its Worker did not start it for this application.
     WrongSecret,
-    /// The Master has not told the driver of an executor with this number, and too many such executors wait.
+    /// The Master has not announced an executor with this number, and too many unannounced executors wait.
     Unannounced,
 }
 

@@ -44,10 +44,10 @@ pub enum DriverToMaster {
     RequestShortfall {
         app: AppId,
     },
-    /// Registers an application that a Master had registered before: the first message on a new connection. A Master that
-    /// still has it answers with the same id, and repeats what the driver may have missed: `ExecutorAdded` and
-    /// `ExecutorUpdated` for each live executor, and `ExecutorUpdated` for each executor named here that has ended. Others
-    /// register it as a new one, or say how it ended.
+    /// Registers an application that a Master had registered before: the first message on a new connection. A Master
+    /// that still has it answers with the same id, and repeats what the driver may have missed: `ExecutorAdded` and
+    /// `ExecutorUpdated` for each live executor, and `ExecutorUpdated` for each executor named here that has ended.
+    /// Other Masters register it as a new one, or report how it ended.
     ResumeApplication(Resumption),
 }
 
@@ -92,8 +92,8 @@ pub struct Resumption {
 /// Which of an application's executors are replaced when they end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relaunch {
-    /// All executors: the application holds as many as it wants while it lives. It is ended after too many
-    /// failures in a row, so that an application whose executors cannot run does not stay.
+    /// All executors: the application holds as many as it wants while it lives. It is ended after too many failures in
+    /// a row, so that an application does not stay if its executors cannot run.
     ///
     /// Source: Spark Master, 4.0.1, which has no other rule.
     #[default]
@@ -128,9 +128,8 @@ impl Relaunch {
     }
 }
 
-/// The limit after the final end of one executor, with `held` executors left. The application's maximum of
-/// cores falls by that executor's cores. Without limit and maximum, no executor is added to those that are
-/// left.
+/// The limit after the final end of one executor, with `held` executors left. The application's maximum of cores falls
+/// by that executor's cores. Without limit and maximum, no executor is added.
 #[must_use]
 pub fn limit_after_final_end(limit: ExecutorLimit, max_cores: Cores, held: u64) -> ExecutorLimit {
     match limit {
@@ -165,9 +164,9 @@ impl ResourceProfile {
     /// Checks that an executor can have this profile.
     ///
     /// # Errors
-    /// It has less than one core or negative memory, or more of one than [`MOST`](Self::MOST); more custom
-    /// resources than [`MOST_RESOURCES`](Self::MOST_RESOURCES); one whose name is longer than
-    /// [`LONGEST_NAME`](Self::LONGEST_NAME); or a resource both with a kind and without.
+    /// It has less than one core or negative memory, or more than [`MOST`](Self::MOST) of either; more custom resources
+    /// than [`MOST_RESOURCES`](Self::MOST_RESOURCES); a name longer than [`LONGEST_NAME`](Self::LONGEST_NAME); or a
+    /// resource both with a kind and without.
     pub fn check(&self) -> Result<(), UnsoundProfile> {
         if let Some(cores) = self.cores.filter(|cores| !(1..=Self::MOST).contains(&cores.0)) {
             return Err(UnsoundProfile::Cores(cores));
@@ -229,7 +228,7 @@ pub struct HostWishes {
 
 /// The maximum number of preferred hosts, and of avoided ones.
 pub const MOST_PREFERRED: usize = 1024;
-/// The maximum number of hosts whose racks are told.
+/// The maximum number of hosts with a rack.
 pub const MOST_ROWS: usize = 16_384;
 
 /// The maximum number of an application's resource profiles that are wanted or have executors. The Master looks at each
@@ -238,8 +237,8 @@ pub const MOST_PROFILES: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorTarget {
-    /// The profile's number. What its executors need is fixed when the Master first hears of the number, until the profile
-    /// is not wanted and has no executors.
+    /// The profile's number. The needs of its executors are fixed when the Master first hears of the number. They stay
+    /// fixed until the profile is not wanted and has no executors.
     pub id: ProfileId,
     /// What an executor of the profile needs.
     pub profile: ResourceProfile,
@@ -336,7 +335,7 @@ pub enum ApplicationEnd {
     Refused {
         reason: String,
     },
-    /// The description asks for more executors at once than it can be given.
+    /// The description asks for more executors at once than the limits allow.
     GangRefused(UnsoundGang),
     /// The Master was restarted, and the driver did not return in time.
     NotBack,

@@ -17,7 +17,7 @@ pub enum PastRow {
         /// Its number in the order of submission.
         number: u64,
         view: Box<DriverView>,
-        /// What its last process used, if that was measured.
+        /// The usage of its last process, if that was measured.
         used: Option<Used>,
     },
 }
@@ -32,7 +32,7 @@ pub struct PastApplication {
     pub used: Vec<(ExecutorId, Used)>,
 }
 
-/// What a process and all its descendants used, until it ended or was measured last.
+/// The usage of a process with all its descendants, until its end or the last measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {
     /// The processor time, user and system, in milliseconds.

@@ -1,8 +1,8 @@
 //! How clients read logs of executors and cluster drivers from Workers.
 //!
-//! A log is everything that an executor or a cluster driver wrote to one of its outputs, however many files it is kept in.
-//! Positions are counted in bytes from the first byte ever written, so they do not change when files are
-//! rolled, compressed or removed.
+//! A log is everything that an executor or a cluster driver wrote to one of its outputs, in any number of files.
+//! Positions are counted in bytes from the first byte ever written, so they do not change when files are rolled,
+//! compressed or removed.
 
 use std::fmt;
 

@@ -34,7 +34,7 @@ impl Outcome {
         Self::Cancelled(words.into().into())
     }
 
-    /// The words about it. `None`: nothing is said of a success.
+    /// The words about it. `None` for a success.
     #[must_use]
     pub fn words(&self) -> Option<&str> {
         match self {

@@ -1,4 +1,4 @@
-//! A Worker's report about itself: where it serves HTTP, and what is used there.
+//! A Worker's report about itself: the URL of its HTTP server, and usage.
 
 use std::fmt;
 

@@ -9,8 +9,8 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservedRoom {
     pub app: AppId,
-    /// When it is expected to start, in the Master's time: enough of what runs will have ended by then. `None`: too few
-    /// running applications have estimated run times.
+    /// When it is expected to start, in the Master's time. By then, enough of the running executors should have ended.
+    /// `None`: too few running applications have estimated run times.
     pub at: Option<Timestamp>,
     /// The number of executors that it needs at once.
     pub executors: u64,

@@ -58,7 +58,7 @@ pub struct StatePage {
     pub next: Option<StatePlace>,
 }
 
-/// What a Master's state says of the Master itself.
+/// The part of a Master's state that describes the Master itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateHead {
     /// The Master's URL, `spark://host:port`.
@@ -162,7 +162,7 @@ impl Step {
 }
 
 impl PageSize {
-    /// Pages without a bound, for a Master whose answers are not sent.
+    /// Pages without a limit, for answers that are not sent.
     pub const UNBOUNDED: Self = Self { rows: usize::MAX, bytes: usize::MAX };
 }
 

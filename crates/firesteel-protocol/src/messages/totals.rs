@@ -4,9 +4,10 @@ use firesteel_placement::{Cores, MiB};
 
 use super::{MasterView, WorkerRemark, WorkerState, WorkerView};
 
-/// The sums over the Workers that are alive. A Worker that leaves, is lost or has not returned counts nowhere, whatever it holds.
+/// The sums over the Workers that are alive. A Worker that leaves, is lost or has not returned does not count, even if
+/// it holds executors.
 ///
-/// Source: Spark Master, 4.0.1, for all but what is free.
+/// Source: Spark Master, 4.0.1, except for free amounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClusterTotals {
     pub workers: u64,

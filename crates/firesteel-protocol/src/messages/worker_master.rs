@@ -26,7 +26,7 @@ pub enum WorkerToMaster {
     /// executors in a second message (`WorkerLatestState`); here nothing can happen between the two.
     RegisterWorker {
         worker: Box<WorkerDescription>,
-        /// The executors that run on the Worker, and those that ended without the Master having confirmed it.
+        /// The executors on the Worker: the running ones, and ended ones that the Master has not confirmed.
         executors: Vec<ExecutorReport>,
         drivers: Vec<DriverReport>,
     },
@@ -54,8 +54,8 @@ pub enum WorkerToMaster {
         #[serde(deserialize_with = "short_if_any")]
         error: Option<String>,
     },
-    /// The executors that run on a Worker which listed none when it registered. Those that the Master does not know are
-    /// ended. Source: the message's name and meaning are Spark's, whose Workers send it after each registration.
+    /// The running executors of a Worker that listed none when it registered. The Master ends those that it does not
+    /// know. Source: the message's name and meaning are Spark's. Spark's Workers send it after each registration.
     WorkerLatestState {
         worker: WorkerId,
         executors: Vec<ExecutorReport>,
@@ -171,12 +171,12 @@ impl WorkerDescription {
 pub struct ExecutorReport {
     pub executor: ExecutorKey,
     pub state: ExecutorState,
-    /// What it used until its end, if it has ended and that was measured.
+    /// Its usage until its end, if it has ended and was measured.
     pub used: Option<Used>,
 }
 
 impl ExecutorReport {
-    /// The report of this state, without what was used.
+    /// The report of this state, without usage.
     #[must_use]
     pub fn new(executor: ExecutorKey, state: ExecutorState) -> Self {
         Self { executor, state, used: None }
@@ -212,8 +212,8 @@ pub enum MasterToWorker {
     ExecutorEndNoted {
         executor: ExecutorKey,
     },
-    /// The Worker is asked to leave: it takes no more executors, and ends when those that it has have ended. Source:
-    /// the message's name is Spark's; there the Worker stays until it is stopped.
+    /// The Worker is asked to leave: it takes no more executors, and ends after its present executors have ended.
+    /// Source: the message's name is Spark's; there the Worker stays until it is stopped.
     DecommissionWorker {
         /// The time after which it ends everything that still runs, in milliseconds.
         within_millis: Option<u64>,
@@ -236,7 +236,7 @@ pub struct ExecutorLaunch {
     pub cores: Cores,
     pub memory: MiB,
     pub resources: Resources,
-    /// What it runs. Encoded orders share it, so only short fields may follow.
+    /// The work that it runs. Encoded orders share it, so only short fields may follow.
     pub work: Shared<ExecutorWork>,
 }
 
@@ -278,7 +278,7 @@ pub enum RefusedRegistration {
     },
 }
 
-/// What the Master's settings limit in the registration of a Worker.
+/// The values in a Worker's registration that the Master's settings limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bounded {
     /// The number of living Workers, with this one.

@@ -309,7 +309,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether the machine can start nothing, or nothing more: the same command could be started elsewhere.
+    /// Whether the machine can start nothing, or nothing more. The same command could then be started elsewhere.
     #[must_use]
     pub fn is_of_the_machine(self) -> bool {
         match self {

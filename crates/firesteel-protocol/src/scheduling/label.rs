@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// Spark releases that cannot be told apart, such as 3.4 and 3.5.
 ///
-/// A Worker with a label runs only the executors of applications whose label has a release in common with its own. A
-/// Worker without one runs those of all applications.
+/// A Worker with a label runs only executors of applications whose label shares a release with it. A Worker without a
+/// label runs executors of all applications.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Label(BTreeSet<String>);

@@ -22,7 +22,7 @@ pub enum Backfill {
     Off,
 }
 
-/// In which order the applications of a queue with the same priority are served.
+/// The order in which applications of a queue with the same priority are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServingOrder {
     #[default]
@@ -69,8 +69,8 @@ pub struct GangPreemption {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedulingSettings {
-    /// The rule by which Workers are chosen for applications that name no policy, as it is written in
-    /// `firesteel.placement.policy`. Later versions may have rules that this one does not know.
+    /// The rule that chooses Workers for applications without a policy, as written in `firesteel.placement.policy`.
+    /// Later versions may have rules that this one does not know.
     pub rule: String,
     /// The setting `spark.deploy.spreadOutApps`.
     pub strategy: Strategy,

@@ -13,7 +13,7 @@ pub struct Queues(Vec<Queue>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// The name of the queue. No two queues have the same.
+    /// The name of the queue, different from all others.
     pub name: String,
     /// Its share in relation to the other weights: 1 to [`Queues::MOST_WEIGHT`].
     pub weight: u32,

@@ -143,7 +143,7 @@ pub fn read_preamble(found: [u8; 8]) -> Result<Version, PreambleError> {
 /// A frame that holds no valid message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The bytes are not those of a message.
+    /// The bytes are not a message.
     #[error("a frame of {} is not a message: {error}", counted(*.length, "byte"))]
     Malformed {
         length: usize,

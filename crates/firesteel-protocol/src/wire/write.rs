@@ -1,4 +1,4 @@
-//! Values to bytes: postcard, in which each struct says how long it is.
+//! Values to bytes: postcard, but each struct begins with its length.
 //!
 //! postcard writes the fields of a struct one after the other, and a reader with one field more or less than the writer
 //! reads nonsense from there on. Here each struct begins with the length of its fields in bytes, so that a reader finds

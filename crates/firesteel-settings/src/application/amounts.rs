@@ -71,7 +71,7 @@ pub(super) fn of_tasks(
 
 /// Checks that an executor can run a task.
 ///
-/// Source: Spark, 4.0.1, which does not start an application whose executors cannot run its tasks.
+/// Source: Spark, 4.0.1, which does not start such an application.
 pub(super) fn check(
     executor: &ResourceAmounts,
     task: &TaskResources,

@@ -89,8 +89,7 @@ pub struct ApplicationSettings {
     pub heartbeats: Heartbeats,
     /// When to report that no executor has registered, from `spark.starvation.timeout`; 15 s by default.
     pub starvation_timeout: Duration,
-    /// The waits from `spark.locality.wait.node` and `.rack`. The default of both is `spark.locality.wait`,
-    /// whose default is 3 s.
+    /// The waits from `spark.locality.wait.node` and `.rack`. The default of both is `spark.locality.wait`, or 3 s.
     pub locality_wait: LocalityWait,
     /// The exclusion policy, from `spark.excludeOnFailure.*`; on by default.
     pub exclusion: ExclusionPolicy,

@@ -3,7 +3,7 @@
 use crate::keys;
 use crate::properties::{Properties, Property, SettingError};
 
-/// The HTTP port of a daemon, and how it is found.
+/// The HTTP port of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
     pub port: HttpPort,

@@ -11,7 +11,7 @@ pub struct PageSettings {
     pub title: Option<String>,
     /// The URL of Spark's history server, if there is one.
     pub history: Option<String>,
-    /// Further names by which readers may call the Master, besides the names that it knows.
+    /// Further host names by which readers may call the Master.
     pub hosts: Vec<String>,
 }
 

@@ -57,7 +57,8 @@ pub fn changed_settings(scheduling: &SchedulingSettings) -> Vec<(&'static str, S
     settings(scheduling).into_iter().filter(|(key, value)| !is_default(key, value)).collect()
 }
 
-/// The settings that differ from their defaults, without those for choosing Workers, which another policy replaces.
+/// The settings that differ from their defaults, except those for choosing Workers, since another policy replaces
+/// these.
 #[must_use]
 pub fn changed_beside_the_policy(scheduling: &SchedulingSettings) -> Vec<(&'static str, String)> {
     let of_policy = [keys::PLACEMENT_POLICY, keys::SPREAD_OUT, keys::WORKER_ORDER];

@@ -1,4 +1,4 @@
-//! The environment variables of Spark: those that Firesteel reads, and why it ignores the others.
+//! Spark's environment variables: the ones that Firesteel reads, and why it ignores the others.
 
 use firesteel_protocol::byte_text;
 use std::collections::BTreeMap;

@@ -225,7 +225,7 @@ impl Drivers {
         Some(DriverExited::Ended(state))
     }
 
-    /// The cluster drivers whose pause or grace period is over.
+    /// The cluster drivers that have reached the end of their pause or grace period.
     pub(crate) fn due(&self, now: Timestamp) -> Vec<DriverId> {
         let due = |(driver, row): (&DriverId, &Driver)| {
             row.stage.deadline(driver).is_some_and(|(at, _)| at <= now).then(|| driver.clone())

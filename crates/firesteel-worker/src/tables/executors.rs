@@ -191,7 +191,7 @@ impl Executors {
         Some(if unwanted { ExecutorState::Killed(Some(status)) } else { ExecutorState::Exited(status) })
     }
 
-    /// The executors whose grace period is over.
+    /// The executors that have reached the end of their grace period.
     pub(crate) fn overdue(&self, now: Timestamp) -> Vec<ExecutorKey> {
         let overdue = |row: &Executor| row.stage.kill_at().is_some_and(|at| at <= now);
         let late = self.live.iter().filter(|(_, row)| overdue(row));

@@ -24,7 +24,7 @@ pub(crate) struct Obstacles {
     directory: Option<String>,
     /// Why no process can be started, according to the last start or check.
     processes: Option<String>,
-    /// How often processes could not be started, since the last one that ran.
+    /// The number of failed starts since the last process that ran.
     shortages: u32,
     /// The space on the work directory's disk, as measured last.
     space: Option<DiskSpace>,

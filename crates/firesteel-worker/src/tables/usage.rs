@@ -76,7 +76,7 @@ impl UsageTable {
         self.measured.is_some()
     }
 
-    /// What the machine used at the last measurement.
+    /// The machine's usage at the last measurement.
     pub(crate) fn machine(&self) -> Option<MachineUsage> {
         self.machine
     }

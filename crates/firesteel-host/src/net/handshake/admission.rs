@@ -56,7 +56,7 @@ enum Side {
     Listening,
 }
 
-/// Checks a dialled peer whose hello has this challenge, for a side that is in no local cluster.
+/// Checks a dialled peer by its challenge, for a side that is in no local cluster.
 ///
 /// # Errors
 /// The peer is part of a local cluster.
@@ -82,8 +82,8 @@ impl Pass {
         Ok(answer.freeze())
     }
 
-    /// Checks a dialling peer whose hello has this challenge. The result proves to the peer that this side belongs to
-    /// the cluster, too.
+    /// Checks a dialling peer by its challenge. The result proves to the peer that this side belongs to the cluster,
+    /// too.
     ///
     /// # Errors
     /// The peer does not prove that it knows the secret.
@@ -96,7 +96,7 @@ impl Pass {
         Ok(Bytes::copy_from_slice(&own))
     }
 
-    /// Checks a dialled peer whose hello has this challenge, and which sent this proof.
+    /// Checks a dialled peer by its challenge and its proof.
     ///
     /// # Errors
     /// The peer does not prove that it knows the secret.
@@ -106,7 +106,7 @@ impl Pass {
         expected.verify_slice(proof).map_err(|_| NotAdmitted::WrongProof)
     }
 
-    /// The proof of a side. Comparing it takes the same time wherever two proofs differ.
+    /// The proof of a side. The time to compare it does not depend on where two proofs differ.
     fn proof(&self, side: Side, listening: Nonce, dialling: Nonce) -> Hmac<Sha256> {
         let mut proof = Hmac::<Sha256>::new_from_slice(self.secret.reveal().as_bytes())
             .expect("a key may have any length");

@@ -93,7 +93,7 @@ fn roles(roles: &[Role]) -> String {
     roles.iter().map(Role::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A connection whose handshake has succeeded.
+/// A connection after a successful handshake.
 #[derive(Debug)]
 pub(super) struct Introduced {
     pub(super) hello: Hello,

@@ -156,8 +156,7 @@ impl Places {
         }
     }
 
-    /// Returns when a peer that connects now and stays silent has to be disconnected, because another one waits for its
-    /// permit.
+    /// Returns when a silent peer that connects now has to be disconnected, because another one waits for its permit.
     pub(super) async fn crowded_out(&self) {
         sleep(CROWDED).await;
         self.crowd.notified().await;

@@ -170,9 +170,9 @@ async fn first_byte(stream: &TcpStream, places: &Places) -> Result<Option<u8>, H
     }
 }
 
-/// Ends a connection whose peer is still sending, without losing the response. If it were closed at once, the peer's
-/// next write would fail, and the peer would not learn that it was refused. Spark's REST client falls back to the
-/// classic gateway only after its request was sent.
+/// Ends a connection while its peer is still sending, without losing the response. If it were closed at once, the
+/// peer's next write would fail, and the peer would not learn that it was refused. Spark's REST client falls back to
+/// the classic gateway only after its request was sent.
 async fn see_off(mut stream: TcpStream, places: &Places) {
     let reading_all = async {
         stream.shutdown().await?;

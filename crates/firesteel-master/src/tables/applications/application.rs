@@ -78,7 +78,7 @@ pub(crate) struct Application {
     pub(crate) forgotten: u64,
 }
 
-/// What the Master adds to the description of a new application.
+/// The Master's additions to the description of a new application.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) queue: usize,
@@ -190,7 +190,7 @@ impl Application {
         self.description.gang > 1 && self.state == ApplicationState::Waiting
     }
 
-    /// The number of executors that it must get at once, if it starts with a gang: at most what it asks for.
+    /// The number of executors that it must get at once, if it starts with a gang. Limited to the demand.
     pub(crate) fn gang(&self, demand: &Demand) -> Option<u64> {
         let gang = self.description.gang.min(demand.most_executors());
         (self.gang_waits() && gang > 1).then_some(gang)

@@ -93,8 +93,8 @@ impl Exclusions {
     }
 
     /// Counts the end of an executor on a Worker. `next` is the number of the application's next executor. Returns the
-    /// number of early ends there in a row. Returns `None` if the executor was launched before the last end of the same
-    /// kind was counted, since this end belongs to that one.
+    /// number of early ends there in a row. Returns `None` if the executor was launched before the last end of this
+    /// kind was counted. Both ends then count as one.
     pub(crate) fn count(
         &mut self,
         worker: Slot,
@@ -129,7 +129,7 @@ impl Exclusions {
         self.ends.insert((until, worker));
     }
 
-    /// Ends the exclusions whose time is over. The failure histories stay.
+    /// Ends exclusions after their time. The failure histories stay.
     pub(crate) fn release(&mut self, now: Timestamp) {
         while let Some(worker) = first_due(&self.ends, now) {
             self.readmit(worker);

@@ -34,7 +34,7 @@ pub(crate) struct ApplicationTable {
     priorities: BTreeMap<(usize, i32), usize>,
     ended: EndedApplications,
     next_sequence: u64,
-    /// The numbers of the applications whose standing may have changed in the current event.
+    /// The applications with possibly changed standings in the current event, by number.
     changed: BTreeSet<u64>,
 }
 
@@ -59,7 +59,7 @@ impl ApplicationTable {
         self.changed.insert(self.live(id).sequence);
     }
 
-    /// The numbers of the applications whose standing may have changed since the last call. Some may have ended.
+    /// The applications with possibly changed standings since the last call, by number. Some may have ended.
     pub(crate) fn take_changed(&mut self) -> BTreeSet<u64> {
         std::mem::take(&mut self.changed)
     }
@@ -172,7 +172,7 @@ impl ApplicationTable {
         self.held.first().map(|(time, _)| *time)
     }
 
-    /// Lets applications whose wait is over be served again. Returns whether there were any.
+    /// Lets applications be served again after their waits. Returns whether there were any.
     pub(crate) fn release(&mut self, now: Timestamp) -> bool {
         let mut released = false;
         while let Some(id) = first_due(&self.held, now) {
@@ -210,7 +210,7 @@ impl ApplicationTable {
         self.excluding.first().map(|(time, _)| *time)
     }
 
-    /// Ends the exclusions whose time is over. Returns whether there were any.
+    /// Ends exclusions after their time. Returns whether there were any.
     pub(crate) fn readmit_workers(&mut self, now: Timestamp) -> bool {
         let mut readmitted = false;
         while let Some(id) = first_due(&self.excluding, now) {
@@ -329,8 +329,8 @@ impl ApplicationTable {
         self.rows.values()
     }
 
-    /// The applications that may wait, in no order, some of them more than once. All others have what they ask for, or
-    /// may not be served.
+    /// The applications that may wait, in no order, some of them more than once. All others have everything that they
+    /// ask for, or may not be served.
     pub(crate) fn may_wait(&self) -> impl Iterator<Item = &Application> {
         let sequences = self.backlog.touched_from(0).chain(self.backlog.filed());
         sequences.map(|sequence| self.numbered(sequence))
@@ -404,7 +404,7 @@ impl ApplicationTable {
             && (self.numbers.len(), self.by_peer.len()) == (self.rows.len(), here)
     }
 
-    /// Whether the filed demands are exactly those that wait.
+    /// Whether exactly the waiting demands are filed.
     fn is_filed(&self) -> bool {
         let filed = |row: &Application| {
             let key = |profile: &ProfileId| (row.sequence, *profile);

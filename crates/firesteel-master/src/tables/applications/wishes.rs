@@ -50,7 +50,7 @@ impl Wishes {
         self.avoided.contains(host)
     }
 
-    /// The hosts whose Workers may come before others.
+    /// The hosts that may come before others.
     pub(crate) fn near(&self) -> impl Iterator<Item = &str> {
         self.near.iter().map(String::as_str)
     }

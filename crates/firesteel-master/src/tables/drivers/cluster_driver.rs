@@ -28,7 +28,7 @@ pub(crate) struct ClusterDriver {
     pub(crate) restarts: Option<DriverRestarts>,
 }
 
-/// The Worker of a running cluster driver, and what it takes there.
+/// The Worker of a running cluster driver, and the amounts that it takes there.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) slot: Slot,
@@ -65,7 +65,7 @@ impl ClusterDriver {
         self.run.as_ref().map_or(Resources::NONE, |run| run.grant.resources())
     }
 
-    /// A copy for clients. `worker` is the one that it runs on. Without one, `wait` says why.
+    /// A copy for clients. `worker` is the Worker that it runs on. Without one, `wait` says why it waits.
     pub(crate) fn view(&self, worker: Option<&WorkerRow>, wait: Option<DriverWait>) -> DriverView {
         let DriverDescription { user, command, cores, memory, supervise, resources } = &self.description;
         let state = match worker.map(|row| row.link) {

@@ -13,7 +13,7 @@ use crate::tables::merged::merged;
 #[derive(Debug, Default)]
 pub(crate) struct ClusterDriverTable {
     live: BTreeMap<u64, ClusterDriver>,
-    /// The numbers of those that wait for a Worker.
+    /// The numbers of the waiting cluster drivers.
     waiting: BTreeSet<u64>,
     numbers: BTreeMap<DriverId, u64>,
     ended: History<DriverId, PastDriver>,
@@ -28,7 +28,7 @@ pub(crate) struct ClusterDriverTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PastDriver {
     pub(crate) view: DriverView,
-    /// What its last process used, if that was measured.
+    /// The usage of its last process, if that was measured.
     pub(crate) used: Option<Used>,
 }
 

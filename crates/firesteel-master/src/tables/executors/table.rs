@@ -66,7 +66,7 @@ impl ExecutorTable {
         self.len += 1;
     }
 
-    /// Removes an executor. Memory that its chunk no longer needs is given back.
+    /// Removes an executor, and frees the memory that its chunk no longer needs.
     pub(crate) fn remove(&mut self, id: ExecutorId) -> Option<Executor> {
         let (chunk, at) = self.place(id).ok()?;
         let rows = &mut self.chunks[chunk];

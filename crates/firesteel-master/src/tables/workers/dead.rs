@@ -29,7 +29,7 @@ impl DeadWorkers {
         self.0.push_back(DeadWorker { view, forgotten_at });
     }
 
-    /// Forgets the Workers whose time is over.
+    /// Forgets Workers after their time.
     pub(super) fn forget(&mut self, now: Timestamp) {
         self.0.retain(|dead| dead.forgotten_at > now);
     }

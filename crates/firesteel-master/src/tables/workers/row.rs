@@ -56,7 +56,7 @@ pub(crate) struct WorkerRow {
 #[derive(Debug, Default)]
 pub(crate) struct Withheld {
     pub(crate) amounts: shortfall::Amounts,
-    /// The executors for which addresses are withheld: the resources of each, and their number.
+    /// The executors with withheld addresses: the resources of each, and the number of executors.
     pub(crate) addresses: Vec<(ResourceAmounts, u64)>,
     /// The addresses that are free and not withheld.
     pub(crate) resources: Resources,
@@ -178,14 +178,14 @@ impl WorkerRow {
         }
     }
 
-    /// What one of its executors used, according to the last report.
+    /// The usage of one of its executors, according to the last report.
     pub(crate) fn used_by(&self, executor: &ExecutorKey) -> Option<Used> {
         let report = &self.report.as_ref()?.report;
         let (_, usage) = report.executors.iter().find(|(key, _)| key == executor)?;
         Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory })
     }
 
-    /// What one of its cluster drivers used, according to the last report.
+    /// The usage of one of its cluster drivers, according to the last report.
     pub(crate) fn used_by_driver(&self, driver: &DriverId) -> Option<Used> {
         let report = &self.report.as_ref()?.report;
         let (_, usage) = report.drivers.iter().find(|(id, _)| id == driver)?;

@@ -54,7 +54,7 @@ pub(crate) struct WorkerTable {
     pub(super) dead: DeadWorkers,
     /// The number of Workers that have ever registered.
     next_number: u64,
-    /// The Workers whose standing may have changed in the current event.
+    /// The Workers with possibly changed standings in the current event.
     pub(super) changed: BTreeSet<Slot>,
 }
 
@@ -79,7 +79,7 @@ impl WorkerTable {
         }
     }
 
-    /// Adds a Worker whose id, connection, address and number are new, and returns its slot. A lost Worker with the same id or
+    /// Adds a Worker with a new id, connection, address and number. Returns its slot. A lost Worker with the same id or
     /// address is forgotten.
     pub(crate) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) -> Slot {
         self.count_from(row.number + 1);
@@ -157,7 +157,7 @@ impl WorkerTable {
         Some(self.at(slot)?.open_offer(self.withheld.get(&slot)))
     }
 
-    /// The Workers whose amounts changed since the last call.
+    /// The Workers with changed amounts since the last call.
     pub(crate) fn take_moved(&mut self) -> Moved {
         self.moved.take()
     }
@@ -270,7 +270,7 @@ impl WorkerTable {
         self.moved.add(slot, self.rows.len());
     }
 
-    /// Remembers a removed Worker, and forgets Workers whose time is over.
+    /// Remembers a removed Worker, and forgets other lost Workers after their time.
     pub(crate) fn bury(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
         self.dead.forget(departure.at);
         let forgotten_at = row.last_heartbeat.time() + remember;
@@ -293,7 +293,7 @@ impl WorkerTable {
         self.dead.at(now)
     }
 
-    /// Forgets lost Workers whose time is over. Called before they are shown.
+    /// Forgets lost Workers after their time. Called before they are shown.
     pub(crate) fn forget_dead(&mut self, now: Timestamp) {
         self.dead.forget(now);
     }
@@ -307,7 +307,7 @@ impl WorkerTable {
         self.next_number = self.next_number.max(number);
     }
 
-    /// The Workers whose standing may have changed since the last call.
+    /// The Workers with possibly changed standings since the last call.
     pub(crate) fn take_changed(&mut self) -> BTreeSet<Slot> {
         std::mem::take(&mut self.changed)
     }

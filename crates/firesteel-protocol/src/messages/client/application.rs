@@ -41,8 +41,8 @@ pub struct ApplicationView {
     pub executors_ended: u64,
     /// The number of ended executors that are no longer remembered.
     pub executors_forgotten: u64,
-    /// Its executors by number. A Master's state has those that have not ended. An answer about one application has all
-    /// that are remembered.
+    /// Its executors by number. In a Master's state: its live executors. In an answer about one application: all that
+    /// are remembered.
     pub executors: Vec<ExecutorView>,
 }
 

@@ -26,11 +26,11 @@ pub struct WorkerView {
     /// The addresses that its executors hold.
     pub resources_used: Resources,
     pub last_heartbeat: Timestamp,
-    /// The number of live applications for which it is excluded, since their executors ended there too early.
+    /// The number of live applications that exclude it, because their executors ended there too early.
     pub excluded_for: u64,
     /// The end of its exclusion for all applications, if it is excluded.
     pub excluded_until: Option<Timestamp>,
-    /// Why it is given nothing new for now, if something is wrong with it.
+    /// Why it gets nothing new for now, if something is wrong with it.
     pub impairment: Option<Impairment>,
     /// Restricts the Worker to applications with this label. `None`: it runs executors of all applications.
     pub label: Option<Label>,
@@ -89,7 +89,7 @@ impl WorkerView {
 pub enum WorkerState {
     /// The Worker is registered and sends heartbeats.
     Alive,
-    /// The Worker is about to end, and is given no more executors.
+    /// The Worker is about to end, and gets no more executors.
     Decommissioned,
     /// The Worker is lost. It is remembered for a while.
     Dead,
