@@ -23,14 +23,9 @@ pub enum Effect {
     /// End the program, if it runs.
     EndProgram,
     /// Send a message. Does nothing if the connection has ended.
-    Send {
-        peer: PeerId,
-        message: Outbound,
-    },
+    Send { peer: PeerId, message: Outbound },
     /// Close a connection, after sending earlier messages. Leads to `Disconnected`.
-    Close {
-        peer: PeerId,
-    },
+    Close { peer: PeerId },
     /// Tell the manager how the application ended. Leads to `Unregistered` or `UnregisterFailed`.
     Unregister {
         status: FinalStatus,

@@ -89,20 +89,11 @@ pub enum DriverError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// A piece of an attempt's output. The owner answers it with [`Handle::consumed`].
-    Output {
-        attempt: AttemptId,
-        stream: Stream,
-        bytes: Bytes,
-    },
+    Output { attempt: AttemptId, stream: Stream, bytes: Bytes },
     /// An attempt was lost and will be repeated. Its output is to be discarded.
-    DiscardOutput {
-        attempt: AttemptId,
-    },
+    DiscardOutput { attempt: AttemptId },
     /// A task is over for good.
-    TaskEnded {
-        task: TaskId,
-        outcome: TaskOutcome,
-    },
+    TaskEnded { task: TaskId, outcome: TaskOutcome },
     /// A remark, which is also in the log.
     Note(Note),
     /// The application is over. The driver keeps running until its peers have been told.

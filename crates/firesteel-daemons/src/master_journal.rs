@@ -18,10 +18,7 @@ pub enum StateError {
     ZooKeeper(#[from] ZooKeeperError),
     /// The journal contains bytes that are not records.
     #[error("{path}: {error}")]
-    Unreadable {
-        path: PathBuf,
-        error: UnreadableRecord,
-    },
+    Unreadable { path: PathBuf, error: UnreadableRecord },
     /// A Master was to begin with a new state, but there is one already.
     #[error(
         "{path} already has the state of a Master, and --new is for a new state. Leave --new out to go on with it, or move \
@@ -32,10 +29,7 @@ pub enum StateError {
         path: PathBuf,
     },
     #[error("{path}: {error}")]
-    Contradictory {
-        path: PathBuf,
-        error: RecoveryError,
-    },
+    Contradictory { path: PathBuf, error: RecoveryError },
 }
 
 #[derive(Debug)]

@@ -41,32 +41,18 @@ impl LogPlace {
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error("Worker {worker} does not answer: {error}; the logs are on {host} in {directory}")]
-    OutOfReach {
-        worker: WorkerId,
-        error: CallError,
-        host: String,
-        directory: String,
-    },
+    OutOfReach { worker: WorkerId, error: CallError, host: String, directory: String },
     /// The Worker is Spark's own.
     #[error(
         "Worker {worker} is one of Spark's own: its web page and its work directory on {host} have the logs"
     )]
-    Foreign {
-        worker: WorkerId,
-        host: String,
-    },
+    Foreign { worker: WorkerId, host: String },
     /// The Worker has no such log.
     #[error("Worker {worker} has no such log of {author}: {refusal}")]
-    Refused {
-        worker: WorkerId,
-        author: LogAuthor,
-        refusal: RefusedLog,
-    },
+    Refused { worker: WorkerId, author: LogAuthor, refusal: RefusedLog },
     /// The response of the Worker belongs to another request.
     #[error("Worker {worker} sent an unexpected answer")]
-    OtherAnswer {
-        worker: WorkerId,
-    },
+    OtherAnswer { worker: WorkerId },
 }
 
 /// The logs of one executor or cluster driver. The file of standard error starts with a header that says how its author

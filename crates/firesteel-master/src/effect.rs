@@ -12,14 +12,9 @@ pub enum Effect {
     /// can be written together with the next ones.
     Persist(Vec<Record>),
     /// Send a message. Does nothing if the connection has ended.
-    Send {
-        peer: PeerId,
-        message: Outbound,
-    },
+    Send { peer: PeerId, message: Outbound },
     /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
-    Close {
-        peer: PeerId,
-    },
+    Close { peer: PeerId },
     /// Write a line to the log.
     Note(Note),
 }

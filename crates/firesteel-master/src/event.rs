@@ -16,9 +16,7 @@ pub enum Event {
         message: Inbound,
     },
     /// A connection ended, for whatever reason.
-    Disconnected {
-        peer: PeerId,
-    },
+    Disconnected { peer: PeerId },
     /// The time of the next deadline has come.
     Deadline {
         /// Everything that arrived before this time has been handled. It lies in the past while messages wait for their

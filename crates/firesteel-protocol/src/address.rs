@@ -39,19 +39,13 @@ impl fmt::Display for Address {
 pub enum AddressError {
     /// The scheme is missing or is not `spark`.
     #[error("{url:?} does not begin with spark://: write spark://HOST:PORT[,HOST:PORT..]")]
-    Scheme {
-        url: String,
-    },
+    Scheme { url: String },
     /// The host is missing or has characters that a host cannot have.
     #[error("{address:?} has no usable host: write host:port")]
-    Host {
-        address: String,
-    },
+    Host { address: String },
     /// The port is missing or is not between 1 and 65535.
     #[error("{address:?} has no usable port: write host:port, with a port from 1 to 65535")]
-    Port {
-        address: String,
-    },
+    Port { address: String },
 }
 
 impl FromStr for Address {

@@ -25,17 +25,10 @@ pub struct Property {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     #[error("--conf {text:?} is not a property: write --conf KEY=VALUE")]
-    NoPair {
-        text: String,
-    },
+    NoPair { text: String },
     /// The value does not have the form that its key needs.
     #[error("{key} cannot be {value:?}{}: write {expected}", from(origin))]
-    Value {
-        key: String,
-        value: String,
-        origin: Origin,
-        expected: &'static str,
-    },
+    Value { key: String, value: String, origin: Origin, expected: &'static str },
     /// The expression of a placement policy cannot be read.
     #[error("{key} cannot be {value:?}{}: {error}", from(origin))]
     Expression {
@@ -84,13 +77,7 @@ pub enum SettingError {
     #[error(
         "{task_key} is {value} and {executor_key} is {each}: no executor could run a task; raise one or lower the other"
     )]
-    TooFewAddresses {
-        task_key: String,
-        value: String,
-        executor_key: String,
-        each: Amount,
-        is_usage: bool,
-    },
+    TooFewAddresses { task_key: String, value: String, executor_key: String, each: Amount, is_usage: bool },
     /// Two values could be used alone, but not together.
     #[error("{less} is {fewer} and {more} is {greater}: {so}; raise one or lower the other")]
     Contradiction {
@@ -124,11 +111,7 @@ pub enum SettingError {
         keys::NETWORK_TIMEOUT,
         keys::HEARTBEAT_INTERVAL
     )]
-    TimeoutTooShort {
-        timeout: Duration,
-        interval: Duration,
-        is_usage: bool,
-    },
+    TimeoutTooShort { timeout: Duration, interval: Duration, is_usage: bool },
 }
 
 /// The part of an error that names the origin of a value. For `--conf` it is empty, because the user sees

@@ -153,9 +153,7 @@ pub enum LogRead {
         length: u64,
     },
     /// The directory or the file does not exist.
-    Missing {
-        directory: String,
-    },
+    Missing { directory: String },
     Failed {
         /// The operating system's words, with the path.
         error: String,

@@ -21,15 +21,9 @@ pub enum Effect {
     /// `ContainerStartFailed`.
     Launch(Launch),
     /// Tell the driver that an executor has ended. Comes once for each executor.
-    ExecutorEnded {
-        executor: ExecutorId,
-        host: Arc<str>,
-        loss: Loss,
-    },
+    ExecutorEnded { executor: ExecutorId, host: Arc<str>, loss: Loss },
     /// Tell the driver that a host is being decommissioned.
-    Decommission {
-        host: String,
-    },
+    Decommission { host: String },
     AnswerLoss {
         question: u64,
         executor: ExecutorId,

@@ -70,16 +70,10 @@ pub enum ExecutorError {
         error: String,
     },
     #[error("the driver rejected executor {executor}: {reason}")]
-    Refused {
-        executor: ExecutorKey,
-        trouble: ExecutorTrouble,
-        reason: RefusedExecutor,
-    },
+    Refused { executor: ExecutorKey, trouble: ExecutorTrouble, reason: RefusedExecutor },
     /// The driver's connection ended before the driver accepted the executor.
     #[error("the driver closed the connection before it accepted executor {executor}")]
-    DriverGone {
-        executor: ExecutorKey,
-    },
+    DriverGone { executor: ExecutorKey },
 }
 
 impl ExecutorError {

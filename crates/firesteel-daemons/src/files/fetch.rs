@@ -38,22 +38,14 @@ pub enum FetchError {
     Conversation(#[from] ConversationError),
     /// The driver closed the connection too often.
     #[error("the driver closed the connection after {received} of {length} bytes")]
-    HungUp {
-        received: u64,
-        length: u64,
-    },
+    HungUp { received: u64, length: u64 },
     #[error("{reason}")]
-    Refused {
-        reason: String,
-    },
+    Refused { reason: String },
     /// The bytes received are not the file that was submitted.
     #[error("its content differs from what was submitted: it may have changed since")]
     Changed,
     #[error("cannot write {path:?}: {error}")]
-    Write {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Write { path: PathBuf, error: io::Error },
     /// The fetch was stopped, because the file is no longer needed.
     #[error("it is no longer needed")]
     Stopped,

@@ -45,23 +45,15 @@ pub enum OfferError {
         error: io::Error,
     },
     #[error("{path:?} is a directory: pack it and give the archive with --archives")]
-    Directory {
-        path: PathBuf,
-    },
+    Directory { path: PathBuf },
     /// The path is a pipe or a device.
     #[error("{path:?} is not a regular file: give a regular file")]
-    Irregular {
-        path: PathBuf,
-    },
+    Irregular { path: PathBuf },
     /// The file is not on this machine.
     #[error("{text:?} is not a path on this machine: download the file and give its path")]
-    Remote {
-        text: String,
-    },
+    Remote { text: String },
     #[error("cannot unpack {path:?}: the name of an archive must end with .tar, .tar.gz, .tgz, .zip or .jar")]
-    Format {
-        path: PathBuf,
-    },
+    Format { path: PathBuf },
     /// The archive is damaged, or its name does not match its format.
     #[error("cannot copy {path:?} to the executors: {error}")]
     Archive {
@@ -73,10 +65,7 @@ pub enum OfferError {
     #[error(
         "{name:?} cannot be the name of {text:?} in an executor's directory: set another one, as in PATH#NAME"
     )]
-    Name {
-        text: String,
-        name: String,
-    },
+    Name { text: String, name: String },
     #[error("{first:?} and {second:?} would both have the name {name:?}: set another one, as in PATH#NAME")]
     Twice {
         /// The text of the first file.
@@ -87,9 +76,7 @@ pub enum OfferError {
     #[error(
         "{found} files are more than the {MOST_FILES} that can be brought along: pack them into an archive"
     )]
-    TooMany {
-        found: usize,
-    },
+    TooMany { found: usize },
     /// Reading was stopped, because its caller no longer waits.
     #[error("stopped")]
     Stopped,

@@ -46,27 +46,16 @@ pub enum UnpackError {
     #[error("cannot unpack it: {0}")]
     Zip(#[from] ZipError),
     #[error("cannot write {path:?}: {error}")]
-    Write {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Write { path: PathBuf, error: io::Error },
     /// The path of an entry, or of a hard link's target, is absolute or contains `..`.
     #[error("its entry {entry:?} leads out of the directory")]
-    LeadsOut {
-        entry: PathBuf,
-    },
+    LeadsOut { entry: PathBuf },
     /// A parent of the entry is a link.
     #[error("its entry {entry:?} leads through its link {link:?}")]
-    Through {
-        entry: PathBuf,
-        link: PathBuf,
-    },
+    Through { entry: PathBuf, link: PathBuf },
     /// An earlier entry has the path of this one, or of a parent of it.
     #[error("its entry {entry:?} cannot be where its entry {by:?} is")]
-    Taken {
-        entry: PathBuf,
-        by: PathBuf,
-    },
+    Taken { entry: PathBuf, by: PathBuf },
     /// A hard link whose target is not an earlier file.
     #[error("its hard link {entry:?} is another name for {target:?}, which is no file before it")]
     NoTarget {
@@ -76,24 +65,16 @@ pub enum UnpackError {
     },
     /// The name of an entry, or the target of a link, is empty, too long, or has a NUL byte.
     #[error("the name or target of its entry {entry:?} is empty, too long, or has a NUL byte")]
-    Name {
-        entry: PathBuf,
-    },
+    Name { entry: PathBuf },
     #[error("it has no entries")]
     Empty,
     #[error("its entry {entry:?} is not a file, directory or link")]
-    Kind {
-        entry: PathBuf,
-    },
+    Kind { entry: PathBuf },
     /// A name, or another description, is far too long.
     #[error("the header of an entry has {length} bytes")]
-    Header {
-        length: u64,
-    },
+    Header { length: u64 },
     #[error("its content is longer than {most} bytes, {MOST_RATIO} times the length of the archive")]
-    TooLarge {
-        most: u64,
-    },
+    TooLarge { most: u64 },
     #[error("it has more than {MOST_ENTRIES} entries")]
     TooMany,
     /// Unpacking was stopped, because the archive is no longer needed.

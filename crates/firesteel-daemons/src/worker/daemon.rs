@@ -80,9 +80,7 @@ pub enum WorkerError {
     #[error(
         "the host {host:?} has characters that a Worker's id cannot have: use letters, digits, '-', '_', '.' and ':'"
     )]
-    UnsoundHost {
-        host: String,
-    },
+    UnsoundHost { host: String },
     /// The path of its own program cannot be found.
     #[error("cannot find the firesteel program: {0}")]
     OwnProgram(#[source] io::Error),
@@ -94,10 +92,7 @@ pub enum WorkerError {
     #[error(transparent)]
     ShuffleService(#[from] ShuffleServiceError),
     #[error("no Master accepted this Worker in {}: {}", counted(*.attempts, "attempt"), connect_error::listed(.errors))]
-    NoMaster {
-        attempts: u32,
-        errors: Vec<(Address, ConnectError)>,
-    },
+    NoMaster { attempts: u32, errors: Vec<(Address, ConnectError)> },
     #[error("the Master rejected this Worker: {0}")]
     Refused(RefusedRegistration),
 }

@@ -64,9 +64,7 @@ pub enum ReaperError {
     },
     /// The reaper was started and did not report that it is ready.
     #[error("the reaper, {binary:?} {COMMAND}, did not become ready")]
-    NotReady {
-        binary: PathBuf,
-    },
+    NotReady { binary: PathBuf },
     #[error("the reaper: {0}")]
     Io(#[from] io::Error),
     /// Some process would not end.

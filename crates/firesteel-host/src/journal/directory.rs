@@ -45,21 +45,14 @@ pub enum JournalError {
     #[error("cannot write to the journal: an earlier write has failed")]
     FailedBefore,
     #[error("{path} is in use by another Master")]
-    InUse {
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// Another directory with a journal of its own was put in its place.
     #[error(
         "{path} was replaced by a directory with another state while this Master ran, which is left as it is"
     )]
-    Replaced {
-        path: PathBuf,
-    },
+    Replaced { path: PathBuf },
     #[error("{path} is damaged: {damage}")]
-    Damaged {
-        path: PathBuf,
-        damage: Damage,
-    },
+    Damaged { path: PathBuf, damage: Damage },
 }
 
 const NAME: &str = "journal-";

@@ -29,15 +29,10 @@ pub enum CallError {
     Dial(#[from] DialError),
     /// The Master there stands by, and does not know the leader.
     #[error("{address} stands by, and no Master leads yet")]
-    NoLeader {
-        address: Address,
-    },
+    NoLeader { address: Address },
     /// The Master there stands by, and the leader that it names cannot be reached.
     #[error("{address} stands by; the Master that it says leads cannot be reached: {error}")]
-    LeaderGone {
-        address: Address,
-        error: Box<DialError>,
-    },
+    LeaderGone { address: Address, error: Box<DialError> },
     /// The request does not fit into a frame.
     #[error(transparent)]
     TooLong(#[from] TooLong),
@@ -51,37 +46,21 @@ pub enum CallError {
     },
     /// The connection broke.
     #[error("lost the connection to {address}: {error}")]
-    Frame {
-        address: Address,
-        error: FrameError,
-    },
+    Frame { address: Address, error: FrameError },
     /// The other side closed the connection without a response.
     #[error("{address} closed the connection without an answer")]
-    NoAnswer {
-        address: Address,
-    },
+    NoAnswer { address: Address },
     /// The response did not come in time, although the peer had completed the handshake.
     #[error("the {role} at {address} did not answer within {} s: it is overloaded or was stopped", ANSWER_TIMEOUT.as_secs())]
-    TimedOut {
-        address: Address,
-        role: Role,
-    },
+    TimedOut { address: Address, role: Role },
     /// The response consists of several pages, and not all of them came.
     #[error("the answer broke off after {}: {error}", counted(*.rows, "row"))]
-    Incomplete {
-        rows: u64,
-        error: Box<CallError>,
-    },
+    Incomplete { rows: u64, error: Box<CallError> },
     /// The response belongs to a different kind of request.
     #[error("{address} sent an unexpected answer")]
-    OtherAnswer {
-        address: Address,
-    },
+    OtherAnswer { address: Address },
     #[error("cannot read the answer of {address}: {error}")]
-    Decode {
-        address: Address,
-        error: DecodeError,
-    },
+    Decode { address: Address, error: DecodeError },
 }
 
 impl CallError {

@@ -38,9 +38,7 @@ pub enum Disconnect {
     )]
     HereUnflushed,
     #[error("it reads too slowly: {bytes} bytes are queued for it")]
-    Slow {
-        bytes: usize,
-    },
+    Slow { bytes: usize },
     /// The peer reads nothing at all.
     #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,

@@ -30,9 +30,7 @@ pub struct Conversation {
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
     #[error("it sent nothing for {} s", patience.as_secs())]
-    Silent {
-        patience: Duration,
-    },
+    Silent { patience: Duration },
     /// The peer does not read messages.
     #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,

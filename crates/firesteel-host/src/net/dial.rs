@@ -21,9 +21,7 @@ pub enum DialError {
         error: io::Error,
     },
     #[error("no answer from {address} within {} s", CONNECT_TIMEOUT.as_secs())]
-    TimedOut {
-        address: Address,
-    },
+    TimedOut { address: Address },
     #[error("cannot connect to {address}: {error}")]
     Connect {
         address: Address,
@@ -33,11 +31,7 @@ pub enum DialError {
     },
     /// The peer at this address did not complete the handshake, or is not the wanted one.
     #[error("{}", sentence(.address, *.wanted, .error))]
-    Handshake {
-        address: Address,
-        wanted: Role,
-        error: HandshakeError,
-    },
+    Handshake { address: Address, wanted: Role, error: HandshakeError },
 }
 
 impl DialError {

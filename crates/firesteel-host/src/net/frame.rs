@@ -205,14 +205,10 @@ pub enum FrameError {
     Half,
     /// The rest of the frame did not come in time.
     #[error("it did not complete a frame within {seconds} s")]
-    Stalled {
-        seconds: u64,
-    },
+    Stalled { seconds: u64 },
     /// The peer gives signs of life, but none came in time.
     #[error("it gave no sign of life for {seconds} s")]
-    Silent {
-        seconds: u64,
-    },
+    Silent { seconds: u64 },
     /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),

@@ -152,32 +152,21 @@ impl HeldResources {
 pub enum SnapshotError {
     /// Two Workers have the same id, address or connection.
     #[error("worker {worker} has the id, address or connection of another one")]
-    WorkerTwice {
-        worker: WorkerId,
-    },
+    WorkerTwice { worker: WorkerId },
     /// Two applications have the same id or connection.
     #[error("application {app} has the id or connection of another one")]
-    ApplicationTwice {
-        app: AppId,
-    },
+    ApplicationTwice { app: AppId },
     /// An application names a queue that the Master does not have.
     #[error("application {app}: {error}")]
-    Queue {
-        app: AppId,
-        error: QueueError,
-    },
+    Queue { app: AppId, error: QueueError },
     /// The Worker of a cluster driver does not exist, or the driver's addresses do not exist there or are taken.
     #[error("a cluster driver is on worker {worker}, which is not there or has no such addresses free")]
-    Driver {
-        worker: WorkerId,
-    },
+    Driver { worker: WorkerId },
     /// An executor's number is taken, or its Worker, profile or addresses do not exist.
     #[error(
         "executor {executor} has a number that is taken, or a worker, profile or address that is not there"
     )]
-    Executor {
-        executor: ExecutorKey,
-    },
+    Executor { executor: ExecutorKey },
 }
 
 impl Master {

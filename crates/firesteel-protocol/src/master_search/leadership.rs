@@ -86,11 +86,7 @@ impl Leaders {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dispute {
     /// Another Master has led since. This one is not asked, and its messages no longer count.
-    Deposed {
-        master: Address,
-        epoch: u64,
-        latest: u64,
-    },
+    Deposed { master: Address, epoch: u64, latest: u64 },
     /// The two know nothing of each other: at least one of them was not elected.
     Strangers {
         /// The Master that was met first.

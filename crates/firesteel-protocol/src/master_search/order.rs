@@ -29,18 +29,11 @@ pub enum Order<Terms> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// A Master could not be reached, and will be tried again.
-    Unreachable {
-        master: Address,
-        error: String,
-    },
+    Unreachable { master: Address, error: String },
     /// A Master was asked and did not answer in time.
-    Silent {
-        master: Address,
-    },
+    Silent { master: Address },
     /// A Master was asked and hung up.
-    HungUp {
-        master: Address,
-    },
+    HungUp { master: Address },
     StandsBy {
         master: Address,
         /// The Master that leads, if it knows.

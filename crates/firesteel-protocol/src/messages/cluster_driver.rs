@@ -285,9 +285,7 @@ impl DriverRestarts {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SubmitDriverAnswer {
-    Submitted {
-        driver: DriverId,
-    },
+    Submitted { driver: DriverId },
     Refused(RefusedDriver),
 }
 

@@ -134,17 +134,10 @@ impl Work {
 pub enum UnsoundGang {
     /// Its executors have no fixed number of cores.
     #[error("{executors} executors at once must have a number of cores each")]
-    NoCores {
-        executors: u64,
-    },
+    NoCores { executors: u64 },
     /// The executors need more cores than the application may have.
     #[error(
         "{executors} executors of {cores} cores at once are {needed} cores, and the application may have {max}"
     )]
-    TooManyCores {
-        executors: u64,
-        cores: Cores,
-        needed: Cores,
-        max: Cores,
-    },
+    TooManyCores { executors: u64, cores: Cores, needed: Cores, max: Cores },
 }

@@ -26,10 +26,7 @@ pub enum ExecutorToDriver {
         secret: Secret,
     },
     /// An attempt changed its state. `Ended` comes after the last `TaskOutput`.
-    StatusUpdate {
-        attempt: AttemptId,
-        state: TaskState,
-    },
+    StatusUpdate { attempt: AttemptId, state: TaskState },
     /// A piece of a task's output. An executor never sends more bytes, over both streams, than the driver
     /// gave credit for.
     TaskOutput {

@@ -30,20 +30,12 @@ pub enum DriverToMaster {
         targets: Vec<ExecutorTarget>,
     },
     /// Ends executors. The target stays, so they are replaced unless it was lowered before.
-    KillExecutors {
-        app: AppId,
-        executors: Vec<ExecutorId>,
-    },
+    KillExecutors { app: AppId, executors: Vec<ExecutorId> },
     /// Names the hosts on which the application wants executors, and the hosts on which it wants none. Replaces the
     /// previous message; sent at most once a second.
-    PreferHosts {
-        app: AppId,
-        wishes: Box<HostWishes>,
-    },
+    PreferHosts { app: AppId, wishes: Box<HostWishes> },
     /// Asks why the application has fewer executors than it asked for.
-    RequestShortfall {
-        app: AppId,
-    },
+    RequestShortfall { app: AppId },
     /// Registers an application that a Master had registered before: the first message on a new connection. A Master
     /// that still has it answers with the same id, and repeats what the driver may have missed: `ExecutorAdded` and
     /// `ExecutorUpdated` for each live executor, and `ExecutorUpdated` for each executor named here that has ended.

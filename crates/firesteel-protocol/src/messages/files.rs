@@ -77,18 +77,12 @@ impl fmt::Debug for Sha256 {
 pub enum UnsoundFiles {
     /// A name that a file in an executor's directory cannot have.
     #[error("{name:?} cannot be the name of a file in an executor's directory")]
-    Name {
-        name: String,
-    },
+    Name { name: String },
     #[error("two files are called {name:?}")]
-    Twice {
-        name: String,
-    },
+    Twice { name: String },
     /// There are more than [`MOST_FILES`] files.
     #[error("{found} files are more than the {MOST_FILES} that an application may bring")]
-    TooMany {
-        found: usize,
-    },
+    TooMany { found: usize },
 }
 
 /// Whether a file of an application may have that name: 1 to 255 bytes without `/` and control characters.

@@ -123,9 +123,7 @@ pub enum RefusedLog {
     /// The Worker has not answered the client's previous request yet.
     OneAtATime,
     /// There is no such log: its author never ran here, or its directory was removed.
-    NoLog {
-        directory: String,
-    },
+    NoLog { directory: String },
     Unreadable {
         /// The operating system's error message, with the path.
         error: String,

@@ -40,9 +40,7 @@ pub enum WorkerToMaster {
     /// The Worker will end, now or when its executors have ended: the Master gives it nothing more. Has no effect if
     /// the Master does not know the Worker. Source: the message's name is Spark's; there executors stay for a while to
     /// hand over their data.
-    WorkerDecommissioning {
-        worker: WorkerId,
-    },
+    WorkerDecommissioning { worker: WorkerId },
     /// An executor's state changed. An end is repeated on the next connection until
     /// [`MasterToWorker::ExecutorEndNoted`] confirms it.
     ExecutorStateChanged(ExecutorReport),
@@ -56,10 +54,7 @@ pub enum WorkerToMaster {
     },
     /// The running executors of a Worker that listed none when it registered. The Master ends those that it does not
     /// know. Source: the message's name and meaning are Spark's. Spark's Workers send it after each registration.
-    WorkerLatestState {
-        worker: WorkerId,
-        executors: Vec<ExecutorReport>,
-    },
+    WorkerLatestState { worker: WorkerId, executors: Vec<ExecutorReport> },
     /// A cluster driver's state changed. An end is repeated on the next connection until
     /// [`MasterToWorker::DriverEndNoted`] confirms it. Source: the message's name is Spark's, which loses ends that it
     /// reports while no Master can be reached.
@@ -261,10 +256,7 @@ pub enum RefusedRegistration {
         other: WorkerId,
     },
     /// The Worker has no cores or no memory, or more than the limit.
-    UnsoundSize {
-        cores: Cores,
-        memory: MiB,
-    },
+    UnsoundSize { cores: Cores, memory: MiB },
     /// A Worker with this id is connected, and this one does not show its token.
     IdTaken,
     /// The Worker has more of something than the Master's settings allow.

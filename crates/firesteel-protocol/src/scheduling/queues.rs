@@ -25,18 +25,12 @@ pub enum QueueError {
     /// The text is not `NAME=WEIGHT`, with a name of letters, digits, `-`, `_` and `.`, and a weight within
     /// its limit.
     #[error("{text:?} is no queue: write NAME=WEIGHT, with a weight from 1 to {most}", most = Queues::MOST_WEIGHT)]
-    Unsound {
-        text: String,
-    },
+    Unsound { text: String },
     #[error("there are two queues called {name}")]
-    Twice {
-        name: String,
-    },
+    Twice { name: String },
     /// There are more queues than [`Queues::MOST`].
     #[error("there are {count} queues: at most {most}", most = Queues::MOST)]
-    TooMany {
-        count: usize,
-    },
+    TooMany { count: usize },
     #[error("there is no queue {name:?}: {}", if known.is_empty() {
         "this Master has no queues (firesteel.master.queues)".to_owned()
     } else {

@@ -117,9 +117,7 @@ pub enum PreambleError {
     #[error("the peer speaks HTTP, not Firesteel's protocol")]
     Http,
     #[error("the peer speaks version {theirs} of the protocol, this side speaks {}", Version::spoken())]
-    Version {
-        theirs: Version,
-    },
+    Version { theirs: Version },
 }
 
 /// The version that a peer's preamble names.

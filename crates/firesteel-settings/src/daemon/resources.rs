@@ -13,41 +13,25 @@ pub enum ResourceError {
     #[error(
         "{text:?} is not a resource: write NAME=AMOUNT or NAME=ADDRESS,ADDRESS,.. such as gpu=2 or gpu=0,1,5"
     )]
-    Malformed {
-        text: String,
-    },
+    Malformed { text: String },
     /// The amount is 0. The user may have meant the address 0.
     #[error(
         "{text:?} means none: leave it out, or write {name}=0, (with the comma) for the single address 0"
     )]
-    Nothing {
-        text: String,
-        name: String,
-    },
+    Nothing { text: String, name: String },
     /// One address occurs twice.
     #[error("{text:?} has the address {address:?} twice")]
-    Twice {
-        text: String,
-        address: String,
-    },
+    Twice { text: String, address: String },
     /// Two flags name the same resource.
     #[error("the resource {name:?} is given twice")]
-    Again {
-        name: String,
-    },
+    Again { name: String },
     /// Two kinds of one resource have the same address.
     #[error(
         "{one} and {other} both have the address {address:?}: give each kind its own addresses, such as {one}=0,1"
     )]
-    OfTwoKinds {
-        one: String,
-        other: String,
-        address: String,
-    },
+    OfTwoKinds { one: String, other: String, address: String },
     #[error("{text:?} is more than {MOST} addresses")]
-    TooMany {
-        text: String,
-    },
+    TooMany { text: String },
 }
 
 /// The maximum number of addresses of one resource.

@@ -75,20 +75,12 @@ pub enum SourceError {
     #[error(transparent)]
     Setting(#[from] SettingError),
     #[error("cannot read the properties file {}: {error}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Unreadable { path: PathBuf, error: io::Error },
     /// The path is a directory or a device.
     #[error("the properties file {} is not a regular file: give a regular file", path.display())]
-    NoFile {
-        path: PathBuf,
-    },
+    NoFile { path: PathBuf },
     #[error("cannot read the properties file {}: {error}", path.display())]
-    Grammar {
-        path: PathBuf,
-        error: GrammarError,
-    },
+    Grammar { path: PathBuf, error: GrammarError },
     #[error("cannot read ${name}: {error}")]
     Options {
         /// The name of the variable. Its value is left out, because it may contain a secret.

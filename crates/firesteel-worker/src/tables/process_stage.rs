@@ -17,9 +17,17 @@ pub(crate) enum ProcessStage {
     Starting,
     /// It will be ended with this signal as soon as it has started.
     Doomed(Signal),
-    Running { pid: u32, since: Timestamp },
-    Ending { pid: u32, kill_at: Timestamp },
-    Dying { pid: u32 },
+    Running {
+        pid: u32,
+        since: Timestamp,
+    },
+    Ending {
+        pid: u32,
+        kill_at: Timestamp,
+    },
+    Dying {
+        pid: u32,
+    },
 }
 
 impl ProcessStage {

@@ -36,7 +36,9 @@ enum Phase {
     Idle,
     Measuring,
     /// The next measurement is planned for this time.
-    Planned { at: Timestamp },
+    Planned {
+        at: Timestamp,
+    },
 }
 
 impl UsageTable {

@@ -54,10 +54,7 @@ pub enum ShuffleServiceError {
     NoSpark(#[from] NoSpark),
     /// A variable cannot be read. Its value is left out, because it may contain a secret.
     #[error("cannot read ${name}: {error}")]
-    Options {
-        name: &'static str,
-        error: Unfinished,
-    },
+    Options { name: &'static str, error: Unfinished },
     /// It did not become ready.
     #[error(
         "cannot run the external shuffle service on port {port}: {why}; mend that, choose another port with \

@@ -46,11 +46,7 @@ pub enum HandshakeError {
     #[error("its hello cannot be read: {0}")]
     Hello(#[from] DecodeError),
     #[error("its role is {found}; this {here} accepts only: {}", roles(.wanted))]
-    WrongRole {
-        found: Role,
-        here: Role,
-        wanted: Vec<Role>,
-    },
+    WrongRole { found: Role, here: Role, wanted: Vec<Role> },
     /// The peer or this side is part of a local cluster, and the other side is not.
     #[error(transparent)]
     NotAdmitted(#[from] NotAdmitted),

@@ -55,9 +55,7 @@ pub enum ListenError {
     #[error(
         "cannot listen on {address}: the port is in use: end the program that has it, or choose another port with --port (0: any free one)"
     )]
-    InUse {
-        address: Address,
-    },
+    InUse { address: Address },
     #[error("cannot listen on {address}: {error}")]
     Io {
         address: Address,

@@ -17,7 +17,10 @@ const MOVED: usize = 2;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Silence {
     /// It has missed two heartbeats.
-    Late { worker: WorkerId, last_heard: Timestamp },
+    Late {
+        worker: WorkerId,
+        last_heard: Timestamp,
+    },
     Over(WorkerId),
 }
 
