@@ -197,8 +197,8 @@ impl Handle {
         self.inbox.send(Event::KillExecutors { executors, replacement }).await
     }
 
-    /// Cancels one task. `Report::TaskEnded` follows when nothing of the task is left. If the task
-    /// has ended already, this does nothing.
+    /// Cancels one task. `Report::TaskEnded` follows when none of its processes is left. Does nothing if the task has
+    /// ended already.
     ///
     /// # Errors
     /// The application is over.
@@ -278,7 +278,7 @@ const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 
 const REPORTS: usize = 4096;
 
-/// Starts a driver. It runs until it is done. The owner handles requests to end.
+/// Starts a driver, which runs until it is done. The owner handles requests to end.
 ///
 /// # Errors
 /// The driver cannot listen for executors.

@@ -25,8 +25,8 @@ const OWN: usize = 1024;
 /// The shortest time between two searches for the oldest entry, which visit all peers.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The sending end of an owner's inbox. A sender waits until there is room. A connection waits by not being
-/// read; a task of the daemon waits in [`send`](Inbox::send).
+/// The sending end of an owner's inbox. A sender waits until there is room. A connection is not read while it waits. A
+/// task of the daemon waits in [`send`](Inbox::send).
 #[derive(Debug)]
 pub struct Inbox<E> {
     own: mpsc::Sender<E>,

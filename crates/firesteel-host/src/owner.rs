@@ -125,8 +125,8 @@ pub trait Shell {
         None
     }
 
-    /// Whether the shell's own queue is full. Until [`drain`](Self::drain) has made room, the owner handles events of the
-    /// daemon's own tasks, deadlines and requests to end, and no messages of peers.
+    /// Whether the shell's own queue is full. Until [`drain`](Self::drain) has made room, the owner handles events of
+    /// the daemon's own tasks, deadlines and requests to end, but no messages of peers.
     fn is_full(&self) -> bool {
         false
     }

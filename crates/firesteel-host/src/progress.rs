@@ -82,7 +82,7 @@ pub fn grouped(count: u64) -> HumanCount {
 pub struct Progress {
     bar: ProgressBar,
     show: Show,
-    /// Whether other output is being printed in place of the bar, which may take long.
+    /// Whether other output is being printed in place of the bar. This may take long.
     away: Arc<AtomicBool>,
     /// Whether the bar was updated at least once.
     drawn: Arc<AtomicBool>,

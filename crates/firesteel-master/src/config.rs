@@ -22,8 +22,8 @@ pub struct Config {
     pub state_place: String,
     /// What a new Master does with executors of applications that its state never had.
     pub foreign: Foreign,
-    /// `spark.worker.timeout`: a Worker that sends no heartbeat for this long is lost. Workers are told to
-    /// send one every quarter of it.
+    /// `spark.worker.timeout`: a Worker that sends no heartbeat for this long is lost. Workers must send one every
+    /// quarter of this time.
     pub worker_timeout: Duration,
     /// The setting `spark.deploy.spreadOutApps`.
     pub strategy: Strategy,
@@ -42,8 +42,8 @@ pub struct Config {
     /// `firesteel.master.exclusion.delay` and `firesteel.master.exclusion.maxDelay`: how long a Worker is excluded for
     /// an application whose executor ended there before it was proven.
     pub exclusion: Exclusion,
-    /// The number in the ids of the first application and of the first cluster driver. Ids are made of the second and a number, so a Master that
-    /// restarts within a second must begin with another number than before.
+    /// The number in the ids of the first application and of the first cluster driver. Ids consist of the second and a
+    /// number. So a Master that restarts within a second must begin with another number.
     pub first_application: u64,
     /// `spark.deploy.retainedApplications`: the number of ended applications that are remembered.
     pub retained_applications: usize,
@@ -67,7 +67,7 @@ pub struct Config {
     /// `firesteel.master.preemption.gangPatience` and `firesteel.master.preemption.gangReach`: when a waiting gang may
     /// end executors of its own priority, and which. `None`: never.
     pub gang_preemption: Option<GangPreemption>,
-    /// `spark.dead.worker.persistence`: a lost Worker is remembered for this many timeouts and one more.
+    /// `spark.dead.worker.persistence`: a lost Worker is remembered for this number of timeouts, plus one.
     pub dead_worker_persistence: u32,
     /// How much of the history is kept.
     pub history: HistoryLimits,

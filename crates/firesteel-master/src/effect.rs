@@ -13,7 +13,7 @@ pub enum Effect {
     Persist(Vec<Record>),
     /// Send a message. Does nothing if the connection has ended.
     Send { peer: PeerId, message: Outbound },
-    /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
+    /// Close a connection, after sending earlier messages. Leads to `Disconnected`.
     Close { peer: PeerId },
     /// Write a line to the log.
     Note(Note),

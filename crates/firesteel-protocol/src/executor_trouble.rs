@@ -30,7 +30,7 @@ pub enum ExecutorTrouble {
     /// The network does not lead to the driver's address.
     NoRoute,
     TimedOut,
-    /// What listens at the driver's address accepted the connection, and then did not answer or closed it.
+    /// The program at the driver's address accepted the connection, but did not answer or closed it.
     Mute,
     /// The program at the driver's address is not a driver, or it is a driver of another version.
     NoDriver,
@@ -57,7 +57,7 @@ impl ExecutorTrouble {
         Self::DriverGone,
     ];
 
-    /// The exit code of an executor that ends for this reason. None is one of Spark's executors (50 to 58).
+    /// The exit code of an executor that ends for this reason. No code is one of Spark's executors' (50 to 58).
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -91,8 +91,8 @@ impl ExecutorTrouble {
         }
     }
 
-    /// The trouble of an executor with this command that ended with this status. `None` if it is no executor of Firesteel's,
-    /// or ended in another way.
+    /// The trouble that this exit status shows, for an executor with this command. `None` if the command is not
+    /// Firesteel's own executor, or if it ended in another way.
     #[must_use]
     pub fn of(command: &ExecutorCommand, status: ExitStatus) -> Option<Self> {
         driver_of(command)?;

@@ -66,7 +66,7 @@ text_id! {
     DriverId
 }
 text_id! {
-    /// A container, as the manager of a cluster names it: `container_1795209755042_0001_01_000002`.
+    /// A container, as the cluster manager names it: `container_1795209755042_0001_01_000002`.
     ContainerId
 }
 number_id! {
@@ -134,8 +134,8 @@ impl fmt::Display for AttemptId {
     }
 }
 
-/// Whether a text can be an id: 1 to 200 ASCII letters, digits, `-`, `_` or `.` (not first). Ids become names
-/// of directories, so every other id from a peer is refused.
+/// Whether a text can be an id: 1 to 200 ASCII letters, digits, `-`, `_` or `.`, but no `.` at the beginning. Ids
+/// become names of directories, so every other id from a peer is refused.
 #[must_use]
 pub fn is_sound(text: &str) -> bool {
     (1..=200).contains(&text.len())

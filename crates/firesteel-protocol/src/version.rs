@@ -1,7 +1,7 @@
 //! Versions of the protocol, and which one the two sides of a connection speak.
 //!
-//! Fields come and go without a version: see [`wire`](crate::wire). A later version only adds messages. The side that dials offers
-//! its version, and the side that listens answers with the lower one of the two.
+//! Fields can be added and removed without a new version: see [`wire`](crate::wire). A later version only adds
+//! messages. The side that dials offers its version, and the side that listens answers with the lower one of the two.
 
 use std::fmt;
 

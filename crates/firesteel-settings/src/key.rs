@@ -83,9 +83,8 @@ impl Default {
     }
 }
 
-/// The text in `name` at the place of the part in capitals of `pattern`; `""` if the pattern has no such
-/// part; `None` if the name does not match. A pattern that ends in `.*` matches every name with this
-/// prefix.
+/// The text in `name` that the capitals in `pattern` stand for. `""` if the pattern has no capitals, `None` if the name
+/// does not match. A pattern that ends in `.*` matches every name with this prefix.
 #[must_use]
 pub fn matched<'a>(pattern: &str, name: &'a str) -> Option<&'a str> {
     if let Some(beginning) = pattern.strip_suffix('*') {

@@ -38,7 +38,7 @@ pub enum SettingError {
         /// What is wrong with the expression after `expr:`.
         error: Box<ExpressionError>,
     },
-    /// It asks for protection by Java classes, and something would be served without them.
+    /// A property asks for protection by Java classes, which would be missing for a service.
     #[error(
         "{key} cannot be {value:?}{}: its filters are Java classes, so {served} would be open: {instead}",
         from(origin)

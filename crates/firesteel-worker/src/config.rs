@@ -10,8 +10,8 @@ pub struct Config {
     pub description: WorkerDescription,
     /// The Masters to try, in this order.
     pub masters: Vec<Address>,
-    /// `spark.worker.maxRegistrationRetries`: the number of failed rounds after which a Worker that has never
-    /// been registered ends. Spark's default is 16.
+    /// `spark.worker.maxRegistrationRetries`: a Worker that has never been registered ends after this number of failed
+    /// rounds. Spark's default is 16.
     pub max_registration_retries: u32,
     /// How long an executor may take to end before it is killed. Spark's default is 10 s.
     pub kill_grace: Duration,

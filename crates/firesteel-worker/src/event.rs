@@ -107,7 +107,7 @@ pub enum Event {
         /// The piece, or why there is none.
         outcome: LogRead,
     },
-    /// The daemon is asked to end (SIGTERM, ctrl-c). When asked again, it ends at once.
+    /// The daemon is asked to end (SIGTERM, ctrl-c). A second request ends it at once.
     Shutdown,
     /// The next deadline has passed.
     Deadline,

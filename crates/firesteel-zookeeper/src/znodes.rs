@@ -30,7 +30,7 @@ pub struct Znodes {
     session: Session,
     epoch: i32,
     tenure: Tenure,
-    /// The number of generations that this Master has begun, and of the pieces of the current one.
+    /// The number of generations that this Master has begun, and the number of pieces in the current one.
     generations: u64,
     pieces: u64,
 }

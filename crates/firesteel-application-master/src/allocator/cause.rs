@@ -26,8 +26,8 @@ pub enum Cause {
     },
     /// The manager or the machine ended it, with this status.
     Manager(i32),
-    /// It ended in another way, with this status: it exited by itself, a signal ended it (128 and the
-    /// signal's number), or it could not be started as requested.
+    /// It ended in another way, with this status. It exited by itself, was ended by a signal (128 and the signal's
+    /// number), or could not be started as requested.
     Failed(i32),
     DriverStopping,
 }

@@ -22,8 +22,8 @@ pub struct Config {
     pub first_executor: ExecutorId,
     /// The longest interval between two calls to the manager. Spark's default is 3 s.
     pub heartbeat: Duration,
-    /// The interval between two calls while something is wanted. It doubles with each call that leaves
-    /// something wanted, up to a heartbeat. Spark's default is 200 ms.
+    /// The interval between two calls while something is wanted. It doubles with each call after which something is
+    /// still wanted, up to a heartbeat. Spark's default is 200 ms.
     pub initial_pause: Duration,
     /// The number of failed calls in a row that ends the application. Spark's default is 5.
     pub most_errors: u32,

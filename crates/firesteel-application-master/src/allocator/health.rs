@@ -16,7 +16,7 @@ use super::config::HostExclusion;
 pub(super) struct Health {
     exclusion: HostExclusion,
     window: Option<Duration>,
-    /// The maximum number of failures that are remembered: the number that ends the application.
+    /// The maximum number of remembered failures: the number that ends the application.
     most: usize,
     failures: VecDeque<Timestamp>,
     on_host: BTreeMap<String, VecDeque<Timestamp>>,

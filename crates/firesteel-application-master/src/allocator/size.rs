@@ -38,7 +38,7 @@ pub struct Sizing {
     pub overhead_factor: f64,
     /// The least overhead. Spark's default is 384 MiB.
     pub least_overhead: MiB,
-    /// The manager's names of resources that differ from Spark's: `gpu` is `yarn.io/gpu`.
+    /// The manager's names of resources, if they differ from Spark's: `gpu` is `yarn.io/gpu`.
     pub names: BTreeMap<String, String>,
     /// Further resources of the default profile, by the manager's names.
     pub extra: BTreeMap<String, Amount>,

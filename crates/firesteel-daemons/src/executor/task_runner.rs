@@ -1,4 +1,4 @@
-//! The runner of one task attempt, from the start of its process until none of its processes is left.
+//! The runner of one task attempt, from the start of its process until the last of its processes has ended.
 
 use std::process::Stdio;
 use std::sync::Arc;

@@ -35,7 +35,7 @@ const MOST_RATIO: u64 = 200;
 /// Contents of at most this many bytes are always allowed.
 const ALWAYS_FINE: u64 = 1 << 30;
 
-/// The maximum length of a long name, or of another description of an entry, in bytes.
+/// The maximum length of a long name, or of another extended header of an entry, in bytes.
 const MOST_HEADER: u64 = 1 << 20;
 
 /// Why an archive cannot be unpacked. Worded as a clause about the archive, without its name.

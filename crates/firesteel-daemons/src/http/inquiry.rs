@@ -23,7 +23,7 @@ impl<E: Send + 'static> Inquiry<E> {
         Ok(Self { envoy, letters })
     }
 
-    /// Asks a question and waits for its answer. `event` makes the question an event of the machine.
+    /// Sends a request and waits for its answer. `event` turns the request into an event of the machine.
     pub(super) async fn ask<A: Message>(
         &mut self,
         event: impl FnOnce(Arrival) -> E,

@@ -30,7 +30,7 @@ pub(super) enum Origin {
     Elsewhere,
 }
 
-/// The relation of a page's site to this one. Source: the W3C's Fetch Metadata.
+/// The header with the relation of a page's site to this one. Source: the W3C's Fetch Metadata.
 pub(super) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl Question {

@@ -28,7 +28,7 @@ use super::snapshot::{PATIENCE, Unanswered};
 /// The longest body of a request, in bytes. A Master accepts cluster drivers of half this length.
 const LONGEST_BODY: usize = 256 << 10;
 
-/// The REST site of a Master. It stays the same while the Master leads and stands by in turn.
+/// The REST site of a Master. The same site serves while the Master leads and stands by.
 #[derive(Debug)]
 pub(crate) struct RestSite {
     role: Mutex<Role>,

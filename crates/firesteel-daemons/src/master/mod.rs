@@ -213,8 +213,8 @@ fn recovered(
     }
 }
 
-/// The first number of an application: ten for each millisecond of the second in which the Master started. So a Master
-/// that replaces another one within that second does not reuse an id.
+/// The first number of an application: ten for each millisecond of the second in which the Master started. So ids stay
+/// unique if a Master replaces another one within that second.
 fn first_application(started: Timestamp) -> u64 {
     started.millis() % 1000 * 10
 }

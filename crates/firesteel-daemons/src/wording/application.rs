@@ -25,7 +25,7 @@ pub fn state(state: ApplicationState) -> &'static str {
 /// The state of a live application: `WAITING`, `RUNNING`, or `RUNNING (0 executors)` if none of its executors is left;
 /// after a restart of the Master `UNKNOWN (driver not back yet)`.
 ///
-/// Source: Spark Master, 4.0.1, where an application that was once given an executor is RUNNING until it ends.
+/// Source: Spark Master, 4.0.1, where an application is RUNNING from its first executor until its end.
 #[must_use]
 pub fn live_state(application: &ApplicationView) -> String {
     let word = state(application.state);

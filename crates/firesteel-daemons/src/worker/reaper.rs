@@ -25,14 +25,13 @@ use super::strays::{Marker, Survivors, kill_matching};
 /// The command that a reaper runs: `firesteel __reaper <worker id>`.
 pub const COMMAND: &str = "__reaper";
 
-/// The number of consecutive scans that must find nothing. A process that is being started carries its
-/// environment only a moment later.
+/// The number of consecutive scans that must find nothing. A starting process gets its environment a moment later.
 const QUIET_SCANS: u32 = 10;
 /// The number of scans after an orderly end of the Worker, when its executors have already ended.
 const QUIET_SCANS_AFTER_FAREWELL: u32 = 3;
 /// The last message of a Worker that ends in order.
 const FAREWELL: &[u8] = b"farewell\n";
-/// The time limit, after which the reaper leaves the processes that it could not end.
+/// The time limit of the reaper. Then it leaves the processes that it could not end.
 const LIMIT: Duration = Duration::from_secs(60);
 /// How long a reaper may take to report that it is ready, and to end.
 const TIMEOUT: Duration = Duration::from_secs(10);

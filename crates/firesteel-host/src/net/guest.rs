@@ -1,4 +1,4 @@
-//! Connections at an owner's port that speak another protocol than Firesteel's.
+//! Connections at an owner's port that speak another protocol.
 
 use std::net::SocketAddr;
 

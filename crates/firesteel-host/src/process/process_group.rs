@@ -24,7 +24,7 @@ impl ProcessGroup {
     }
 
     /// Signals every process in the group, which may have ended already. While the group has members, no other group
-    /// can have its id. If it has none, its id has only been free since the leader was waited for.
+    /// can have its id. Without members, its id is free only after the leader was waited for.
     pub fn signal(self, signal: Signal) {
         let signal = match signal {
             Signal::Terminate => signal::Signal::SIGTERM,

@@ -138,7 +138,7 @@ pub enum Record {
         /// The addresses of custom resources that it was given.
         resources: Resources,
     },
-    /// A cluster driver that was given to a Worker waits again: it never ran there.
+    /// A cluster driver that was given to a Worker never ran there, and waits again.
     DriverReturned {
         driver: u64,
     },

@@ -1,4 +1,4 @@
-//! How a driver returns to a Master that was restarted, or comes on another connection.
+//! How a driver returns to a restarted Master, or on another connection.
 
 use std::time::Duration;
 

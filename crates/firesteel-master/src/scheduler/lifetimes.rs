@@ -78,7 +78,7 @@ impl Master {
         }
     }
 
-    /// How much longer executors are expected to run. Each is expected to run at least as long again as it has run.
+    /// How much longer executors are expected to run: at least as long as they have already run.
     fn expected_rest(&self, now: Timestamp, application: &Application) -> Rest {
         let mut rests: BTreeMap<Slot, Duration> = BTreeMap::new();
         for other in self.applications.queue().filter(|other| !other.executors.is_empty()) {

@@ -404,7 +404,7 @@ impl Master {
         }
     }
 
-    /// Whether an application comes before the one with the reservation, or is that one.
+    /// Whether an application has the reservation, or comes before the one that has it.
     fn precedes(&self, application: &Application, reservation: &Reservation) -> bool {
         let holder = self.applications.live(&reservation.app);
         holder.queue == application.queue && application.queue_rank() <= holder.queue_rank()

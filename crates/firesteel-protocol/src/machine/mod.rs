@@ -26,8 +26,8 @@ pub trait Machine {
     /// Takes one event at the time `now`, changes the tables, and returns the effects in order.
     fn apply(&mut self, now: Timestamp, event: Self::Event) -> Vec<Self::Effect>;
 
-    /// When to call `apply` with the machine's deadline event if no other event comes before, and why. The
-    /// deadline may come early or late: the machine compares `now` itself.
+    /// When to call `apply` with the machine's deadline event if no other event comes before, and why. The event may
+    /// come early or late, since the machine compares `now` itself.
     fn next_deadline(&self) -> Option<(Timestamp, Self::Reason)>;
 
     /// Whether an event only asks for a copy of tables. Debug builds of the daemons do not check the invariants after

@@ -47,7 +47,7 @@ pub struct MasterSearch<Told, Terms> {
     pace: Pace,
     give_up: GiveUp,
     state: State<Terms>,
-    /// Masters that are being connected to. Connecting may outlast its round; until then no second attempt is made.
+    /// Masters that are being connected to. If connecting outlasts its round, no second attempt is made until then.
     dialling: BTreeSet<Address>,
     /// Connected Masters that lead and have not answered.
     asked: BTreeMap<PeerId, Asked<Told>>,
@@ -328,7 +328,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         Some(registered)
     }
 
-    /// A connection ended. Returns the orders that follow, if it was one to a Master.
+    /// Handles the end of a connection. Returns the orders that follow, if it was a connection to a Master.
     pub fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) -> Option<Vec<Order<Terms>>> {
         if self.standbys.remove(&peer).is_some() {
             let soon = jittered(self.pace.soon, &mut self.chance);

@@ -1,4 +1,4 @@
-//! The rounds of a search: when each begins, whom it connects to, and when the search is given up.
+//! The rounds of a search: their beginning, the connections that they make, and the end of the search.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         others.filter(|master| dialling.insert((*master).clone())).cloned().map(Order::Connect).collect()
     }
 
-    /// If no Master is left that could answer, says when the next round begins, or gives up.
+    /// Ends the round if no Master is left that could answer: plans the next round, or gives up.
     pub(super) fn end_round(&self, now: Timestamp) -> Option<Order<Terms>> {
         let State::Seeking { next_round, rounds, .. } = self.state else { return None };
         if !self.asked.is_empty() || !self.dialling.is_empty() {

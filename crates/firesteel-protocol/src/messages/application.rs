@@ -121,8 +121,7 @@ pub enum Hindrance {
         /// very many.
         kept: Vec<(WorkerId, u64)>,
     },
-    /// It starts with several executors at once, and the Workers have room for fewer even when they are
-    /// empty.
+    /// It starts with several executors at once. Even empty Workers have room for fewer.
     NeverFits {
         executors: u64,
         /// The number of executors that fit all Workers together, even when these are empty.
@@ -137,7 +136,7 @@ pub enum Hindrance {
     },
 }
 
-/// A Worker that is excluded for an application, or for all: executors ended there before they were proven.
+/// A Worker that is excluded for one or all applications, because executors ended there before they were proven.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExcludedWorker {
     pub worker: WorkerId,
@@ -145,7 +144,8 @@ pub struct ExcludedWorker {
     /// The number of such ends in a row. Executors that were launched together count once.
     pub times: u32,
     pub until: Timestamp,
-    /// Whether it is excluded for all applications: executors of several fail there, and run elsewhere.
+    /// Whether it is excluded for all applications. This happens if executors of several applications fail there but
+    /// run elsewhere.
     pub for_all: bool,
 }
 
@@ -208,7 +208,7 @@ impl fmt::Display for Hindrance {
 /// The maximum number of applications listed as holders of cores.
 pub const MOST_HOLDERS: usize = 10;
 
-/// The sizes of all Workers together that are alive: see [`ClusterTotals`](super::ClusterTotals).
+/// The total sizes of all living Workers: see [`ClusterTotals`](super::ClusterTotals).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterView {
     pub workers: u64,
@@ -229,7 +229,7 @@ pub struct Holder {
     pub executors: u64,
 }
 
-/// The executors of one resource profile: what they need, how many there are, and why there are no more.
+/// The executors of one resource profile: their needs, their number, and why there are no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileView {
     pub id: ProfileId,
@@ -241,7 +241,7 @@ pub struct ProfileView {
     pub held: u64,
     /// Whether the application's own limits allow one more executor.
     pub may_have_more: bool,
-    /// The number of Workers that are large enough for one executor when they are empty.
+    /// The number of Workers that could hold one executor if they were empty.
     pub large_enough: u64,
     /// The number of Workers that have room for one more executor now.
     pub with_room: u64,

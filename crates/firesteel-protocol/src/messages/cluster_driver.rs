@@ -1,4 +1,5 @@
-//! Cluster drivers: programs that were submitted to run on a Worker, as clients, Master and Workers tell of them.
+//! Cluster drivers: programs that were submitted to run on a Worker. The messages about them between clients, Master
+//! and Workers.
 
 use std::fmt;
 
@@ -50,9 +51,9 @@ pub struct DriverLaunch {
 /// Source: Spark Master and Worker, 4.0.1. Spark never uses UNKNOWN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverState {
-    /// It waits for a Worker. From a Worker: it did not run there, and is to be placed elsewhere.
+    /// It waits for a Worker. In a Worker's report: it did not run there, and must be placed elsewhere.
     Submitted,
-    /// It was given to a Worker. From a Worker: it runs there, or is about to be started again.
+    /// It was given to a Worker. In a Worker's report: it runs there, or will be started again.
     Running,
     /// Its process ended with exit code 0.
     Finished,
@@ -195,7 +196,7 @@ pub struct DriverView {
     /// The name under which it was submitted, if it was given one.
     pub name: Option<String>,
     pub needs: ResourceAmounts,
-    /// The addresses that it has, or had when it ended. None while it waits for a Worker.
+    /// Its addresses, or the addresses that it had when it ended. Empty while it waits for a Worker.
     pub has: Resources,
     /// How often it was started again on its last Worker, if it was or will be.
     pub restarts: Option<DriverRestarts>,
@@ -274,7 +275,7 @@ impl fmt::Display for DriverWait {
 }
 
 impl DriverRestarts {
-    /// In words, at this time of the Master: `2 restarts, last exit code 1, next start in 3.5 s`.
+    /// The restarts in words, at this time of the Master: `2 restarts, last exit code 1, next start in 3.5 s`.
     #[must_use]
     pub fn at(&self, now: Timestamp) -> String {
         let Self { restarts, last, until } = self;

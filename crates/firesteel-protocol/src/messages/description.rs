@@ -1,4 +1,4 @@
-//! The description of an application by its driver, and the parts that it is made of.
+//! The description of an application by its driver, and its parts.
 
 use bytes::Bytes;
 use firesteel_placement::{Cores, ExecutorLimit, Policy};

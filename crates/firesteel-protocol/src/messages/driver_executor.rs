@@ -27,8 +27,8 @@ pub enum ExecutorToDriver {
     },
     /// An attempt changed its state. `Ended` comes after the last `TaskOutput`.
     StatusUpdate { attempt: AttemptId, state: TaskState },
-    /// A piece of a task's output. An executor never sends more bytes, over both streams, than the driver
-    /// gave credit for.
+    /// A piece of a task's output. An executor never sends more bytes over both streams than the credit that the driver
+    /// gave.
     TaskOutput {
         attempt: AttemptId,
         stream: Stream,
@@ -54,7 +54,7 @@ pub enum DriverToExecutor {
     LaunchTask {
         attempt: AttemptId,
         spec: TaskSpec,
-        /// The addresses of the executor that the task may use, alone or with other tasks.
+        /// The executor's addresses that the task may use, alone or with other tasks.
         resources: Resources,
         /// The number of bytes of output that the executor may send before it gets more credit.
         credit: u64,
@@ -139,8 +139,8 @@ pub enum TaskState {
 pub enum TaskEnd {
     /// The process ended by itself.
     Exited(ExitStatus),
-    /// The process was ended on request. If the driver did not ask for it, the executor itself is ending: a
-    /// task sent to it now would not run.
+    /// The process was ended on request. If the driver did not request it, the executor itself is ending: a task sent
+    /// to it now would not run.
     Killed,
     NotStarted(StartFailure),
 }

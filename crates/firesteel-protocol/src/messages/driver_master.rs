@@ -22,14 +22,14 @@ pub enum DriverToMaster {
         /// What became of its work. `None`: the driver does not say.
         outcome: Option<Outcome>,
     },
-    /// Sets the number of executors that the application wants, by resource profile. Profiles that are not
-    /// named keep their target. A lower target ends no executor.
+    /// Sets the number of executors that the application wants, by resource profile. Other profiles keep their target.
+    /// A lower target ends no executor.
     RequestExecutors {
         app: AppId,
         /// The new number of executors, by profile.
         targets: Vec<ExecutorTarget>,
     },
-    /// Ends executors. The target stays, so they are replaced unless it was lowered before.
+    /// Ends executors. The target stays, so the Master replaces them unless the target was lowered before.
     KillExecutors { app: AppId, executors: Vec<ExecutorId> },
     /// Names the hosts on which the application wants executors, and the hosts on which it wants none. Replaces the
     /// previous message; sent at most once a second.
@@ -90,9 +90,9 @@ pub enum Relaunch {
     /// Source: Spark Master, 4.0.1, which has no other rule.
     #[default]
     WhenEnded,
-    /// Only executors that did not end by themselves: their Worker was lost, or it ended them when it was
-    /// shut down. The end of an executor that exited or could not be started is final: the application wants
-    /// one executor less from then on, whatever the exit status.
+    /// Only executors that did not end by themselves: their Worker was lost, or was shut down and ended them. If an
+    /// executor exited or could not be started, its end is final. The application then wants one executor less,
+    /// whatever the exit status.
     WhenLost,
 }
 
@@ -131,7 +131,7 @@ pub fn limit_after_final_end(limit: ExecutorLimit, max_cores: Cores, held: u64) 
     }
 }
 
-/// What one executor of a profile needs. Custom resources are never inherited from the default profile.
+/// The needs of one executor of a profile. Custom resources are never inherited from the default profile.
 ///
 /// Source: Spark Master, 4.0.1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,17 +204,17 @@ pub enum UnsoundProfile {
     Overlapping,
 }
 
-/// The hosts where an application's waiting tasks prefer to run. Hosts are named as Workers name themselves.
+/// The hosts where an application's waiting tasks prefer to run. Hosts have the names that Workers give themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostWishes {
-    /// The number of waiting tasks that prefer some host. A task that prefers three hosts counts once here,
-    /// and for each of the three below.
+    /// The number of waiting tasks with preferred hosts. A task that prefers three hosts counts once here, and once for
+    /// each of them below.
     pub tasks: u64,
     /// The number of waiting tasks that prefer each host; at most [`MOST_PREFERRED`] hosts.
     pub preferred: BTreeMap<String, u64>,
-    /// The racks of the preferred hosts and of other hosts in those racks, by host; at most [`MOST_ROWS`].
+    /// The racks by host: of the preferred hosts and of other hosts in those racks; at most [`MOST_ROWS`].
     pub racks: BTreeMap<String, String>,
-    /// Hosts where no executor is to be launched, since executors fail there that do not elsewhere.
+    /// Hosts where no executor is to be launched, because executors fail there but not elsewhere.
     pub avoided: BTreeSet<String>,
 }
 
@@ -224,7 +224,7 @@ pub const MOST_PREFERRED: usize = 1024;
 pub const MOST_ROWS: usize = 16_384;
 
 /// The maximum number of an application's resource profiles that are wanted or have executors. The Master looks at each
-/// in every pass, and forgets the others.
+/// of them in every pass, and forgets the others.
 pub const MOST_PROFILES: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -247,8 +247,8 @@ pub enum MasterToDriver {
         /// The maximum number of cores: what the application asked for, or the Master's default.
         /// [`Cores::UNLIMITED`]: no maximum.
         max_cores: Cores,
-        /// Executors with lower numbers are gone: they belonged to an earlier attempt at the application. 0
-        /// from a Master.
+        /// Executors with lower numbers belonged to an earlier attempt at the application, and are gone.
+        /// A Master sends 0.
         first_executor: ExecutorId,
     },
     ExecutorAdded {
@@ -276,15 +276,15 @@ pub enum MasterToDriver {
         /// The host, if its whole Worker leaves.
         host: Option<String>,
     },
-    /// A Worker is lost. Every driver hears of it, whether or not it had executors there.
+    /// A Worker is lost. Every driver is told, whether or not it had executors there.
     WorkerRemoved {
         worker: WorkerId,
         host: String,
         reason: LossReason,
     },
     ApplicationRemoved(ApplicationEnd),
-    /// The application has ended, and none of its executors is left: each was reported by its Worker
-    /// (`ExecutorUpdated` came for it), or is lost with it.
+    /// The application has ended, and none of its executors is left. Each was reported in an `ExecutorUpdated`, or is
+    /// lost with its Worker.
     ExecutorsGone {
         app: AppId,
     },

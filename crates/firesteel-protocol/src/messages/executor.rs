@@ -29,7 +29,7 @@ pub enum ExecutorState {
     /// The executor was ended on request. Has the exit status if its process had started.
     Killed(Option<ExitStatus>),
     Failed(StartFailure),
-    /// The executor's Worker is lost, so its end is unknown; or the Master took the executor back for another
+    /// The end of the executor is unknown because its Worker is lost, or the Master took the executor back for another
     /// application.
     Lost(LossReason),
     Exited(ExitStatus),
@@ -90,8 +90,8 @@ pub enum LossReason {
         /// The timeout in seconds, as set by `spark.worker.timeout`.
         seconds: u64,
     },
-    /// The Worker came back on a new connection and does not know the executor: the message that launches it
-    /// was lost with the old connection.
+    /// The Worker returned on a new connection and does not know the executor. The order to launch it was lost with the
+    /// old connection.
     LaunchLost,
     /// The Master took the executor back for another application. It did not fail, and is
     /// replaced when there is room.

@@ -1,4 +1,4 @@
-//! The files that an application brings, and how Workers fetch them from the driver.
+//! The files of an application, and how Workers fetch them from the driver.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::byte_text;
 use crate::wire::Message;
 
-/// The maximum number of files that an application may bring. An archive counts as one.
+/// The maximum number of files of an application. An archive counts as one.
 pub const MOST_FILES: usize = 1_000;
 
 /// The maximum length of a [`DriverToWorker::FileChunk`], in bytes.
@@ -28,12 +28,11 @@ pub struct ApplicationFiles {
 /// One file, as it was when the application was submitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDescription {
-    /// The file's name in the executors' directories: see [`is_file_name`]. For an archive, the name of its
-    /// directory.
+    /// The file's name in the executors' directories: see [`is_file_name`]. For an archive, the name of its directory.
     pub name: String,
     pub kind: FileKind,
     pub length: u64,
-    /// The file's digest. Workers ask for the file by it, and check what they got against it.
+    /// The file's digest. Workers use it to request the file and to verify it.
     pub sha256: Sha256,
 }
 
@@ -85,8 +84,8 @@ pub enum UnsoundFiles {
     TooMany { found: usize },
 }
 
-/// Whether a file of an application may have that name: 1 to 255 bytes without `/` and control characters.
-/// `.`, `..`, `stdout` and `stderr` are not allowed; executors write to the latter two.
+/// Whether a file of an application may have this name: 1 to 255 bytes without `/` and control characters. `.`, `..`,
+/// `stdout` and `stderr` are not allowed; executors write to the latter two.
 #[must_use]
 pub fn is_file_name(name: &str) -> bool {
     (1..=255).contains(&byte_text::bytes(name).len())

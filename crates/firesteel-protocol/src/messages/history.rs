@@ -37,7 +37,7 @@ pub struct PastApplication {
 pub struct Used {
     /// The processor time, user and system, in milliseconds.
     pub cpu_millis: u64,
-    /// The most memory in RAM of all measurements, in bytes. 0 if it ended before the first one.
+    /// The highest measured memory in RAM, in bytes. 0 if it ended before the first measurement.
     pub peak_memory: u64,
 }
 

@@ -103,7 +103,7 @@ pub enum LogStart {
     LastLines(u64),
 }
 
-/// A piece of a log. A client that wants more asks again, from the piece's end.
+/// A piece of a log. A client that wants more sends another request, from the piece's end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogPiece {
     /// The position of the piece's first byte.
@@ -112,7 +112,7 @@ pub struct LogPiece {
     pub bytes: Bytes,
     /// The position of the log's end when it was read.
     pub length: u64,
-    /// Whether nothing more will be written: the executor or cluster driver had ended before the log was read.
+    /// Whether the log is complete: the executor or cluster driver had ended before the log was read.
     pub is_over: bool,
 }
 

@@ -28,7 +28,7 @@ impl Outcome {
         Self::Failed(words.into().into())
     }
 
-    /// The user ended the application early. The words say how, and what was not done.
+    /// The user ended the application early. The words say how, and which work was not done.
     #[must_use]
     pub fn cancelled(words: impl Into<String>) -> Self {
         Self::Cancelled(words.into().into())

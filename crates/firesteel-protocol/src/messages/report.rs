@@ -179,7 +179,7 @@ pub fn sum(usages: impl Iterator<Item = Usage>) -> Usage {
     })
 }
 
-/// Whether a text that a peer calls the URL of its HTTP server can be shown as a link.
+/// Whether a peer's text for the URL of its HTTP server can be shown as a link.
 #[must_use]
 pub fn is_web_address(text: &str) -> bool {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));

@@ -1,4 +1,4 @@
-//! The room that a Master reserves for applications that start with several executors at once.
+//! The room that a Master reserves for gangs: applications that start with several executors at once.
 
 use serde::{Deserialize, Serialize};
 

@@ -68,7 +68,7 @@ pub struct StateHead {
     pub scheduling: SchedulingSettings,
     /// The room that is reserved, in the order of serving.
     pub reserved: Vec<ReservedRoom>,
-    /// How far it is behind with the messages of Workers and drivers, in milliseconds: how long they waited lately.
+    /// How long messages of Workers and drivers waited lately before the Master handled them, in milliseconds.
     pub lag_millis: u64,
     /// The number of rows at the time of the page.
     pub totals: StateTotals,
@@ -86,7 +86,7 @@ pub struct StateTotals {
     pub executors: u64,
 }
 
-/// How much one page of an answer holds at most. A row that is longer than a page has a page of its own.
+/// The maximum size of one page of an answer. A row that is longer than a page gets a page of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSize {
     pub rows: usize,
@@ -125,7 +125,7 @@ impl StateRow {
 }
 
 impl StatePage {
-    /// Makes a page of the first of these steps. `head` belongs to a page with the beginning of the state.
+    /// Makes a page from the first of these steps. `head` belongs to a page with the beginning of the state.
     pub fn of(
         now: Timestamp,
         head: Option<StateHead>,

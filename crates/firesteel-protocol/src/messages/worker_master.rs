@@ -44,8 +44,8 @@ pub enum WorkerToMaster {
     /// An executor's state changed. An end is repeated on the next connection until
     /// [`MasterToWorker::ExecutorEndNoted`] confirms it.
     ExecutorStateChanged(ExecutorReport),
-    /// Whether the Worker can start executors and cluster drivers: whether it can write in its work directory, has room on its
-    /// disk, and can start processes. Sent when that changes, and after a registration if it cannot.
+    /// Whether the Worker can start executors and cluster drivers. It must be able to write in its work directory and
+    /// to start processes, and have room on its disk. Sent when that changes, and after a registration if it cannot.
     StartsChecked {
         worker: WorkerId,
         /// Why it cannot, in words for people: `cannot write in /work: No space left on device`.
@@ -56,7 +56,7 @@ pub enum WorkerToMaster {
     /// know. Source: the message's name and meaning are Spark's. Spark's Workers send it after each registration.
     WorkerLatestState { worker: WorkerId, executors: Vec<ExecutorReport> },
     /// A cluster driver's state changed. An end is repeated on the next connection until
-    /// [`MasterToWorker::DriverEndNoted`] confirms it. Source: the message's name is Spark's, which loses ends that it
+    /// [`MasterToWorker::DriverEndNoted`] confirms it. Source: the message's name is Spark's. Spark loses ends that it
     /// reports while no Master can be reached.
     DriverStateChanged(DriverReport),
     /// The Worker's report about itself. It replaces the previous report.
@@ -98,8 +98,8 @@ pub struct WorkerDescription {
     pub memory: MiB,
     /// All addresses of its custom resources, by name.
     pub resources: Resources,
-    /// The absolute path of the directory for executors: an executor's is
-    /// `<work_dir>/<application>/<executor>`. It is shown to people; nothing else opens it.
+    /// The absolute path of the work directory. An executor's directory is `<work_dir>/<application>/<executor>`. The
+    /// path is only shown to people.
     pub work_dir: String,
     /// A random token that the Worker drew at its start and sends with each registration. While a Worker is connected,
     /// another registration with its id must show the same token.
@@ -203,7 +203,7 @@ pub enum MasterToWorker {
     ApplicationFinished {
         app: AppId,
     },
-    /// The Master knows that the executor ended: the Worker need not report it again.
+    /// The Master knows that the executor ended. The Worker need not report it again.
     ExecutorEndNoted {
         executor: ExecutorKey,
     },
@@ -218,7 +218,7 @@ pub enum MasterToWorker {
     KillDriver {
         driver: DriverId,
     },
-    /// The Master knows that the cluster driver ended: the Worker need not report it again.
+    /// The Master knows that the cluster driver ended. The Worker need not report it again.
     DriverEndNoted {
         driver: DriverId,
     },
@@ -263,7 +263,7 @@ pub enum RefusedRegistration {
     Exceeds {
         /// What the Worker has too much of.
         what: Bounded,
-        /// The amount that it has; for memory in MiB, for texts the bytes of the longest one.
+        /// The amount in the registration: for memory in MiB, for texts the bytes of the longest one.
         found: u64,
         /// The most that the Master takes.
         most: u64,

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-/// A signal that comes again this soon is the same one: `timeout` sends it to its child and then to the whole group.
+/// A signal that comes again within this time counts as the same one: `timeout` sends it to its child and then to the
+/// whole group.
 const ECHO: Duration = Duration::from_millis(200);
 
 /// A request that a process ends.

@@ -1,4 +1,4 @@
-//! What an executor runs: a program, or a Java class on an installation of Spark.
+//! The command of an executor: a program, or a Java class on an installation of Spark.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -79,10 +79,9 @@ impl From<Command> for ExecutorCommand {
     }
 }
 
-/// A Java class to start, as a driver of Spark's describes its executors. The Worker replaces names in braces as
-/// Spark's does.
+/// A Java class to start, as described by Spark's driver. The Worker replaces names in braces as Spark's does.
 ///
-/// Source: Spark's Command, 4.0.1, but for `releases`, which Spark does not say.
+/// Source: Spark's Command, 4.0.1, except for `releases`, which Spark does not send.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JavaCommand {
     /// The class that has `main`.
@@ -95,8 +94,8 @@ pub struct JavaCommand {
     /// Directories with native libraries.
     pub library_path: Vec<String>,
     pub java_options: Vec<String>,
-    /// The releases of Spark that its driver may be of: `3.4` is 3.4.0 and all after it, up to 3.5. Empty if that is not
-    /// known. Executors must be of their driver's release.
+    /// The possible Spark releases of its driver: `3.4` means 3.4.0 and later, below 3.5. Empty if the release is
+    /// unknown. Executors must have their driver's release.
     pub releases: Vec<String>,
     /// The application as its driver described it, in the driver's own protocol, for Workers that speak this protocol.
     /// Empty if there are none.

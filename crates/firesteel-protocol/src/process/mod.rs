@@ -19,8 +19,8 @@ use crate::ids::{ExecutorKey, ProfileId, WorkerId};
 /// [`Placeholder`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// The path of the program, or a name that is looked up in `PATH`. It, the arguments and the variables stand for
-    /// [any bytes](crate::byte_text).
+    /// The path of the program, or a name that is looked up in `PATH`. Program, arguments and variables stand for [any
+    /// bytes](crate::byte_text).
     pub program: String,
     /// The arguments, without the program's own name.
     pub arguments: Vec<String>,
@@ -89,9 +89,9 @@ fn quoted_bytes(word: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// A placeholder in the executor command, which the Worker replaces.
 ///
-/// Source: Spark Worker, 4.0.1, for all but [`Firesteel`](Placeholder::Firesteel),
-/// [`Memory`](Placeholder::Memory), [`Resources`](Placeholder::Resources) and
-/// [`WorkerId`](Placeholder::WorkerId). Like Spark, Firesteel replaces only whole arguments.
+/// Source: Spark Worker, 4.0.1, except for [`Firesteel`](Placeholder::Firesteel), [`Memory`](Placeholder::Memory),
+/// [`Resources`](Placeholder::Resources) and [`WorkerId`](Placeholder::WorkerId). Like Spark, Firesteel replaces only
+/// whole arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placeholder {
     ExecutorId,
@@ -107,7 +107,7 @@ pub enum Placeholder {
     ResourceProfileId,
     /// The addresses of the executor's custom resources: `gpu=0,1;nic=a`.
     Resources,
-    /// The path of the Worker's own `firesteel` binary. It is also replaced where it is the program.
+    /// The path of the Worker's own `firesteel` binary. It may also stand for the program itself.
     Firesteel,
 }
 
@@ -336,8 +336,8 @@ pub enum StartStep {
     Output,
     /// Finding the program. It does not exist, or may not be run.
     Lookup,
-    /// Starting the program itself. An [executor](crate::executor_trouble) that ends before its driver accepts it has not
-    /// started, either.
+    /// Starting the program itself. An [executor](crate::executor_trouble) that ends before its driver accepts it also
+    /// fails in this step.
     Program,
 }
 

@@ -47,7 +47,7 @@ pub enum QueueError {
 impl Queues {
     /// The largest weight of a queue.
     pub const MOST_WEIGHT: u32 = 1_000_000;
-    /// The maximum number of queues. Each is looked at for every executor that is granted.
+    /// The maximum number of queues. Each granted executor looks at all of them.
     pub const MOST: usize = 1_000;
     /// The number of characters shown of an unknown name.
     const LONGEST_SAID: usize = 100;

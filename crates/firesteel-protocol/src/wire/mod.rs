@@ -1,8 +1,8 @@
 //! Messages as bytes.
 //!
-//! On a connection both sides first send a [`preamble`], then one frame with a [`Hello`], then frames with
-//! messages. The two roles decide which messages. A frame is a big-endian `u32` length followed by that many
-//! bytes of postcard. `docs/PROTOCOL.md` describes the protocol in full.
+//! On a connection both sides first send a [`preamble`], then one frame with a [`Hello`], then frames with messages.
+//! The two roles decide which messages are allowed. A frame is a big-endian `u32` length followed by that many bytes of
+//! postcard. `docs/PROTOCOL.md` describes the protocol in full.
 
 mod read;
 mod write;
@@ -29,8 +29,7 @@ pub const fn preamble(version: Version) -> [u8; 8] {
     [0xF5, b'F', b'S', b'T', b'L', b'\r', b'\n', version.0]
 }
 
-/// The largest frame during the handshake, in bytes. An unknown peer cannot make a daemon reserve more
-/// memory.
+/// The largest frame during the handshake, in bytes. So an unknown peer cannot make a daemon reserve more memory.
 pub const MAX_HELLO: usize = 4 << 10;
 
 /// The largest frame with a message, in bytes.
@@ -55,7 +54,8 @@ pub struct Hello {
     pub role: Role,
     /// The sender's name for log lines: an id, a host and port, or a program's name.
     pub name: String,
-    /// In a local cluster: a nonce, and from the side that dials a proof (`admission` in `firesteel-host`). Empty elsewhere.
+    /// In a local cluster: a nonce, and a proof from the side that dials (`admission` in `firesteel-host`). Empty
+    /// elsewhere.
     pub challenge: Bytes,
     /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 from a Master that was not elected,
     /// and from all other roles.

@@ -178,8 +178,8 @@ fn mode(properties: &Properties) -> Result<Mode, SettingError> {
     }
 }
 
-/// The memory overhead of a process: the value that is set, or else a fraction of the process's memory,
-/// truncated as in Spark, but at least a minimum.
+/// The memory overhead of a process: the configured value, or else a fraction of the process's memory, truncated as in
+/// Spark. The fraction is at least a minimum.
 fn overhead(
     properties: &Properties,
     set: &'static str,

@@ -12,8 +12,8 @@ pub enum Unit {
 /// The form of a duration, for error messages.
 pub const EXPECTED: &str = "a whole number with a unit (us, ms, s, m or min, h, d), such as 500ms or 10s";
 
-/// Parses a duration such as `10s`, `1min`, `500ms`. A number without a unit counts `plain` units. `None`
-/// if the text has another form, is negative (no setting can be), or is too large.
+/// Parses a duration such as `10s`, `1min`, `500ms`. A number without a unit counts `plain` units. `None` if the text
+/// has another form, is negative, or is too large.
 ///
 /// Source: Spark 4.0.1.
 #[must_use]

@@ -34,6 +34,8 @@ pub(crate) struct Obstacles {
     failed: Vec<(Process, StartFailure)>,
 }
 
+/// The phases of the checks.
+///
 /// ```text
 ///         Start             deadline, or a doubt
 ///  IDLE ---------> PLANNED ----------------------> TRYING

@@ -53,7 +53,8 @@ impl ProcessStage {
         }
     }
 
-    /// It has started. Returns the stage, and the signal that has waited for this. `None` if it was not being started.
+    /// Records that it has started. Returns the stage, and the signal that waited for the start. `None` if it was not
+    /// being started.
     pub(crate) fn started(self, now: Timestamp, pid: u32) -> Option<(Self, Option<Signal>)> {
         let waiting = match self {
             Self::Starting => None,

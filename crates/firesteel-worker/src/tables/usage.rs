@@ -24,6 +24,8 @@ pub(crate) struct UsageTable {
     drivers: BTreeMap<DriverId, Usage>,
 }
 
+/// The phases of the measurements.
+///
 /// ```text
 ///         Start             deadline
 ///  IDLE ---------> PLANNED ----------> MEASURING

@@ -61,7 +61,7 @@ const PATHS: [&str; 9] = [
     "/metrics/applications/prometheus/",
 ];
 
-/// The HTTP site of a Master. It stays the same while the Master leads and stands by in turn.
+/// The HTTP site of a Master. The same site serves while the Master leads and stands by.
 #[derive(Debug)]
 pub(crate) struct MasterSite {
     url: String,

@@ -53,8 +53,8 @@ pub(crate) struct WorkerSite {
 }
 
 impl WorkerSite {
-    /// The site of a Worker with these custom resources. It lists this number of ended executors, whose directories are
-    /// in this one.
+    /// The site of a Worker with these custom resources. It lists this number of ended executors. Their directories are
+    /// below this one.
     pub(crate) fn new(
         envoys: Envoys<Event>,
         resources: Resources,

@@ -1,4 +1,4 @@
-//! The page of a Worker: what it offers, the executors that run there and those that have ended, with their logs.
+//! The page of a Worker: its resources, and its running and ended executors with their logs.
 
 use std::collections::BTreeMap;
 

@@ -15,8 +15,8 @@ use firesteel_host::clock::Clock;
 /// The number of bytes that are read at once, which is more than a pipe usually holds.
 const PIECE: usize = 64 << 10;
 
-/// The number of bytes that are still read after the executor has ended. No user's pipe holds more. Later
-/// bytes come from a process that could not be found, and may never end.
+/// The number of bytes that are still read after the executor has ended. No user's pipe holds more. Later bytes come
+/// from a process that could not be found, and there may be no end of them.
 const LAST: usize = 1 << 20;
 
 /// How long a disk may take to write these bytes.

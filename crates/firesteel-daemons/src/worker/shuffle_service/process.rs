@@ -204,7 +204,7 @@ impl Current {
         Self::Failed { why: format!("could not be started: {error}"), is_told: false }
     }
 
-    /// Waits for an end that the supervision does not know of. May be dropped and called again.
+    /// Waits for an end that is not yet reported to the supervision. May be dropped and called again.
     pub(super) async fn ended(&mut self) {
         match self {
             Self::Runs(process) => *self = Self::Ended(process.wait().await),

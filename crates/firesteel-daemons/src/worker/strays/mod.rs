@@ -103,8 +103,8 @@ pub fn scan(markers: &[Marker]) -> Vec<Vec<Pid>> {
     matching
 }
 
-/// The executors that have a process on this machine, whichever Worker started it. Processes of other users
-/// are left out.
+/// The executors that have a process on this machine, whichever Worker started them. Processes of other users are left
+/// out.
 #[must_use]
 pub fn living_executors() -> BTreeSet<ExecutorKey> {
     processes().filter_map(|(_, environment)| executor_of(&variables(&environment))).collect()

@@ -247,8 +247,8 @@ impl Application {
 
     /// Forgets the profiles that are not wanted and have no executors. The default profile stays.
     ///
-    /// Source: Spark Master, 4.0.1, remembers all. Its drivers describe a profile anew with each target, and may use any
-    /// number of profiles over time.
+    /// Source: Spark Master, 4.0.1, which remembers all. Its drivers describe a profile anew with each target, and may
+    /// use any number of profiles over time.
     pub(crate) fn forget_profiles(&mut self) {
         self.profiles
             .retain(|id, profile| *id == ProfileId::DEFAULT || profile.is_wanted() || profile.held > 0);
@@ -388,8 +388,8 @@ impl Application {
         true
     }
 
-    /// Ends the probations that have lasted for this long, which resets the count of failures. Returns the executors
-    /// that are now proven, each with its Worker.
+    /// Ends the probations that have lasted this long, and then resets the count of failures. Returns the newly proven
+    /// executors, each with its Worker.
     pub(crate) fn end_probations(
         &mut self,
         now: Timestamp,

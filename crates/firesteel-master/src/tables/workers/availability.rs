@@ -48,7 +48,7 @@ impl WorkerTable {
         self.consider_anew(slot);
     }
 
-    /// Sets whether a Worker leaves orders unanswered. Returns whether that changed anything.
+    /// Sets whether a Worker does not answer orders. Returns whether that changed anything.
     pub(crate) fn set_deaf(&mut self, slot: Slot, deaf: bool) -> bool {
         let was = std::mem::replace(&mut self.row_mut(slot).deaf, deaf);
         if was != deaf {

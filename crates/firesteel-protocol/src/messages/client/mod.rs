@@ -48,13 +48,13 @@ pub enum ClientToMaster {
     /// Asks whether the Master works. The answer comes after all earlier messages were handled and their changes are
     /// durable. Source: Spark's message of this name.
     RequestReadyz,
-    /// Asks the Master to give Workers no more executors. They end when their executors have ended.
+    /// Asks the Master to give Workers no more executors. These Workers end when their executors have ended.
     DecommissionWorkers {
         which: String,
         /// The time after which they end everything that still runs, in milliseconds.
         within_millis: Option<u64>,
     },
-    /// Submits a cluster driver. Source: this message and the two after it have the names of Spark's.
+    /// Submits a cluster driver. Source: Spark, for the names of this message and the next two.
     RequestSubmitDriver(Box<DriverDescription>),
     RequestKillDriver {
         /// The cluster driver's id. If it was relaunched, its successor is ended.
@@ -69,7 +69,7 @@ pub enum ClientToMaster {
     RequestHistory {
         from: HistoryPlace,
     },
-    /// Asks the Master to end all cluster drivers. Source: this message and the next one have the names of Spark's.
+    /// Asks the Master to end all cluster drivers. Source: Spark, for the names of this message and the next one.
     RequestKillAllDrivers {
         /// The user who asks for it: `ann@host`.
         by: String,

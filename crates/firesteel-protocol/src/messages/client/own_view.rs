@@ -16,7 +16,7 @@ pub struct WorkerViewOfItself {
     pub memory: MiB,
     /// The executors that have not ended, by application and number.
     pub executors: Vec<RunningExecutor>,
-    /// The latest executors that ended, oldest first, as many as the Worker remembers.
+    /// The executors that ended last, oldest first, as many as the Worker remembers.
     pub ended: Vec<ExecutorReport>,
     pub drivers: Vec<RunningDriver>,
 }

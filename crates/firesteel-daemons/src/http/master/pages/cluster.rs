@@ -148,7 +148,7 @@ fn waits(app: &App) -> bool {
     app.executors_live == 0
 }
 
-/// Whether the view alone shows that the application has all that it asks for.
+/// Whether the view alone shows that the application has everything that it asks for.
 fn has_all(app: &App) -> bool {
     app.max_cores.is_some_and(|most| app.cores_granted >= most)
 }

@@ -103,8 +103,8 @@ async fn excerpt(question: &LogQuestion, place: &LogPlace, shown: &str) -> Resul
     question.read(&mut log, shown.to_owned()).await
 }
 
-/// The same log on other Workers of its host. A Worker that was restarted in the same work directory has the earlier
-/// one's logs.
+/// The same log on other Workers of its host. After a restart in the same work directory, a Worker has the logs of the
+/// earlier one.
 fn neighbours(view: &MasterView, place: &LogPlace) -> Vec<LogPlace> {
     let is_other = |worker: &&WorkerView| {
         worker.host == place.host && worker.id != place.worker && worker.state == WorkerState::Alive
