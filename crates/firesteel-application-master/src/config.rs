@@ -1,5 +1,3 @@
-//! The settings of an ApplicationMaster.
-
 use std::time::Duration;
 
 use firesteel_placement::Cores;

@@ -22,7 +22,6 @@ const HIGHEST_FIRST: ExecutorId = ExecutorId(1 << 31);
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Drivers {
-    /// Its connection, if there is one.
     peer: Option<PeerId>,
     /// The deadline for the driver's return, if its connection has ended.
     away: Option<Timestamp>,

@@ -27,11 +27,7 @@ pub enum Effect {
     /// Close a connection, after sending earlier messages. Leads to `Disconnected`.
     Close { peer: PeerId },
     /// Tell the manager how the application ended. Leads to `Unregistered` or `UnregisterFailed`.
-    Unregister {
-        status: FinalStatus,
-        /// The final message, for people.
-        message: String,
-    },
+    Unregister { status: FinalStatus, message: String },
     /// End the daemon. Nothing comes after this.
     Exit(Exit),
     /// Write a line to the log.
@@ -63,7 +59,6 @@ pub enum Outbound {
     Client(MasterToClient),
 }
 
-/// How an application has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinalStatus {
     /// Unknown: the cluster's manager decides.
@@ -91,7 +86,6 @@ pub struct Exit {
     /// How the application, or this attempt at it, has ended.
     pub status: FinalStatus,
     pub code: i32,
-    /// The reason, in words for people.
     pub message: String,
     pub staging: Staging,
 }

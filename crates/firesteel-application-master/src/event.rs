@@ -1,5 +1,3 @@
-//! The events of an ApplicationMaster.
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +21,6 @@ pub enum Event {
     RegisterFailed {
         error: String,
     },
-    /// A message arrived on a connection.
     Received {
         peer: PeerId,
         message: Inbound,

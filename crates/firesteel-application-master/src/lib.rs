@@ -127,7 +127,6 @@ pub enum Reason {
 }
 
 impl ApplicationMaster {
-    /// An ApplicationMaster that has not started.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let allocator = Allocator::new(allocator::Config { initial_target: 0, ..config.allocator.clone() });

@@ -20,7 +20,6 @@ use firesteel_protocol::wire::Role;
 
 /// Carries requests to a Master, and its answers back.
 pub trait Carrier {
-    /// Why there is no answer.
     type Error;
 
     /// Sends a request, and waits for its answer.

@@ -57,7 +57,6 @@ impl Histogram {
         self.nanos.add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// A snapshot of the durations so far.
     #[must_use]
     pub fn distribution(&self) -> Distribution {
         let mut buckets = [0; BOUNDS.len() + 1];

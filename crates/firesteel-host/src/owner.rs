@@ -349,7 +349,6 @@ fn next_now<S: Shell>(shell: &S, context: &mut Context<EventOf<S>>) -> Option<(O
     }
 }
 
-/// What the owner loop does next.
 enum Next<E, End> {
     /// It applies an event. The peer is the event's origin.
     Event(Option<PeerId>, E),
@@ -360,7 +359,6 @@ enum Next<E, End> {
     Asked(End),
 }
 
-/// Waits until there is something to do.
 async fn next<S: Shell>(
     machine: &S::Machine,
     shell: &mut S,

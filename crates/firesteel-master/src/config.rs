@@ -1,5 +1,3 @@
-//! A Master's settings.
-
 use std::time::Duration;
 
 use firesteel_placement::policy::Rule;
@@ -69,7 +67,6 @@ pub struct Config {
     pub gang_preemption: Option<GangPreemption>,
     /// `spark.dead.worker.persistence`: a lost Worker is remembered for this number of timeouts, plus one.
     pub dead_worker_persistence: u32,
-    /// How much of the history is kept.
     pub history: HistoryLimits,
     /// `spark.deploy.recoveryMode`: whether decisions are recorded, so that a Master can be recovered.
     pub durability: Durability,

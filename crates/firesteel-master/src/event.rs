@@ -1,5 +1,3 @@
-//! The events of a Master.
-
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::machine::kind::{Kind, Label};
 use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};
@@ -8,7 +6,6 @@ use firesteel_protocol::time::Timestamp;
 /// An event for a Master. A new connection is no event: a peer counts from its first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A message arrived on a connection.
     Received {
         peer: PeerId,
         /// When the whole message had arrived. It may have waited since then, while the Master handled others.

@@ -85,7 +85,6 @@ pub struct Master {
     queue_scheduling: QueueScheduling,
     memory: Memory,
     preempted: Preempted,
-    /// The run times of ended applications.
     run_times: RunTimes,
     pass: Pass,
     lag: Lag,
@@ -127,7 +126,6 @@ pub enum Reason {
 }
 
 impl Master {
-    /// A Master without Workers and applications.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {

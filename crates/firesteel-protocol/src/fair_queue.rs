@@ -65,7 +65,6 @@ pub enum Urgency {
     Urgent,
 }
 
-/// Limits on the waiting events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub events_of_peer: usize,

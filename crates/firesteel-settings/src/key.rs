@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// A reader of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reader {

@@ -1,5 +1,3 @@
-//! The origin of a property's value.
-
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +10,6 @@ use serde::Serialize;
 pub enum Origin {
     /// A flag that sets the property: `--executor-cores`.
     Flag(&'static str),
-    /// The flag `--conf`.
     Conf,
     Variable(&'static str),
     /// A `-D` option in an environment variable.

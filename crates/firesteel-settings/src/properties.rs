@@ -52,12 +52,7 @@ pub enum SettingError {
     },
     /// The file that a property names cannot be used.
     #[error("{key}: {path}: {error}")]
-    File {
-        key: &'static str,
-        path: String,
-        /// What is wrong with the file.
-        error: String,
-    },
+    File { key: &'static str, path: String, error: String },
     /// Tasks need a custom resource that executors do not have.
     #[error(
         "{task_key} is {value} and {executor_key} is not set: no executor could run a task; set it, too \

@@ -1,5 +1,3 @@
-//! A Worker's settings.
-
 use std::time::Duration;
 
 use firesteel_protocol::address::Address;

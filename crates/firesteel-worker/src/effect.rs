@@ -158,7 +158,6 @@ pub enum Exit {
         /// The last error of each Master, in the order of the settings.
         errors: Vec<(Address, ConnectError)>,
     },
-    /// A Master refused it, for this reason.
     Refused(firesteel_protocol::messages::RefusedRegistration),
 }
 

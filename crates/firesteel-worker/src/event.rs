@@ -1,5 +1,3 @@
-//! The events of a Worker.
-
 use bytes::Bytes;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, FetchId, PeerId};
@@ -17,15 +15,12 @@ pub enum Event {
     Connected {
         peer: PeerId,
         master: Address,
-        /// Whether the Master leads or stands by.
         leadership: Leadership,
     },
-    /// A requested connection could not be opened.
     ConnectFailed {
         master: Address,
         error: ConnectError,
     },
-    /// A message arrived on a connection.
     Received {
         peer: PeerId,
         message: Inbound,
@@ -45,7 +40,6 @@ pub enum Event {
         /// The file, its source and the reason, in words.
         error: String,
     },
-    /// An executor's process runs.
     RunnerStarted {
         executor: ExecutorKey,
         /// The id of the process, which leads its own process group.
@@ -67,7 +61,6 @@ pub enum Event {
         executor: ExecutorKey,
         status: ExitStatus,
     },
-    /// A cluster driver's process runs.
     DriverStarted {
         driver: DriverId,
         pid: u32,
@@ -87,7 +80,6 @@ pub enum Event {
     },
     /// The shell has checked whether processes can be started.
     StartTried(StartTried),
-    /// The shell has measured the usage.
     Measured(Measurement),
     StaleFound {
         apps: Vec<AppId>,
@@ -104,7 +96,6 @@ pub enum Event {
     },
     LogRead {
         peer: PeerId,
-        /// The piece, or why there is none.
         outcome: LogRead,
     },
     /// The daemon is asked to end (SIGTERM, ctrl-c). A second request ends it at once.
@@ -117,9 +108,7 @@ pub enum Event {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measurement {
     pub machine: Option<MachineMeasurement>,
-    /// The measured executors.
     pub executors: Vec<(ExecutorKey, ProcessMeasurement)>,
-    /// The measured cluster drivers.
     pub drivers: Vec<(DriverId, ProcessMeasurement)>,
 }
 

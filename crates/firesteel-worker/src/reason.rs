@@ -18,7 +18,6 @@ pub enum Reason {
     Cleaning,
     /// A check whether anything can be started is due.
     StartTry,
-    /// A measurement of usage is due.
     Measurement,
     /// The time in which executors may end by themselves is over. The Worker was asked to leave.
     LeaveTimeout,

@@ -1,5 +1,3 @@
-//! The shutdown of the daemon.
-
 use std::time::Duration;
 
 use firesteel_protocol::messages::WorkerToMaster;

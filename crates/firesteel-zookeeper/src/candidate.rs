@@ -99,7 +99,6 @@ impl Candidate {
         Ok(Reign::begin(self.session.clone(), epoch, asked))
     }
 
-    /// Reads the address of another candidate.
     async fn address_of(&self, candidate: &str) -> Option<Address> {
         let (url, _) = self.session.client.get_data(candidate).await.ok()?;
         let url = String::from_utf8(url).ok()?;

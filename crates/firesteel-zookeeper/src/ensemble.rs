@@ -35,7 +35,6 @@ impl fmt::Debug for Ensemble {
     }
 }
 
-/// Why an operation in ZooKeeper failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ZooKeeperError {
     #[error("ZooKeeper at {servers}: cannot {action}: {error}")]
@@ -118,7 +117,6 @@ impl Session {
         self.thread.handle()
     }
 
-    /// The access rights to the nodes.
     pub(crate) fn acls(&self) -> Acls<'static> {
         if self.ensemble.identity.is_some() { Acls::creator_all() } else { Acls::anyone_all() }
     }

@@ -1,5 +1,3 @@
-//! The settings of an allocator.
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 

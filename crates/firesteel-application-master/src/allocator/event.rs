@@ -1,5 +1,3 @@
-//! The events of an allocator.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::MiB;
@@ -41,7 +39,6 @@ pub enum Event {
     },
     ContainerStartFailed {
         container: ContainerId,
-        /// The error, in words for people.
         error: String,
     },
     Deadline,

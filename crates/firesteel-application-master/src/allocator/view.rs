@@ -6,7 +6,6 @@ use firesteel_protocol::ids::ProfileId;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllocatorView {
-    /// The resource profiles, by number.
     pub profiles: BTreeMap<ProfileId, ProfileView>,
     /// The number of machines in the cluster, once the manager has told it.
     pub machines: Option<u64>,

@@ -63,12 +63,7 @@ pub enum ExecutorError {
         error: io::Error,
     },
     #[error("executor {executor} cannot reach its driver: {error}")]
-    DriverUnreachable {
-        executor: ExecutorKey,
-        /// What is wrong, in short.
-        trouble: ExecutorTrouble,
-        error: String,
-    },
+    DriverUnreachable { executor: ExecutorKey, trouble: ExecutorTrouble, error: String },
     #[error("the driver rejected executor {executor}: {reason}")]
     Refused { executor: ExecutorKey, trouble: ExecutorTrouble, reason: RefusedExecutor },
     /// The driver's connection ended before the driver accepted the executor.

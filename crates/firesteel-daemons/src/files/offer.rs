@@ -56,11 +56,7 @@ pub enum OfferError {
     Format { path: PathBuf },
     /// The archive is damaged, or its name does not match its format.
     #[error("cannot copy {path:?} to the executors: {error}")]
-    Archive {
-        path: PathBuf,
-        /// What is wrong with it.
-        error: UnpackError,
-    },
+    Archive { path: PathBuf, error: UnpackError },
     /// The name cannot be used for a file in an executor's directory.
     #[error(
         "{name:?} cannot be the name of {text:?} in an executor's directory: set another one, as in PATH#NAME"

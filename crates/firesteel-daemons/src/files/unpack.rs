@@ -58,11 +58,7 @@ pub enum UnpackError {
     Taken { entry: PathBuf, by: PathBuf },
     /// A hard link whose target is not an earlier file.
     #[error("its hard link {entry:?} is another name for {target:?}, which is no file before it")]
-    NoTarget {
-        entry: PathBuf,
-        /// What the link names.
-        target: PathBuf,
-    },
+    NoTarget { entry: PathBuf, target: PathBuf },
     /// The name of an entry, or the target of a link, is empty, too long, or has a NUL byte.
     #[error("the name or target of its entry {entry:?} is empty, too long, or has a NUL byte")]
     Name { entry: PathBuf },
@@ -171,11 +167,7 @@ impl<R: Read> Read for Stoppable<'_, R> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Purpose {
     Check,
-    /// Write the entries.
-    Write {
-        /// The directory to write to.
-        root: PathBuf,
-    },
+    Write { root: PathBuf },
 }
 
 struct Unpacking<'a> {

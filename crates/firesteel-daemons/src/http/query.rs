@@ -34,7 +34,6 @@ impl Query {
         self.get(name)?.parse().ok()
     }
 
-    /// All values of a name.
     pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
     }

@@ -73,7 +73,6 @@ pub(crate) trait Responder: Send + Sync + 'static {
     ) -> impl Future<Output = Answer> + Send;
 }
 
-/// The meters of the server.
 #[derive(Debug, Default)]
 pub(crate) struct HttpMeter {
     accepted: Counter,

@@ -1,5 +1,3 @@
-//! A Master that leads.
-
 use firesteel_host::journal::Writer;
 use firesteel_host::net::{Arrival, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context};

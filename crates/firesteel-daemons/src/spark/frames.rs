@@ -34,7 +34,6 @@ pub struct Frames {
 /// Why a connection ends, if the peer does not end it.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
-    /// The received bytes are not a frame.
     #[error("it sent {0}")]
     Frame(#[from] FrameError),
     #[error(transparent)]

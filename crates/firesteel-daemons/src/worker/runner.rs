@@ -98,7 +98,6 @@ pub(super) trait Run: Send + Sync + 'static {
     /// Makes its directory and files, and determines what to start. Blocks the thread.
     fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted>;
 
-    /// The event that its process runs.
     fn started(&self, pid: u32) -> Event;
 
     /// The event with the processor time of its whole life.
@@ -238,7 +237,6 @@ impl ChildCommand {
     }
 }
 
-/// The destinations of a child's output.
 #[derive(Debug)]
 pub(super) struct OutputTargets {
     pub(super) stdout: OwnedFd,

@@ -35,9 +35,7 @@ pub enum JournalError {
     #[error("cannot {action} {path}: {error}")]
     Io {
         action: &'static str,
-        /// The path of the file or directory.
         path: PathBuf,
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },

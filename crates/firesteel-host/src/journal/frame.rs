@@ -28,7 +28,6 @@ pub enum Damage {
     /// The file is not a journal file, or its head is damaged.
     #[error("it does not begin as a journal does")]
     Head,
-    /// The file has another format.
     #[error("it has format {0}, and this version of Firesteel reads format {FORMAT}")]
     Format(u32),
     /// The image is damaged or incomplete.

@@ -62,7 +62,6 @@ pub struct Writer {
     meter: Arc<JournalMeter>,
 }
 
-/// The meters of a journal's writer.
 #[derive(Debug, Default)]
 pub struct JournalMeter {
     /// How long each batch took to become durable.

@@ -25,7 +25,6 @@ pub enum DialError {
     #[error("cannot connect to {address}: {error}")]
     Connect {
         address: Address,
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },

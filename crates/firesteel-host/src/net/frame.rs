@@ -191,7 +191,6 @@ struct Awaited {
 
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The frame is longer than the limit.
     #[error("it announced a frame of {length} bytes, and at most {limit} are accepted")]
     TooLong {
         /// The length that the frame announces.
@@ -209,7 +208,6 @@ pub enum FrameError {
     /// The peer gives signs of life, but none came in time.
     #[error("it gave no sign of life for {seconds} s")]
     Silent { seconds: u64 },
-    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }

@@ -148,7 +148,6 @@ impl<E: Send + 'static> Peers<E> {
         Self { table: HashMap::new(), touched: Vec::new(), gathered: 0, sealed: Vec::new(), shared }
     }
 
-    /// A factory for virtual peers.
     pub fn envoys(&self) -> Envoys<E> {
         Envoys(self.shared.clone())
     }

@@ -38,7 +38,6 @@ enum Obstacle<'a> {
     Label(&'a Label),
     /// The application excludes its host.
     Avoided,
-    /// It is impaired, for this reason.
     Impaired(String),
     /// It is excluded for a while.
     Excluded,

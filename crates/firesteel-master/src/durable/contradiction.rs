@@ -18,7 +18,6 @@ pub enum Contradiction {
     HasExecutors,
     /// It names a cluster driver that does not exist, or does not run.
     NoDriver(u64),
-    /// The Worker still has cluster drivers.
     HasDrivers,
 }
 

@@ -38,14 +38,12 @@ pub enum Record {
     /// A Worker may get executors again, or no longer.
     WorkerChanged {
         worker: u64,
-        /// Its new state.
         standing: Box<WorkerStanding>,
     },
     /// A Worker is lost, or has left in order. The ends of its executors are recorded before.
     WorkerRemoved {
         worker: u64,
         cause: DepartureCause,
-        /// When it was last heard.
         last_heard: Timestamp,
     },
     ApplicationRegistered {
@@ -81,7 +79,6 @@ pub enum Record {
         /// The addresses of custom resources, if it has any.
         resources: Option<Resources>,
     },
-    /// An executor's process runs.
     ExecutorStarted {
         app: u64,
         executor: ExecutorId,
@@ -91,7 +88,6 @@ pub enum Record {
         app: u64,
         executor: ExecutorId,
         state: ExecutorState,
-        /// Its usage, if that was measured.
         used: Option<Used>,
     },
     /// The process of an executor that was taken back has ended.
@@ -116,9 +112,7 @@ pub enum Record {
     },
     /// In an image: a lost Worker that is remembered.
     DeadWorker {
-        /// The Worker, as clients see it.
         view: Box<WorkerView>,
-        /// When the Master forgets the Worker.
         forgotten_at: Timestamp,
     },
     /// In an image: the rest of the application registered last, beyond its description.
@@ -287,6 +281,5 @@ impl Record {
 pub struct UnreadableRecord {
     /// The number of records before these bytes.
     pub after: usize,
-    /// The error that postcard reports.
     pub error: postcard::Error,
 }

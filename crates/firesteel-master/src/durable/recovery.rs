@@ -27,7 +27,6 @@ pub struct RecoveryError {
     /// The record's number, counted from 1.
     pub number: u64,
     pub kind: &'static str,
-    /// How the record contradicts those before it.
     pub contradiction: Contradiction,
 }
 

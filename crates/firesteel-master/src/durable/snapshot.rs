@@ -33,7 +33,6 @@ pub struct Snapshot {
 pub struct WorkerSnapshot {
     /// The Worker's id, address and size. Unlike a Worker that registers, it may have negative amounts.
     pub description: WorkerDescription,
-    /// The number of its connection.
     pub peer: PeerId,
     pub condition: WorkerCondition,
 }
@@ -51,7 +50,6 @@ pub struct WorkerCondition {
     pub presence: Presence,
     /// The end of its exclusion for all applications, if it is excluded.
     pub excluded_until: Option<Timestamp>,
-    /// What is wrong with it, if anything.
     pub impairment: Option<Impairment>,
 }
 
@@ -113,7 +111,6 @@ pub struct ApplicationCondition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileSnapshot {
     pub id: ProfileId,
-    /// What an executor of the profile needs.
     pub profile: ResourceProfile,
     pub limit: ExecutorLimit,
 }

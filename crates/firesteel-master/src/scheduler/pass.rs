@@ -1,5 +1,3 @@
-//! The scheduling pass.
-
 use firesteel_placement::index::Share;
 use firesteel_placement::{Demand, Offer};
 use firesteel_protocol::ids::{AppId, ProfileId};

@@ -88,7 +88,6 @@ pub(crate) struct Kept {
     with_addresses: u64,
 }
 
-/// The result of serving an application.
 #[derive(Debug, PartialEq, Eq)]
 enum Served {
     /// It got executors that take these amounts together.

@@ -70,7 +70,6 @@ impl Capacity {
         }
     }
 
-    /// The amounts that are not free.
     pub(crate) fn used(&self) -> Amounts {
         Amounts {
             cores: self.total.cores - self.free.cores,

@@ -65,7 +65,6 @@ impl<I: Ord + Clone, R> History<I, R> {
         self.rows.get(self.numbers.get(id)?).map(|(_, row)| row)
     }
 
-    /// The row with this id, for changes.
     pub(crate) fn get_mut(&mut self, id: &I) -> Option<&mut R> {
         self.rows.get_mut(self.numbers.get(id)?).map(|(_, row)| row)
     }

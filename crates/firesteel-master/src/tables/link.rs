@@ -20,7 +20,6 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    /// The number of its connection.
     pub(crate) fn peer(self) -> Option<PeerId> {
         match self {
             Self::Here(peer) => Some(peer),

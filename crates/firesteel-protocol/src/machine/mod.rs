@@ -112,7 +112,6 @@ impl<E> Default for Effects<E> {
 /// log for each note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteLevel {
-    /// An ordinary event.
     Info,
     /// An event that an operator should check.
     Warn,

@@ -276,7 +276,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         orders
     }
 
-    /// Handles a failed connection to this Master.
     pub fn on_connect_failed(
         &mut self,
         now: Timestamp,

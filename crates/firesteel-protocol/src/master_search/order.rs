@@ -19,7 +19,6 @@ pub enum Order<Terms> {
         /// What it said when it registered the seeker.
         terms: Terms,
     },
-    /// Write a note about this.
     Remark(Remark),
     /// Nobody registers the seeker, and it gives up.
     GiveUp,
@@ -29,17 +28,23 @@ pub enum Order<Terms> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// A Master could not be reached, and will be tried again.
-    Unreachable { master: Address, error: String },
+    Unreachable {
+        master: Address,
+        error: String,
+    },
     /// A Master was asked and did not answer in time.
-    Silent { master: Address },
+    Silent {
+        master: Address,
+    },
     /// A Master was asked and hung up.
-    HungUp { master: Address },
+    HungUp {
+        master: Address,
+    },
     StandsBy {
         master: Address,
         /// The Master that leads, if it knows.
         leader: Option<Address>,
     },
-    /// Two Masters say that they lead.
     Dispute(Dispute),
     /// All Masters of this round have failed, and the next round begins after this pause.
     NextRound {

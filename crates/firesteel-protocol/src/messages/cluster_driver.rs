@@ -26,7 +26,6 @@ pub struct DriverDescription {
     pub resources: ResourceAmounts,
 }
 
-/// The order to start a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverLaunch {
     pub driver: DriverId,
@@ -220,7 +219,6 @@ pub const DRIVER_NAME: &str = "FIRESTEEL_DRIVER_NAME";
 pub struct DriverRestarts {
     /// The number of starts after the first one.
     pub restarts: u32,
-    /// How its process ended last.
     pub last: ExitStatus,
     /// When it is started again, while it pauses.
     pub until: Option<Timestamp>,

@@ -1,5 +1,3 @@
-//! Messages between driver and executors.
-
 use std::fmt;
 
 use bytes::Bytes;
@@ -81,12 +79,10 @@ pub struct HeartbeatRules {
     pub patience_millis: u64,
 }
 
-/// The work of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSpec {
     pub command: Command,
     pub directory: TaskDirectory,
-    /// The bytes of its standard input.
     pub stdin: Bytes,
     /// The number of the executor's cores that it takes. Less than 1 counts as 1.
     pub cores: Cores,

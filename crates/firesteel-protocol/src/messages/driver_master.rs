@@ -1,5 +1,3 @@
-//! Messages between driver and Master.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -232,7 +230,6 @@ pub struct ExecutorTarget {
     /// The profile's number. The needs of its executors are fixed when the Master first hears of the number. They stay
     /// fixed until the profile is not wanted and has no executors.
     pub id: ProfileId,
-    /// What an executor of the profile needs.
     pub profile: ResourceProfile,
     /// The number of executors wanted, including those that it has.
     pub total: u64,
@@ -321,7 +318,6 @@ pub enum ApplicationEnd {
     },
     /// Its own ApplicationMaster gave it up.
     GivenUp {
-        /// The reason, in words for people.
         reason: String,
     },
     Refused {

@@ -100,7 +100,6 @@ pub enum LossReason {
     },
     /// The cluster manager ended its container, for reasons outside of the executor.
     Container {
-        /// The reason, in words for people.
         why: String,
     },
     /// The executor was ended because it used more memory than its container has.

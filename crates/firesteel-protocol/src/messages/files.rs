@@ -143,10 +143,7 @@ pub enum DriverToWorker {
     /// The next bytes of the file, 1 to [`MAX_CHUNK`].
     FileChunk(Bytes),
     /// The driver cannot send the rest of this file, and asking again would not help.
-    RequestFileFailed {
-        /// The reason, in words for people.
-        reason: String,
-    },
+    RequestFileFailed { reason: String },
     /// Other Workers are served first, this one later. The message is repeated often enough to show the Worker that the
     /// driver is alive.
     FileDelayed,

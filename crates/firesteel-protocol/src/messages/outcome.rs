@@ -22,7 +22,6 @@ pub enum Outcome {
 pub struct OutcomeWords(String);
 
 impl Outcome {
-    /// The work failed, for this reason.
     #[must_use]
     pub fn failed(words: impl Into<String>) -> Self {
         Self::Failed(words.into().into())

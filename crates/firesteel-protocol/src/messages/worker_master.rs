@@ -1,5 +1,3 @@
-//! Messages between Workers and the Master.
-
 use std::fmt;
 
 use bytes::Bytes;
@@ -67,7 +65,6 @@ pub enum WorkerToMaster {
         driver: DriverId,
         /// The number of its starts after the first one.
         restarts: u32,
-        /// How its process ended last.
         last: ExitStatus,
         /// How long it pauses before the next start. `None`: it runs, or is being started.
         pause_millis: Option<u64>,
@@ -84,7 +81,6 @@ impl WorkerToMaster {
 /// Callbacks up to this length, in bytes, are exempt from the limit on the lengths of texts.
 const MOST_CALLBACK: usize = 64 << 10;
 
-/// The Worker's id, address and size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WorkerDescription {
@@ -111,7 +107,6 @@ pub struct WorkerDescription {
     pub callback: Bytes,
 }
 
-/// What a Worker offers to executors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
     /// Cores in all, at least 1.

@@ -7,7 +7,6 @@ use std::time::Duration;
 /// whole group.
 const ECHO: Duration = Duration::from_millis(200);
 
-/// A request that a process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndRequest {
     Terminate,

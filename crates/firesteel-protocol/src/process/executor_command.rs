@@ -84,7 +84,6 @@ impl From<Command> for ExecutorCommand {
 /// Source: Spark's Command, 4.0.1, except for `releases`, which Spark does not send.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JavaCommand {
-    /// The class that has `main`.
     pub main_class: String,
     pub arguments: Vec<String>,
     /// Variables added to the inherited environment.

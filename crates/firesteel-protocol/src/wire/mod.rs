@@ -143,11 +143,7 @@ pub fn read_preamble(found: [u8; 8]) -> Result<Version, PreambleError> {
 pub enum DecodeError {
     /// The bytes are not a message.
     #[error("a frame of {} is not a message: {error}", counted(*.length, "byte"))]
-    Malformed {
-        length: usize,
-        /// The error that postcard reports.
-        error: postcard::Error,
-    },
+    Malformed { length: usize, error: postcard::Error },
     /// The frame has more bytes than its message.
     #[error("a frame of {length} bytes has a message and {} more", counted(*.extra, "byte"))]
     Trailing {

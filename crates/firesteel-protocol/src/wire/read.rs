@@ -8,7 +8,6 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-/// Reads values one after the other.
 pub(super) struct Reader<'de> {
     pub(super) input: &'de [u8],
 }

@@ -1,5 +1,3 @@
-//! The HTTP port of a daemon.
-
 use crate::keys;
 use crate::properties::{Properties, Property, SettingError};
 

@@ -14,7 +14,6 @@ pub struct Rolling {
     pub strategy: Strategy,
     /// The number of rolled files to keep for a log. `None`: all.
     pub retained: Option<u32>,
-    /// Whether rolled files are compressed.
     pub compression: Compression,
 }
 
@@ -39,7 +38,6 @@ pub enum Period {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     Off,
-    /// Rolled files are compressed with gzip.
     Gzip,
 }
 

@@ -1,5 +1,3 @@
-//! Findings about environment variables.
-
 use firesteel_protocol::byte_text;
 
 use super::{Audience, Finding, Outcome};

@@ -69,7 +69,6 @@ impl PropertyEffect {
     }
 }
 
-/// The reason in words.
 impl fmt::Display for PropertyEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

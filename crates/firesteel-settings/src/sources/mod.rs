@@ -85,7 +85,6 @@ pub enum SourceError {
     Options {
         /// The name of the variable. Its value is left out, because it may contain a secret.
         name: &'static str,
-        /// The reason.
         error: java_options::Unfinished,
     },
 }

@@ -35,7 +35,6 @@ pub enum Role {
     Java,
     /// It contains options for these JVMs.
     JavaOptions,
-    /// It has no effect.
     Ignored,
 }
 

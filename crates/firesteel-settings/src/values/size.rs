@@ -18,13 +18,11 @@ pub const EXPECTED: &str =
 pub enum SizeError {
     #[error("{text:?} is not a size: write {EXPECTED}")]
     Malformed { text: String },
-    /// The size has a fraction.
     #[error("{text:?} has a fraction: write a whole number with a smaller unit, such as 1536m for 1.5g")]
     Fraction { text: String },
     /// The size does not fit into 64 bits.
     #[error("{text:?} is too large")]
     TooLarge { text: String },
-    /// The size is less than 1 MiB.
     #[error("{text:?} is less than 1 MiB, perhaps without its unit: write {EXPECTED}")]
     LessThanMiB { text: String },
 }

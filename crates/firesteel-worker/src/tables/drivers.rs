@@ -54,10 +54,12 @@ struct Driver {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// It has a process, in this stage.
     Process(ProcessStage),
     /// It failed in this way, and will be started again at this time.
-    Pausing { until: Timestamp, last: ExitStatus },
+    Pausing {
+        until: Timestamp,
+        last: ExitStatus,
+    },
 }
 
 impl Stage {
@@ -108,7 +110,6 @@ pub(crate) enum DriverExited {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Restarts {
     pub(crate) restarts: u32,
-    /// How its process ended last.
     pub(crate) last: ExitStatus,
     /// The remaining pause, if it pauses.
     pub(crate) pause_millis: Option<u64>,

@@ -21,7 +21,6 @@ pub(super) const MOST_UNCONFIRMED: usize = 10_000;
 pub(crate) struct Executors {
     live: BTreeMap<ExecutorKey, Executor>,
     unconfirmed: BTreeMap<ExecutorKey, (ExecutorState, Option<Used>)>,
-    /// The executors that ended last.
     ended: Ended,
     /// Ended applications that still have live executors here.
     finished_apps: BTreeSet<AppId>,
@@ -46,7 +45,6 @@ struct Executor {
 enum Stage {
     /// Its application's files are being fetched.
     Fetching,
-    /// It has a process, in this stage.
     Process(ProcessStage),
 }
 

@@ -75,7 +75,6 @@ impl UsageTable {
         }
     }
 
-    /// Whether anything was measured yet.
     pub(crate) fn is_measured(&self) -> bool {
         self.measured.is_some()
     }

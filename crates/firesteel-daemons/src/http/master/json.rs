@@ -163,7 +163,6 @@ impl MasterPage {
         Self::of(&MasterView::empty(url), Status::Standby)
     }
 
-    /// The used part of the cluster.
     pub(super) fn utilization(&self) -> Utilization {
         let ClusterTotals { cores, cores_used, memory, memory_used, .. } = self.totals;
         let [cores, cores_used, memory, memory_used] = [cores.0, cores_used.0, memory.0, memory_used.0];

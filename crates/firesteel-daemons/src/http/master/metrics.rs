@@ -171,7 +171,6 @@ fn workers(page: &mut Exposition, view: &MasterView) {
     .sample(&[], excluded);
 }
 
-/// The Workers' latest reports.
 fn reports(view: &MasterView) -> impl Iterator<Item = &WorkerReport> {
     view.workers.iter().filter_map(|worker| Some(&worker.report.as_ref()?.report))
 }

@@ -133,7 +133,6 @@ pub async fn finish(tasks: TaskTracker) {
     }
 }
 
-/// The paths of one application's files.
 #[derive(Clone, Debug)]
 struct FilePaths {
     app: PathBuf,

@@ -1,5 +1,3 @@
-//! A reader of pieces of logs.
-
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;

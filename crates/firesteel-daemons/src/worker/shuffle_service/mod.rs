@@ -60,11 +60,7 @@ pub enum ShuffleServiceError {
         "cannot run the external shuffle service on port {port}: {why}; mend that, choose another port with \
          spark.shuffle.service.port, or set spark.shuffle.service.enabled to false"
     )]
-    NotStarted {
-        port: u16,
-        /// The cause, in words.
-        why: String,
-    },
+    NotStarted { port: u16, why: String },
 }
 
 /// The handle of a running service. Dropping it ends the service.

@@ -75,7 +75,6 @@ pub enum Effect {
     Start,
     Terminate,
     Kill,
-    /// Log that the service listens.
     SayListening,
     /// Log that the process ended, and that the next one starts after this pause.
     SayPause(Duration),
@@ -87,7 +86,6 @@ pub enum Effect {
 #[derive(Clone, Debug)]
 pub struct Supervision {
     phase: Phase,
-    /// Whether any process has ever listened.
     has_listened: bool,
     /// The number of ends in a row, without a process that listened long enough.
     ends: u32,

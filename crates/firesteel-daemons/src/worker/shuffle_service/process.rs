@@ -186,7 +186,6 @@ impl Process {
     }
 }
 
-/// The current process of the service.
 #[derive(Debug)]
 pub(super) enum Current {
     Runs(Process),

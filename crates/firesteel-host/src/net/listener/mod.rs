@@ -59,7 +59,6 @@ pub enum ListenError {
     #[error("cannot listen on {address}: {error}")]
     Io {
         address: Address,
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },

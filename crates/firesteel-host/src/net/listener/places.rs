@@ -27,7 +27,6 @@ struct Numbers {
     half_open: usize,
     /// Clients, where a person waits.
     clients: usize,
-    /// All other connections.
     others: usize,
 }
 

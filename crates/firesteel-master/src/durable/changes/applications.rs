@@ -1,5 +1,3 @@
-//! The durable changes of applications.
-
 use firesteel_placement::ExecutorLimit;
 use firesteel_protocol::ids::{AppId, WorkerId};
 use firesteel_protocol::messages::{

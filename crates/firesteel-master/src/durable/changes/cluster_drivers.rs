@@ -1,5 +1,3 @@
-//! The durable changes of cluster drivers.
-
 use firesteel_protocol::ids::{DriverId, WorkerId};
 use firesteel_protocol::messages::{DriverDescription, DriverView};
 use firesteel_protocol::time::Timestamp;

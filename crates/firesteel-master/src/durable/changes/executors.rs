@@ -1,5 +1,3 @@
-//! The durable changes of executors.
-
 use std::sync::Arc;
 
 use firesteel_placement::index::Slot;

@@ -1,5 +1,3 @@
-//! The durable changes of Workers.
-
 use firesteel_placement::index::Slot;
 use firesteel_protocol::messages::{Departure, DepartureCause, WorkerDescription};
 use firesteel_protocol::time::Timestamp;

@@ -1,5 +1,3 @@
-//! One application as its Master knows it.
-
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,3 @@
-//! The table of the Master's applications.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 

@@ -20,7 +20,6 @@ pub(crate) struct ClusterDriver {
     pub(crate) id: DriverId,
     pub(crate) description: DriverDescription,
     pub(crate) submitted: Timestamp,
-    /// Whether somebody asked to end it.
     pub(crate) kill_asked: bool,
     /// `None` while it waits for a Worker.
     pub(crate) run: Option<Run>,

@@ -1,5 +1,3 @@
-//! The record of one executor.
-
 use std::sync::Arc;
 
 use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};

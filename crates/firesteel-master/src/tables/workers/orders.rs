@@ -55,7 +55,6 @@ pub(crate) struct Overdue {
 }
 
 impl Orders {
-    /// Records that an order is sent.
     pub(crate) fn sent(&mut self, now: Timestamp, executor: ExecutorKey) {
         let ExecutorKey { app, executor } = executor;
         self.sent.push_back(Order { app, executor, sent: now, heartbeats: 0, is_answered: false });

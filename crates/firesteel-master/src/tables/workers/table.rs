@@ -1,5 +1,3 @@
-//! The table of the Master's Workers.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::time::Duration;

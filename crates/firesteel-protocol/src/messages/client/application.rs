@@ -9,7 +9,6 @@ use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::messages::{ExecutorState, Outcome, Submitter};
 use crate::time::Timestamp;
 
-/// An application as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationView {
     pub id: AppId,
@@ -104,7 +103,6 @@ pub enum ApplicationState {
     Unknown,
 }
 
-/// An executor as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorView {
     pub id: ExecutorId,

@@ -27,7 +27,6 @@ pub use worker::{Impairment, WorkerState, WorkerView};
 pub enum ClientToMaster {
     /// Asks for a page of everything that a status page shows.
     RequestMasterState {
-        /// Where the page begins.
         from: StatePlace,
     },
     RequestApplication {
@@ -65,7 +64,6 @@ pub enum ClientToMaster {
     RequestDriverStatus {
         driver: DriverId,
     },
-    /// Asks for a page of the history.
     RequestHistory {
         from: HistoryPlace,
     },

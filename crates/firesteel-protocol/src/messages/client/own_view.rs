@@ -1,5 +1,3 @@
-//! A Worker, as it sees itself.
-
 use firesteel_placement::{Cores, MiB};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +50,6 @@ pub struct RunningDriver {
     pub driver: DriverId,
     pub cores: Cores,
     pub memory: MiB,
-    /// How often its process was started.
     pub starts: u32,
     /// The id of its process, while it runs.
     pub pid: Option<u32>,
