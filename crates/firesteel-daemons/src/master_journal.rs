@@ -79,7 +79,7 @@ impl Recorded {
         }
     }
 
-    /// Whether the state is new, so that executors that it does not know are left alone for a while.
+    /// Whether the state is new. A Master with a new state leaves unknown executors alone for a while.
     #[must_use]
     pub fn is_new(&self) -> bool {
         let held = |record: &Record| match record {

@@ -20,8 +20,8 @@ impl Clock {
         Self { wall: Timestamp::default() + since_epoch, started: Instant::now() }
     }
 
-    /// The same clock if its time is not before this one, otherwise a clock that starts at this time. For a time that
-    /// was written down, because somebody may have set the machine's date back since.
+    /// A clock that shows at least this time: the same clock, or one that starts at this time. For a time that was
+    /// written down, because somebody may have set the machine's date back since.
     #[must_use]
     pub fn not_before(self, time: Timestamp) -> Self {
         if self.now() >= time { self } else { Self { wall: time, started: Instant::now() } }

@@ -114,7 +114,8 @@ impl<E> InboxReceiver<E> {
         self.own.recv().await.map(InboxEntry::Own)
     }
 
-    /// A time before which everything that arrived from peers has been received. About now, unless something waits.
+    /// Everything that arrived from peers before the returned time has been received. About now, unless something
+    /// waits.
     pub(crate) fn heard_until(&mut self, now: Timestamp) -> Timestamp {
         let look = match self.look {
             Some(look) if now.since(look.at) < LOOK => look,

@@ -441,8 +441,8 @@ async fn finish<E: Send + 'static, End>(context: Context<E>, end: End) -> End {
     end
 }
 
-/// Writes a note of the machine into the log, within the event's span. A field with an id that the text contains, too,
-/// has a name that begins with `id.`.
+/// Writes a note of the machine into the log, within the event's span. The text contains the ids, too. So the names of
+/// the fields with ids begin with `id.`.
 pub fn note(level: NoteLevel, mentions: Mentions<'_>, note: &dyn fmt::Display) {
     let Mentions { app, executor, worker, driver, peer } = mentions;
     let (app, worker, driver) = (app.map(display), worker.map(display), driver.map(display));

@@ -15,7 +15,7 @@ use crate::standard::{self, Standard};
 pub const REPLACEMENT: char = '\u{fffd}';
 
 /// Whether a terminal would obey this character instead of showing it: control characters, bidirectional marks, and the
-/// separators of lines and paragraphs. Also the private-use characters that stand for bytes that are not UTF-8.
+/// separators of lines and paragraphs. Also true for the private-use characters that stand for bytes outside of UTF-8.
 #[must_use]
 pub fn is_hidden(letter: char) -> bool {
     let is_mark = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'

@@ -111,8 +111,8 @@ impl Master {
         Ok(())
     }
 
-    /// Checks that after a pass by queues a waiting demand has room only if it is a gang that is too large, or if the
-    /// room is reserved.
+    /// Checks the result of a pass by queues. A waiting demand may have room only if it is a gang that is too large, or
+    /// if the room is reserved.
     fn check_queue_scheduling(&self) -> Result<(), Violation> {
         for application in self.applications.queue().filter(|application| application.may_be_served()) {
             for (number, demand) in application.asks() {

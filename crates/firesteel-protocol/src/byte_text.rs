@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// The character for the byte 0, which never occurs.
 const BASE: u32 = 0x10_fe00;
 
-/// The byte that a private-use character stands for, if it is one of them.
+/// The byte that a character stands for. `None` if it stands for none.
 #[must_use]
 pub fn byte(letter: char) -> Option<u8> {
     let byte = u8::try_from(u32::from(letter).checked_sub(BASE)?).ok()?;

@@ -16,7 +16,7 @@ pub const DRIVER_FLAG: &str = "--driver-url";
 pub const SET_DRIVER_HOST: &str = "set spark.driver.host to a name or an address of the driver's machine that Workers can reach, \
      and spark.driver.port to a port that is open there";
 
-/// Why one of Firesteel's own executors ended before its driver accepted it.
+/// The reason why one of Firesteel's own executors ended before its driver accepted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutorTrouble {
     /// It does not know a word of its command line.

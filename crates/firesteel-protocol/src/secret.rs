@@ -4,9 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A word that is known only to those who were given it. The owner of an application draws one for its executors, and a
-/// Worker draws one for itself. Both do so at their start, from the operating system's random source. `Debug` does not
-/// show it.
+/// A secret word. The owner of an application draws one for its executors, and a Worker draws one for itself. Both do
+/// so at their start, from the operating system's random source. `Debug` does not show it.
 ///
 /// Comparing two secrets takes a time that depends only on their lengths, so nobody can find a secret byte by byte.
 /// This takes a few lines, so no crate is needed for it.

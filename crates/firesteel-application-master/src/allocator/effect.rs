@@ -54,8 +54,8 @@ pub struct Call {
     pub include: Vec<String>,
 }
 
-/// The number of containers of a profile wanted at a location. A container that is wanted on any of three hosts counts
-/// for each of these, for each of their racks, and for any host.
+/// The number of containers of a profile wanted at a location. For example, a container may be wanted on any of three
+/// hosts. It counts for each host, for each of their racks, and for any host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
     pub profile: ProfileId,

@@ -25,8 +25,8 @@ impl Allocator {
     ///
     /// A request that names hosts may be served elsewhere, since it also asks for any host.
     ///
-    /// Source: Spark on YARN, 4.0.1. There, a container that is no longer wanted when its executor would be launched
-    /// stays with the application unused.
+    /// Source: Spark on YARN, 4.0.1. There, a container may become unwanted before its executor is launched. It stays
+    /// with the application, unused.
     pub(super) fn on_granted(&mut self, granted: Vec<Granted>) {
         let mut arrivals = Vec::with_capacity(granted.len());
         let mut seen = BTreeSet::new();

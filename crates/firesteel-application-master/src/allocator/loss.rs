@@ -35,7 +35,7 @@ impl fmt::Display for Loss {
 const MOST_REMEMBERED: usize = 1000;
 pub(super) const MOST_OPEN: usize = 1000;
 
-/// Losses that the driver has not asked about, and questions about executors that have not ended.
+/// The losses that the driver has not asked about, and the driver's questions about live executors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     /// The executors in the order of their losses, to drop the oldest.

@@ -44,7 +44,7 @@ struct Group {
 pub(super) struct Parts {
     /// Groups with a host that waiting tasks prefer.
     pub(super) local: Vec<u64>,
-    /// Groups that name only hosts that no waiting task prefers any more.
+    /// Groups for hosts that no waiting task prefers any more.
     pub(super) stale: Vec<u64>,
     /// Groups that name no host.
     pub(super) any: Vec<u64>,
@@ -79,7 +79,7 @@ impl Requests {
         most - left
     }
 
-    /// The groups that name only one host, with that host and their time.
+    /// The groups that name exactly one host. Returned with the host and the group's time.
     pub(super) fn of_one_host(&self) -> impl Iterator<Item = (u64, &str, Timestamp)> {
         self.groups.iter().filter_map(|(id, group)| {
             let mut hosts = group.sites.hosts();
@@ -150,8 +150,8 @@ impl Requests {
         self.touched.extend(locations(container));
     }
 
-    /// The numbers that the next call must name: changed numbers, numbers that the manager may have reduced, and
-    /// numbers that it may not have received.
+    /// The numbers that the next call must name. Such a number has changed, or the manager may have reduced it or not
+    /// received it.
     pub(super) fn asks(&mut self) -> Vec<(Location, u64)> {
         for (_, (sites, moved)) in std::mem::take(&mut self.moved) {
             for location in locations(&sites) {

@@ -324,7 +324,7 @@ impl<'a> Unpacking<'a> {
     }
 
     /// Stores a link, which is made after everything else. An earlier file at its path is removed at once, so that no
-    /// hard link refers to that.
+    /// hard link can refer to that file.
     fn keep_link(&mut self, entry: &Path, at: &Path, target: PathBuf) -> Result<(), UnpackError> {
         let before = self.layout.put(entry, at, Place::Link(target))?;
         match (&self.purpose, before) {

@@ -25,7 +25,7 @@ pub(super) struct MasterShell {
     looked: Instant,
 }
 
-/// How often an active Master that writes nothing checks that its journal is in its place.
+/// An active Master that writes nothing checks at this interval that its journal is in its place.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) enum End {

@@ -56,7 +56,7 @@ impl Frames {
         Self { reader, writer, received, to_write, tenure, _place: None }
     }
 
-    /// Whether so many bytes wait to be written that nothing more should be pushed.
+    /// Whether nothing more should be pushed, because too many bytes wait to be written.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.to_write.len() >= ENOUGH

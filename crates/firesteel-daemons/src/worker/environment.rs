@@ -96,8 +96,8 @@ pub(super) fn of_resources(
 }
 
 /// The variables that a task gets in addition to its executor's environment: `FIRESTEEL_TASK_RESOURCE_<NAME>`, with the
-/// addresses separated by commas. `asked` is the executor's variable [`CUDA`]. CUDA shows a task that takes addresses
-/// of that resource only these.
+/// addresses separated by commas. `asked` is the executor's variable [`CUDA`]. If a task takes addresses of that
+/// resource, CUDA shows it only these.
 pub fn of_task(resources: &Resources, asked: Option<&str>) -> impl Iterator<Item = (String, String)> {
     addresses(TASK_RESOURCE, resources).chain(cuda(asked, resources))
 }

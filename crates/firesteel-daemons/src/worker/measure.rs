@@ -37,7 +37,8 @@ impl Stat {
     }
 }
 
-/// The processor time in milliseconds of a process that was not waited for, including the children that it waited for.
+/// The processor time in milliseconds of a process that was not waited for. Includes the process's own children, if it
+/// waited for them.
 pub(super) fn cpu_millis_of(pid: u32) -> Option<u64> {
     let stat = Stat::of(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
     Some(millis(stat.ticks))

@@ -86,7 +86,7 @@ pub trait Storage: Send + fmt::Debug {
     /// It is not certain that they are durable.
     fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError>;
 
-    /// Whether it is a disk of this machine, which stores some bytes about as fast as a thread is woken.
+    /// Whether it is a disk of this machine. Such a disk stores a few bytes about as fast as a thread is woken.
     fn is_local(&self) -> bool {
         false
     }

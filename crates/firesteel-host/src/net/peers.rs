@@ -230,8 +230,8 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Gives the owner this event as if the peer sent it now, after everything that has arrived from the peer and
-    /// waits. Does nothing if the connection has ended.
+    /// Gives the owner this event as if the peer sent it now. The owner gets all earlier messages of the peer first.
+    /// Does nothing if the connection has ended.
     pub fn after_arrived(&self, peer: PeerId, event: E) {
         // If the owner has ended, nobody waits for the event.
         let _ = self.shared.inbox.after_arrived(peer, self.urgency(peer), event);

@@ -23,8 +23,8 @@ thread_local! {
     static SCRATCH: RefCell<BytesMut> = RefCell::default();
 }
 
-/// Whole frames in a row. The part that the messages of several frames [share](Message::shared) is in memory once, for
-/// all of them, in this rope and in others.
+/// Whole frames in a row. A part that messages [share](Message::shared) is in memory only once, for all frames in this
+/// rope and in others.
 #[derive(Debug, Default)]
 pub(super) struct Rope {
     /// The bytes that belong to this rope alone.

@@ -156,8 +156,8 @@ pub enum Record {
     Archived(Box<PastRow>),
     /// The ended applications and cluster drivers were dropped from the lists.
     CompletedCleared,
-    /// Whether executors of applications that this state never had are left alone for a while, because the state is
-    /// new.
+    /// Whether foreign executors are left alone for a while, because the state is new. Their applications were never
+    /// part of this state.
     ForeignHeld(bool),
 }
 
@@ -263,7 +263,7 @@ impl Record {
     /// Decodes records.
     ///
     /// # Errors
-    /// The bytes are not those of whole records, because a later version wrote them.
+    /// The bytes are not whole records. A later version may have written them.
     pub fn read_all(mut bytes: &[u8]) -> Result<Vec<Self>, UnreadableRecord> {
         let mut records = Vec::new();
         while !bytes.is_empty() {

@@ -83,7 +83,7 @@ impl Master {
         self.now
     }
 
-    /// The applications whose drivers wait for a call from the Master, each in the form in which its driver would
+    /// The applications with drivers that wait for a call from the Master. Each has the form in which its driver would
     /// resume it.
     #[must_use]
     pub fn to_call(&self) -> Vec<Resumption> {

@@ -156,7 +156,7 @@ pub enum SnapshotError {
     /// An application names a queue that the Master does not have.
     #[error("application {app}: {error}")]
     Queue { app: AppId, error: QueueError },
-    /// The Worker of a cluster driver does not exist, or the driver's addresses do not exist or are taken there.
+    /// The Worker of a cluster driver does not exist, or does not have the driver's addresses free.
     #[error("a cluster driver is on worker {worker}, which is not there or has no such addresses free")]
     Driver { worker: WorkerId },
     /// An executor's number is taken, or its Worker, profile or addresses do not exist.

@@ -174,8 +174,9 @@ impl Master {
         Some(number)
     }
 
-    /// Compares the cluster drivers that a registering Worker lists with the Master's own. A cluster driver that is
-    /// missing on a new connection never reached the Worker, because a Worker lists ends until they are confirmed.
+    /// Compares the cluster drivers that a registering Worker lists with the Master's own. A Worker lists ended cluster
+    /// drivers until their ends are confirmed. So a cluster driver that is missing on a new connection never reached
+    /// the Worker.
     ///
     /// Source: Spark Master, 4.0.1 (`WorkerLatestState`), which ends unknown cluster drivers on the Worker. Cluster
     /// drivers that the Worker does not list stay lost there.

@@ -180,8 +180,8 @@ impl Master {
 
 /// Whether an end means that the executor's Worker is lost, with everything else that ran on its host.
 ///
-/// Source: Spark Master, 4.0.1, which names the host only in this case. The driver then drops all data that its other
-/// executors left on that host.
+/// Source: Spark Master, 4.0.1, which names the host only in this case. If so, the driver drops all data of its other
+/// executors on that host.
 fn is_with_worker(end: &ExecutorState) -> bool {
     match end {
         ExecutorState::Lost(

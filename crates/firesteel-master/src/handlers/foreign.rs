@@ -99,8 +99,8 @@ impl Master {
         });
     }
 
-    /// Whether a returned driver gets no answer yet, because its application is unknown and its executors are left
-    /// alone. It asks again every second.
+    /// Whether the answer to a returned driver is delayed, because its application is unknown and its executors are
+    /// left alone. It asks again every second.
     pub(super) fn keeps_waiting(&mut self, now: Timestamp, peer: PeerId, resumption: &Resumption) -> bool {
         let Resumption { app, executors, .. } = resumption;
         let Some(until) = self.hold.until else { return false };

@@ -205,8 +205,8 @@ impl Master {
         }
     }
 
-    /// Handles a Worker's heartbeat, which arrived at this time and names the last order that the Worker got. Unlike in
-    /// Spark, an unknown Worker is always told to register.
+    /// Handles a Worker's heartbeat. `arrived` is when it arrived, and `last_order` is the last order that the Worker
+    /// got. Unlike in Spark, an unknown Worker is always told to register.
     pub(crate) fn on_heartbeat(
         &mut self,
         now: Timestamp,
@@ -237,8 +237,8 @@ impl Master {
         }
     }
 
-    /// Handles a Worker's report on an executor as the answer to the launch order. An executor that has started or was
-    /// ended proves that orders arrive, even if the Master had given up this one.
+    /// Handles a Worker's report on an executor as the answer to the launch order. If the executor has started or was
+    /// ended, the Worker evidently gets orders. This is true even if the Master had given up this order.
     pub(super) fn hear_of(&mut self, slot: Slot, report: &ExecutorReport) {
         let answers = self.workers.row_mut(slot).orders.answer(&report.executor);
         if answers || matches!(report.state, ExecutorState::Running | ExecutorState::Killed(_)) {
@@ -290,8 +290,8 @@ impl Master {
         }
     }
 
-    /// Handles a Worker's message whether it can start executors. While it cannot, it gets nothing, and failures there
-    /// do not count.
+    /// Handles a Worker's message about whether it can start executors. While it cannot, it gets nothing, and failures
+    /// there do not count.
     pub(crate) fn on_starts_checked(&mut self, peer: PeerId, worker: &WorkerId, error: Option<String>) {
         let Some(slot) = self.own_slot(peer, worker) else { return };
         if !self.workers.set_cannot_start(slot, error.clone()) {

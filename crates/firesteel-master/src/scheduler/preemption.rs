@@ -52,7 +52,7 @@ impl Master {
     }
 
     /// Ends executors to make room for an application's next need, if that helps and is allowed. Returns the
-    /// applications that lost executors, some of them more than once.
+    /// applications that lost executors. An application may be listed twice.
     pub(super) fn preempt_for(&mut self, now: Timestamp, app: &AppId) -> Vec<AppId> {
         let Preemption::AtMost { executors: most, .. } = self.config.preemption else { return Vec::new() };
         let most = (most as usize).saturating_sub(self.preempted.count(app));

@@ -409,8 +409,8 @@ impl Master {
         holder.queue == application.queue && application.queue_rank() <= holder.queue_rank()
     }
 
-    /// The Workers that an application does not exclude, each with its free amounts that are not withheld, and its
-    /// total amounts.
+    /// The Workers that an application does not exclude. Each has its total amounts, and its free amounts without what
+    /// is withheld.
     pub(crate) fn sites<'a>(
         &'a self,
         application: &'a Application,

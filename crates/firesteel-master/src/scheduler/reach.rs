@@ -9,8 +9,8 @@ use crate::tables::executors::executor::Executor;
 pub(crate) enum Reach {
     /// Executors of applications of lower priority.
     Lower,
-    /// Also executors launched since this time, of applications of its own priority that come after it and are no
-    /// gangs.
+    /// Also executors of applications of its own priority, if these come after it and are no gangs. The executors must
+    /// have been launched since this time.
     AndLaunchedSince(Timestamp),
 }
 

@@ -51,7 +51,8 @@ impl Capacity {
         Some(Grant { cores, memory, resources })
     }
 
-    /// Takes exactly this share. Returns `None` if one of its addresses, or its part of one, is not free.
+    /// Takes exactly this share. Returns `None` if one of the addresses, or the requested part of an address, is not
+    /// free.
     pub(crate) fn take_exactly(&mut self, Amounts { cores, memory, resources }: Amounts) -> Option<Grant> {
         if !self.free.resources.take_these(&resources) {
             return None;

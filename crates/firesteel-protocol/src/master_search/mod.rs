@@ -29,8 +29,7 @@ use crate::time::Timestamp;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The search of one seeker. It keeps a `Told` for each Master that it asked, and the `Terms` of the Master that
-/// registered it.
+/// The search of one seeker. It keeps a `Told` for each asked Master, and the `Terms` of the Master that registered it.
 ///
 /// ```text
 ///           start              a Master registers the seeker
@@ -317,7 +316,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         Some((master, orders))
     }
 
-    /// Asks the Master that has registered the seeker again, on the same connection, because the Master wants that.
+    /// Repeats the registration at the seeker's Master, on the same connection, because the Master asked for it.
     /// `None`: the peer is another Master.
     pub fn on_asked_again(&mut self, now: Timestamp, peer: PeerId) -> Option<Registered<Terms>> {
         let registered = self.registered().filter(|registered| registered.peer == peer)?.clone();
@@ -346,7 +345,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         Some(orders)
     }
 
-    /// Seeks another Master in place of the one that had registered the seeker.
+    /// Gives up the Master that had registered the seeker. Seeks another one, if the search goes on.
     fn lose(&mut self, now: Timestamp) -> Option<Order<Terms>> {
         let next = match self.goes_on {
             true => self.seeking_again(now),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// The range of the factor that each pause is multiplied with, so that not all seekers come back at once. Source: Spark
-/// Worker, 4.0.1, which draws it once only.
+/// Each pause is multiplied with a random factor from this range. So seekers do not all come back at once. Source:
+/// Spark Worker, 4.0.1, which draws it once only.
 const JITTER: std::ops::Range<f64> = 0.5..1.5;
 
 /// How often rounds begin.

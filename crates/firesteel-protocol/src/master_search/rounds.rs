@@ -95,7 +95,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         !self.was_registered || rounds == 0 || rounds.is_power_of_two()
     }
 
-    /// Whether no round follows the one with this number.
+    /// Whether the round with this number is the last one.
     fn is_last(&self, rounds: u32) -> bool {
         match self.give_up {
             GiveUp::Rounds(most) => !self.was_registered && rounds >= most,

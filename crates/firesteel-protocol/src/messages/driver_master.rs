@@ -34,9 +34,9 @@ pub enum DriverToMaster {
     PreferHosts { app: AppId, wishes: Box<HostWishes> },
     /// Asks why the application has fewer executors than it asked for.
     RequestShortfall { app: AppId },
-    /// Registers an application that a Master had registered before: the first message on a new connection. A Master
-    /// that still has it answers with the same id, and repeats what the driver may have missed: `ExecutorAdded` and
-    /// `ExecutorUpdated` for each live executor, and `ExecutorUpdated` for each executor named here that has ended.
+    /// Registers an application that a Master had registered before: the first message on a new connection. If the
+    /// Master still has it, it answers with the same id, and repeats what the driver may have missed: `ExecutorAdded`
+    /// and `ExecutorUpdated` for each live executor, and `ExecutorUpdated` for each executor named here that has ended.
     /// Other Masters register it as a new one, or report how it ended.
     ResumeApplication(Resumption),
 }

@@ -2,8 +2,8 @@
 //!
 //! The state is a list of rows in the order of their places: the Workers by id, the applications in the order of
 //! registration, the cluster drivers in the order of submission, and the live executors by application and number. A
-//! place belongs to one row for ever. So a client that asks for all pages gets each row that exists all the time
-//! exactly once.
+//! place belongs to one row for ever. So a client that asks for all pages gets each row exactly once, if the row exists
+//! all the time.
 
 use serde::{Deserialize, Serialize};
 
@@ -173,7 +173,7 @@ impl Default for PageSize {
     }
 }
 
-/// The first of these rows, as many as fit a page and at least one, and the row after them.
+/// Splits off a page: as many rows as fit, but at least one. Also returns the first row that is left.
 pub fn page<T: Serialize>(size: PageSize, all: impl Iterator<Item = T>) -> (Vec<T>, Option<T>) {
     cut(size, all, wire::length)
 }

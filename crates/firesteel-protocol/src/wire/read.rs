@@ -170,7 +170,7 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-/// The fields of a struct that the reader knows and that the bytes contain.
+/// The fields of a struct that are both known to the reader and contained in the bytes.
 struct Fields<'de> {
     reader: Reader<'de>,
     left: usize,

@@ -12,8 +12,7 @@ use super::executors::Executors;
 use super::process::Process;
 use crate::{Reason, StartTried};
 
-/// The longest pause before the next check, in multiples of the configured pause, if processes repeatedly could not be
-/// started.
+/// The longest pause between two checks while no process can be started, in multiples of the configured pause.
 const LONGEST_PAUSE: u32 = 16;
 
 /// What keeps the Worker from starting anything.

@@ -93,7 +93,7 @@ fn is_target(target: &Path) -> bool {
 
 /// Normalizes a path in an archive, relative to the root. Empty if it is the root itself.
 ///
-/// `a/../b` stays within the root. It is refused all the same, because no honest program packs such a path, and `a` may
+/// `a/../b` stays within the root. It is refused nevertheless, because no honest program packs such a path, and `a` may
 /// be a link.
 pub(super) fn inside(path: &Path) -> Result<PathBuf, UnpackError> {
     let mut at = PathBuf::new();

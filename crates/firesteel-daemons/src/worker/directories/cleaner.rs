@@ -37,8 +37,8 @@ impl Cleaner {
         Self { work, said: Arc::default() }
     }
 
-    /// Lists the applications whose directories were not written since this time, except those in `keep`. It blocks:
-    /// call it where that is allowed.
+    /// Lists the applications with directories that were not written since this time, without those in `keep`. It
+    /// blocks: call it where that is allowed.
     #[must_use]
     pub fn find_stale(&self, keep: &BTreeSet<AppId>, unwritten_since: Timestamp) -> Vec<AppId> {
         let mut stale = Vec::new();

@@ -16,7 +16,7 @@ use firesteel_host::clock::Clock;
 const PIECE: usize = 64 << 10;
 
 /// The number of bytes that are still read after the executor has ended. No user's pipe holds more. Later bytes come
-/// from a process that could not be found, and there may be no end of them.
+/// from a process that could not be found. It may write without end.
 const LAST: usize = 1 << 20;
 
 /// How long a disk may take to write these bytes.

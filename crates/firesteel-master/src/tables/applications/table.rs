@@ -273,7 +273,7 @@ impl ApplicationTable {
         self.backlog.ready_demands(workers)
     }
 
-    /// The demand to serve after `last`: one of an application that may have changed, or the next ready one.
+    /// The demand to serve after `last`. It belongs to an application that may have changed, or it is ready.
     pub(crate) fn next_demand(
         &self,
         ready: &mut ReadyDemands,
@@ -327,8 +327,8 @@ impl ApplicationTable {
         self.rows.values()
     }
 
-    /// The applications that may wait, in no order, some of them more than once. All others have everything that they
-    /// ask for, or may not be served.
+    /// The applications that may wait, in no order. An application may be listed twice. All others have everything that
+    /// they ask for, or may not be served.
     pub(crate) fn may_wait(&self) -> impl Iterator<Item = &Application> {
         let sequences = self.backlog.touched_from(0).chain(self.backlog.filed());
         sequences.map(|sequence| self.numbered(sequence))

@@ -16,7 +16,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// By [`ServingOrder::Shortest`], an application is due when it has waited for as long as its executors run together:
 /// three executors for ten minutes are due half an hour after they were submitted. So applications with less work go
 /// first, but none waits for ever: whatever is submitted after an application is due comes behind it. Applications
-/// without a gang are due an hour later, because a gang can use free room only if all of it is free at once.
+/// without a gang are due an hour later. A gang has a harder time: it can use free room only if all of it is free at
+/// once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Turn(Timestamp);
 

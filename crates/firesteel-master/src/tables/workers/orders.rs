@@ -80,7 +80,7 @@ impl Orders {
         }
     }
 
-    /// Handles a heartbeat that arrived at this time and names this order as the last one that came.
+    /// Handles a heartbeat that arrived at this time. `last_order` is the last order that the Worker got.
     pub(crate) fn hear(&mut self, arrived: Timestamp, last_order: Option<&ExecutorKey>) -> Overdue {
         let named = self.sent.iter().rposition(|order| last_order.is_some_and(|last| order.launches(last)));
         if let Some(last) = named {

@@ -223,8 +223,8 @@ impl WorkerTable {
         self.gained.iter().any(|slot| self.index.fits(*slot, one))
     }
 
-    /// The first Worker with room for a cluster driver, by id, or starting after this one and going round. A late
-    /// Worker is chosen only if no other has room. Workers with a label run only executors.
+    /// The first Worker with room for a cluster driver, by id. With `after`, the search starts behind that Worker and
+    /// goes round. A late Worker is chosen only if no other has room. Workers with a label run only executors.
     pub(crate) fn first_with_room(&self, one: &Demand, after: Option<&WorkerId>) -> Option<Slot> {
         if !self.index.fits_anywhere(one) {
             return None;
