@@ -139,8 +139,7 @@ impl Master {
         self.queue_scheduling.reservations.iter().map(view).collect()
     }
 
-    /// Restores from a snapshot that this application was the first with a reservation. Nothing else of a reservation
-    /// outlives a pass.
+    /// Restores the first reservation's application from a snapshot. Nothing else of a reservation outlives a pass.
     pub(crate) fn restore_reservation(&mut self, app: AppId) {
         let waits = |application: &&Application| application.gang_waits();
         let Some(application) = self.applications.get(&app).filter(waits) else { return };

@@ -19,7 +19,7 @@ pub struct Queue {
     pub weight: u32,
 }
 
-/// Why a list of queues, or the name of one, is refused.
+/// Why a list of queues or a queue's name is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
     /// The text is not `NAME=WEIGHT`, with a name of letters, digits, `-`, `_` and `.`, and a weight within

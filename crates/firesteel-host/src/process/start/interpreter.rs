@@ -19,7 +19,7 @@ pub(super) fn is_text(file: &Path) -> bool {
     head(file).is_some_and(|bytes| !bytes.contains(&0))
 }
 
-/// Why an existing executable file cannot be run in this directory, if its interpreter is the reason.
+/// What is wrong with the interpreter of an executable file, if the file is run in this directory.
 pub(super) fn fault(file: &Path, directory: Option<&Path>) -> Option<String> {
     let mut file = file.to_owned();
     for _ in 0..DEEPEST {
