@@ -18,7 +18,7 @@ use super::executors::Known;
 use super::{ApplicationMaster, Effect, Outbound, Phase};
 use crate::allocator;
 
-/// The longest name of a user who kills an application, in bytes. The rest is cut.
+/// The longest name of a user who kills an application, in bytes. Longer names are cut.
 const LONGEST_NAME: usize = 200;
 
 impl ApplicationMaster {
@@ -36,7 +36,7 @@ impl ApplicationMaster {
                 self.answer(peer, MasterToClient::ApplicationResponse(answer));
             }
             ClientToMaster::RequestReadyz => self.answer(peer, MasterToClient::ReadyzResponse),
-            // It has containers of YARN's, and no Workers.
+            // It has YARN's containers, and no Workers.
             ClientToMaster::DecommissionWorkers { .. } => {
                 let unknown = DecommissionAnswer::Unknown;
                 self.answer(peer, MasterToClient::DecommissionWorkersResponse(unknown));
@@ -87,7 +87,7 @@ impl ApplicationMaster {
         self.executors.iter().map(|(_, row)| row.cores).sum()
     }
 
-    /// The page of the state that begins at that place. The only application has the number 0.
+    /// The page of the state that begins at this place. The only application has the number 0.
     fn state_page(&self, now: Timestamp, from: &StatePlace) -> StatePage {
         let row = (*from <= StatePlace::Application(0))
             .then(|| StateRow::Application { number: 0, view: Box::new(self.row()) });
@@ -130,8 +130,8 @@ impl ApplicationMaster {
         }
     }
 
-    /// How the scheduler sees the application. Of the cluster only the number of machines and the granted
-    /// containers are known.
+    /// How the scheduler sees the application. The cluster's values are only the number of machines and the granted
+    /// containers, since nothing else is known.
     fn scheduling(&self, now: Timestamp) -> SchedulingStatus {
         let view = self.allocator.view(now);
         let shortfalls: BTreeMap<ProfileId, Shortfall> = self.shortfalls(now).into_iter().collect();

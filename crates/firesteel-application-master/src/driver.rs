@@ -1,4 +1,4 @@
-//! The driver: how it registers, what it requests, and how it ends.
+//! The driver: its registration, requests and end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,54 +16,48 @@ use super::ending::Verdict;
 use super::{ApplicationMaster, Effect, Manager, Mode, Note, Outbound, PATIENCE, Phase, RECONNECT};
 use crate::allocator::{self, ContainerSize, ExecutorNeeds, Target};
 
-/// The highest executor number that a driver is believed to have seen. Higher ones would leave too few for an
+/// The highest executor number that a driver may claim to have seen. Higher ones would leave too few numbers for an
 /// attempt.
 const HIGHEST_FIRST: ExecutorId = ExecutorId(1 << 31);
 
-/// The driver and its requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Drivers {
-    /// Its connection, if there is one.
     peer: Option<PeerId>,
-    /// Until when the driver is awaited, if its connection has ended.
+    /// The deadline for the driver's return, if its connection has ended.
     away: Option<Timestamp>,
     description: Option<ApplicationDescription>,
-    /// The profiles that it has named: what they need, and the number of executors wanted.
+    /// The profiles that the driver has named, with their needs and the number of executors wanted.
     targets: BTreeMap<ProfileId, (ExecutorNeeds, u64)>,
     wishes: HostWishes,
-    /// Whether executors have ended for good, and the allocator was not told yet.
+    /// Whether executors had final ends that the allocator does not know yet.
     has_final_ends: bool,
-    /// Until when its first wishes are awaited, so that its first executors are asked for where it wants
-    /// them.
+    /// The deadline for the driver's first host preferences. Until then no executors are requested, so that the first
+    /// ones go to preferred hosts.
     listening: Option<Timestamp>,
     /// The number of the first executor of this attempt.
     first_executor: ExecutorId,
-    /// What became of the application's work, if the driver said so when it was done.
+    /// What became of the application's work, if the driver reported it.
     outcome: Option<Outcome>,
 }
 
 impl Drivers {
-    /// The number of its connection, if there is one.
     pub(super) fn peer(&self) -> Option<PeerId> {
         self.peer
     }
 
-    /// Until when the driver is awaited, if its connection has ended and it must come back.
     pub(super) fn away(&self) -> Option<Timestamp> {
         self.away
     }
 
-    /// Until when its first wishes are awaited.
+    /// The deadline for the driver's first host preferences.
     pub(super) fn listening(&self) -> Option<Timestamp> {
         self.listening
     }
 
-    /// The description of the application, once the driver has registered.
     pub(super) fn description(&self) -> Option<&ApplicationDescription> {
         self.description.as_ref()
     }
 
-    /// What became of the application's work, if the driver said so when it was done.
     pub(super) fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
     }
@@ -75,7 +69,7 @@ impl ApplicationMaster {
             DriverToMaster::RegisterApplication(description) => {
                 self.on_register_application(now, peer, *description);
             }
-            // A new attempt knows nothing of the driver's executors. It repeats those that YARN has kept.
+            // A new attempt does not know the driver's executors. It repeats those that YARN has kept.
             DriverToMaster::ResumeApplication(resumption) => {
                 self.on_register_application(now, peer, *resumption.description);
             }
@@ -85,7 +79,7 @@ impl ApplicationMaster {
                 }
             }
             DriverToMaster::RequestExecutors { app, targets } => {
-                // The answer goes first, since the request may end the application.
+                // The answer is sent first, since the request may end the application.
                 let accepted = self.is_own(peer, &app) && self.can_have(&targets);
                 self.tell_peer(peer, MasterToDriver::ExecutorsRequested { accepted });
                 if accepted {
@@ -114,7 +108,7 @@ impl ApplicationMaster {
         }
     }
 
-    /// A driver registers its application, or returns to it on a new connection.
+    /// Registers a driver's application, or gives it back to a driver that returns on a new connection.
     fn on_register_application(&mut self, now: Timestamp, peer: PeerId, description: ApplicationDescription) {
         if self.drivers.peer == Some(peer) {
             return self.welcome();
@@ -184,8 +178,8 @@ impl ApplicationMaster {
         unsound.or_else(|| unknown_to_yarn(&description.profile))
     }
 
-    /// Tells the driver that it is registered, and of all live and ended executors, once the manager has
-    /// registered the application, too.
+    /// Tells the driver that it is registered, and all live and ended executors. Waits until the manager has registered
+    /// the application, too.
     pub(super) fn welcome(&mut self) {
         if self.drivers.peer.is_none() || self.manager != Manager::Registered {
             return;
@@ -204,7 +198,6 @@ impl ApplicationMaster {
         }
     }
 
-    /// Whether these targets are valid.
     fn can_have(&self, targets: &[ExecutorTarget]) -> bool {
         let ids = targets.iter().map(|target| &target.id).chain(self.drivers.targets.keys());
         let fits = ids.collect::<BTreeSet<_>>().len() <= MOST_PROFILES;
@@ -222,8 +215,8 @@ impl ApplicationMaster {
         self.request(now);
     }
 
-    /// An executor has ended for good: the application wants one less. The allocator is told when it has
-    /// finished its current event.
+    /// Records that an executor's end was final: the application wants one less. The allocator is told after its
+    /// current event.
     pub(super) fn want_one_less(&mut self, profile: ProfileId) {
         if let Some((_, total)) = self.drivers.targets.get_mut(&profile) {
             *total = total.saturating_sub(1);
@@ -231,27 +224,27 @@ impl ApplicationMaster {
         }
     }
 
-    /// Tells the allocator of executors that have ended for good.
+    /// Tells the allocator of final ends.
     pub(super) fn count_final_ends(&mut self, now: Timestamp) {
         if std::mem::take(&mut self.drivers.has_final_ends) {
             self.request(now);
         }
     }
 
-    /// The driver was told that it is registered, and may soon name the hosts that it wants.
+    /// Waits a short time for host preferences of a driver that has just been told of its registration.
     pub(super) fn listen(&mut self, now: Timestamp) {
         if self.drivers.description.is_some() {
             self.drivers.listening = Some(now + self.config.allocator.initial_pause);
         }
     }
 
-    /// The first wishes were awaited long enough.
+    /// Stops waiting for the first host preferences.
     pub(super) fn stop_listening(&mut self, now: Timestamp) {
         self.drivers.listening = None;
         self.request(now);
     }
 
-    /// Tells the allocator everything that the driver wants. Wishes are not told by profile: each profile has
+    /// Tells the allocator all wishes of the driver. Host preferences are not separate by profile: each profile gets
     /// all of them.
     fn request(&mut self, now: Timestamp) {
         let is_early = self.manager != Manager::Registered || self.drivers.listening.is_some();
@@ -274,7 +267,7 @@ impl ApplicationMaster {
         self.allocate(now, allocator::Event::RequestExecutors { targets, excluded: avoided });
     }
 
-    /// The driver is done: its executors end, and it is told while it is connected.
+    /// Handles the end of a driver's work: its executors end, and the driver is told of each end while it is connected.
     fn on_driver_done(&mut self, now: Timestamp, outcome: Option<Outcome>) {
         if self.phase != Phase::Serving {
             return;
@@ -337,12 +330,12 @@ impl ApplicationMaster {
         }
     }
 
-    /// The number of executors missing of each profile, with the reason as far as known.
+    /// The number of missing executors of each profile, with the reason if it is known.
     pub(super) fn shortfalls(&self, now: Timestamp) -> Vec<(ProfileId, Shortfall)> {
         let view = self.allocator.view(now);
         let shortfall = |(id, profile): (&ProfileId, &allocator::ProfileView)| {
             let granted = profile.starting + profile.running;
-            // This includes what the allocator was not told yet.
+            // Includes changes that the allocator does not know yet.
             let target = self.drivers.targets.get(id).map_or(profile.target, |(_, total)| *total);
             let missing = target.checked_sub(granted).filter(|missing| *missing > 0)?;
             let size = self.allocator.size(*id)?;
@@ -375,7 +368,7 @@ impl ApplicationMaster {
     }
 }
 
-/// What a profile asks for that YARN cannot give: a part of an address, or a kind of a resource.
+/// The part of a profile that YARN cannot give: a part of an address, or a kind of a resource.
 fn unknown_to_yarn(profile: &ResourceProfile) -> Option<String> {
     let sentence = |(name, amount): (&String, &Amount)| {
         let what = match (amount, kind(name)) {
@@ -388,10 +381,9 @@ fn unknown_to_yarn(profile: &ResourceProfile) -> Option<String> {
     profile.resources.iter().find_map(sentence)
 }
 
-/// What a profile's executors need of a container. The rest comes from the settings.
+/// The needs of a profile's executors. The rest of a container comes from the settings.
 fn needs(profile: &ResourceProfile) -> ExecutorNeeds {
     let ResourceProfile { cores, memory, resources } = profile;
-    // A part of an address was refused.
     let resources = resources.iter().map(|(name, amount)| (name.clone(), amount.addresses())).collect();
     ExecutorNeeds { cores: *cores, memory: *memory, resources, ..ExecutorNeeds::default() }
 }

@@ -10,7 +10,6 @@ use firesteel_protocol::ids::{ContainerId, ExecutorKey, PeerId};
 use firesteel_protocol::messages::{MasterToClient, MasterToDriver, TaskDirectory};
 use firesteel_protocol::process::Command;
 
-/// An effect of an ApplicationMaster, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Register with the manager. Leads to `Registered` or `RegisterFailed`.
@@ -23,25 +22,12 @@ pub enum Effect {
     StartProgram,
     /// End the program, if it runs.
     EndProgram,
-    /// Send a message. If the connection has ended, nothing happens.
-    Send {
-        /// The connection's number.
-        peer: PeerId,
-        /// The message itself.
-        message: Outbound,
-    },
-    /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
-    Close {
-        /// The connection's number.
-        peer: PeerId,
-    },
+    /// Send a message. Does nothing if the connection has ended.
+    Send { peer: PeerId, message: Outbound },
+    /// Close a connection, after sending earlier messages. Leads to `Disconnected`.
+    Close { peer: PeerId },
     /// Tell the manager how the application ended. Leads to `Unregistered` or `UnregisterFailed`.
-    Unregister {
-        /// The application's final status.
-        status: FinalStatus,
-        /// The same for people.
-        message: String,
-    },
+    Unregister { status: FinalStatus, message: String },
     /// End the daemon. Nothing comes after this.
     Exit(Exit),
     /// Write a line to the log.
@@ -54,48 +40,36 @@ impl From<Note> for Effect {
     }
 }
 
-/// An executor to start in a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The container's id.
     pub container: ContainerId,
     /// The node that the container is on, if the manager has told it.
     pub node: Option<Node>,
-    /// The executor's id.
     pub executor: ExecutorKey,
-    /// The command to run, with all placeholders filled in but the binary's path, which only the shell knows.
+    /// The command to run. All placeholders are filled in except the binary's path, which only the shell knows.
     pub command: Command,
-    /// The directory that it runs in.
     pub directory: TaskDirectory,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
 }
 
-/// A message from the ApplicationMaster to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// A message to a driver.
     Driver(MasterToDriver),
-    /// A message to a status client.
     Client(MasterToClient),
 }
 
-/// How an application has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinalStatus {
-    /// Not known: the cluster's manager decides.
+    /// Unknown: the cluster's manager decides.
     Undefined,
-    /// The application has succeeded.
     Succeeded,
-    /// The application has failed.
     Failed,
     /// A user or a program killed it.
     Killed,
 }
 
-/// The name in YARN.
+/// Written as YARN's name of the status.
 impl fmt::Display for FinalStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -107,16 +81,12 @@ impl fmt::Display for FinalStatus {
     }
 }
 
-/// How the daemon ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
     /// How the application, or this attempt at it, has ended.
     pub status: FinalStatus,
-    /// The exit code of the daemon.
     pub code: i32,
-    /// The reason, in words for people.
     pub message: String,
-    /// Whether the staged files are still needed.
     pub staging: Staging,
 }
 

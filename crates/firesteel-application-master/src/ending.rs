@@ -1,8 +1,8 @@
-//! How an application ends. This happens once.
+//! The end of an application, which happens once.
 //!
-//! The manager is told of the end only if no other attempt is to be made: the application has succeeded, it
-//! was killed, or this is the last attempt. Otherwise the ApplicationMaster ends without a message, and the
-//! manager begins the next attempt.
+//! The manager is told of the end only if there is to be no other attempt: the application has succeeded, it was
+//! killed, or this is the last attempt. Otherwise the ApplicationMaster ends without a message, and the manager begins
+//! the next attempt.
 //!
 //! Source: Spark's ApplicationMaster, 4.0.1, which has the same exit codes.
 
@@ -22,37 +22,34 @@ const EARLY: i32 = 16;
 const DRIVER_GONE: i32 = 17;
 /// The exit code for an unexpected failure.
 const UNEXPECTED: i32 = 10;
-/// The exit code if the driver said that its work failed. Spark's, for a driver that ends with an exception.
+/// The exit code if the driver reported that its work failed. Source: Spark, for a driver that ends with an exception.
 const WORK_FAILED: i32 = 15;
 
-/// How an application has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) status: FinalStatus,
     pub(super) code: i32,
     pub(super) message: String,
-    /// What the driver is told, if it is connected.
+    /// The message for the driver, if it is connected.
     pub(super) end: ApplicationEnd,
 }
 
 impl Verdict {
-    /// The verdict of a failed application.
     fn failed(code: i32, message: impl Into<String>) -> Self {
         let message = message.into();
         let end = ApplicationEnd::GivenUp { reason: message.clone() };
         Self { status: FinalStatus::Failed, code, message, end }
     }
 
-    /// The verdict of a successful application.
     fn succeeded(message: impl Into<String>) -> Self {
         let end = ApplicationEnd::Finished { outcome: None };
         Self { status: FinalStatus::Succeeded, code: 0, message: message.into(), end }
     }
 
-    /// The verdict of an application whose driver said that it is done.
+    /// The verdict on an application after its driver said that it is done.
     ///
-    /// Source: Spark's ApplicationMaster, 4.0.1, which is told the driver's exit code. There, an application that its
-    /// user interrupted has succeeded.
+    /// Source: Spark's ApplicationMaster, 4.0.1, which gets the driver's exit code. There, an application that its user
+    /// interrupted has succeeded.
     pub(super) fn done(outcome: Option<Outcome>) -> Self {
         let (status, code) = match &outcome {
             None | Some(Outcome::Succeeded) => (FinalStatus::Succeeded, 0),
@@ -63,7 +60,6 @@ impl Verdict {
         Self { status, code, message, end: ApplicationEnd::Finished { outcome } }
     }
 
-    /// The verdict of an application that a user killed.
     pub(super) fn killed(by: String) -> Self {
         let message = format!("it was killed by {by}");
         Self { status: FinalStatus::Killed, code: EARLY, message, end: ApplicationEnd::Killed { by } }
@@ -89,7 +85,7 @@ impl ApplicationMaster {
             match self.manager {
                 Manager::Registered => self.unregister(),
                 Manager::Registering => {}
-                // The manager must know the attempt before it can be told of its end.
+                // The manager must know the attempt before it can be told about its end.
                 Manager::Unregistered => self.register(),
                 Manager::Gone => self.exit(Staging::Needed),
             }
@@ -111,7 +107,7 @@ impl ApplicationMaster {
         }
     }
 
-    /// Tells the driver that its application has ended, unless it knows.
+    /// Tells the driver that its application has ended, unless it knows already.
     fn tell_end(&mut self, verdict: &Verdict) {
         if let (Some(peer), Phase::Waiting { .. } | Phase::Serving) = (self.drivers.peer(), &self.phase) {
             let message = Outbound::Driver(MasterToDriver::ApplicationRemoved(verdict.end.clone()));
@@ -161,7 +157,6 @@ impl ApplicationMaster {
         }
     }
 
-    /// The allocator has failed.
     pub(super) fn on_allocator_failed(&mut self, failure: &Failure) {
         if let Failure::Manager { last: AllocateFailure::Replaced, .. } = failure {
             self.manager = Manager::Gone;
@@ -175,7 +170,7 @@ impl ApplicationMaster {
         self.finish(Verdict::failed(NO_DRIVER, message));
     }
 
-    /// In client mode, a driver that does not come back ends the application. As in Spark, this is a success by
+    /// Ends the application in client mode, because its driver does not return. As in Spark, this is a success by
     /// default.
     pub(super) fn on_driver_silent(&mut self) {
         let message = "the driver is gone and has not said that it is done";
@@ -190,10 +185,10 @@ impl ApplicationMaster {
         self.finish(Verdict::failed(UNEXPECTED, failure.to_string()));
     }
 
-    /// The exit code of the program is that of the application, whether or not it ever had a driver.
+    /// Ends the application with the exit code of the program, even if the program never had a driver.
     ///
-    /// Source: Spark's ApplicationMaster, 4.0.1. There, a program that ends without a driver has failed with
-    /// code 13, even if it had nothing to do.
+    /// Source: Spark's ApplicationMaster, 4.0.1. There, a program that ends without a driver has failed with code 13,
+    /// even if it had nothing to do.
     pub(super) fn on_program_ended(&mut self, status: ExitStatus) {
         if self.program != Program::Running {
             return;
@@ -207,7 +202,7 @@ impl ApplicationMaster {
         self.finish(verdict);
     }
 
-    /// The daemon is asked to end. Source: Spark's ApplicationMaster, 4.0.1, which does the same in its
+    /// Handles a request that the daemon ends. Source: Spark's ApplicationMaster, 4.0.1, which does the same in its
     /// shutdown hook.
     pub(super) fn on_shutdown(&mut self) {
         let verdict = Verdict::failed(EARLY, "the ApplicationMaster was asked to end");
@@ -216,7 +211,7 @@ impl ApplicationMaster {
             Mode::Client | Mode::Unmanaged => FinalStatus::Undefined,
         };
         match std::mem::replace(&mut self.phase, Phase::Done) {
-            // The manager is being told already, and a second request means not to wait for it.
+            // The manager is being told already. A second request means not to wait for it.
             Phase::Finishing(verdict) => {
                 self.phase = Phase::Finishing(verdict);
                 self.exit(Staging::Needed);
@@ -229,8 +224,8 @@ impl ApplicationMaster {
     }
 }
 
-/// What is added to a message about the end of an application whose driver told its outcome: `; failed: 3 of 10 items
-/// failed`. Nothing is added for a success.
+/// The suffix of a message about the application's end, if the driver reported an outcome: `; failed: 3 of 10 items
+/// failed`. Empty for a success.
 fn said(outcome: Option<&Outcome>) -> String {
     match outcome {
         None | Some(Outcome::Succeeded) => String::new(),
@@ -238,7 +233,7 @@ fn said(outcome: Option<&Outcome>) -> String {
     }
 }
 
-/// Cuts a message to that number of bytes, including the ellipsis.
+/// Cuts a message to this number of bytes, including the ellipsis.
 fn cut(message: &mut String, longest: usize) {
     const ELLIPSIS: &str = "...";
     if message.len() > longest {

@@ -17,10 +17,9 @@ use crate::allocator::{self, Cause, Loss};
 
 /// The maximum number of ends that are kept for a driver that returns.
 const MOST_ENDS: usize = 1_000;
-/// The number of bytes that are told of what a manager says about a container.
+/// The maximum number of bytes of a manager's message about a container.
 const LONGEST_WORDS: usize = 2_000;
 
-/// The executors that have not ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Executors {
     rows: BTreeMap<ExecutorId, Executor>,
@@ -29,12 +28,10 @@ pub(super) struct Executors {
     nodes: BTreeMap<ContainerId, Node>,
     /// The latest executors that ended, in order, for a driver that missed the messages.
     ends: VecDeque<End>,
-    /// The number of executors that have ended.
     ended: u64,
     gone_told: bool,
 }
 
-/// An executor that has ended.
 #[derive(Clone, Debug)]
 struct End {
     executor: ExecutorId,
@@ -43,7 +40,6 @@ struct End {
     at: Timestamp,
 }
 
-/// What is known of an executor.
 #[derive(Clone, Debug)]
 pub(super) struct Known<'a> {
     pub(super) row: &'a Executor,
@@ -51,7 +47,6 @@ pub(super) struct Known<'a> {
     pub(super) ended: Option<Timestamp>,
 }
 
-/// An executor that has not ended.
 #[derive(Clone, Debug)]
 pub(super) struct Executor {
     pub(super) container: ContainerId,
@@ -68,7 +63,6 @@ pub(super) struct Executor {
 }
 
 impl Executor {
-    /// What is known of it while it lives.
     fn living(&self) -> Known<'_> {
         let state = self.started.map_or(ExecutorState::Launching, |_| ExecutorState::Running);
         Known { row: self, state, ended: None }
@@ -92,7 +86,7 @@ impl Executor {
 }
 
 impl Executors {
-    /// The manager has told the nodes of containers.
+    /// Stores the nodes of containers, as told by the manager.
     pub(super) fn know(&mut self, nodes: BTreeMap<ContainerId, Node>) {
         self.nodes = nodes;
     }
@@ -109,7 +103,6 @@ impl Executors {
         self.rows.iter().map(|(id, row)| (*id, row))
     }
 
-    /// The number of executors that have ended.
     pub(super) fn ended(&self) -> u64 {
         self.ended
     }
@@ -124,13 +117,13 @@ impl Executors {
         self.gone_told
     }
 
-    /// Notes that the driver is told now.
+    /// Records that the driver is being told.
     pub(super) fn tell_gone(&mut self) {
         self.gone_told = true;
     }
 
-    /// The messages for a driver that may have missed some, by executor number: which executors were added,
-    /// run, will leave, or have ended. So the driver knows every number that was given.
+    /// The messages for a driver that may have missed some, by executor number: which executors were added, run, will
+    /// leave, or have ended. So the driver knows every number that was given.
     pub(super) fn story(&self) -> Vec<MasterToDriver> {
         let tell = |(executor, Known { row, state, ended }): (ExecutorId, Known<'_>)| {
             let news = (state != ExecutorState::Launching).then(|| updated(executor, state));
@@ -145,12 +138,11 @@ impl Executors {
         self.live_from(ExecutorId(0)).chain(self.ended_from(ExecutorId(0))).collect()
     }
 
-    /// The live executors by number, from that number on.
     pub(super) fn live_from(&self, from: ExecutorId) -> impl Iterator<Item = (ExecutorId, Known<'_>)> {
         self.rows.range(from..).map(|(executor, row)| (*executor, row.living()))
     }
 
-    /// The latest ended executors from that number on, in no order.
+    /// The latest ended executors from this number on, in no order.
     pub(super) fn ended_from(&self, from: ExecutorId) -> impl Iterator<Item = (ExecutorId, Known<'_>)> {
         let ends = self.ends.iter().filter(move |end| end.executor >= from);
         ends.map(|End { executor, row, state, at }| {
@@ -182,7 +174,8 @@ fn updated(executor: ExecutorId, state: ExecutorState) -> MasterToDriver {
 }
 
 impl ApplicationMaster {
-    /// Tells the allocator an event and performs its effects. Does nothing once the end is being told.
+    /// Passes an event to the allocator and performs its effects. Does nothing once the manager is being told of the
+    /// end.
     pub(super) fn allocate(&mut self, now: Timestamp, event: allocator::Event) {
         match &self.phase {
             Phase::Finishing(_) | Phase::Done => return,
@@ -200,7 +193,7 @@ impl ApplicationMaster {
                     self.end_executor(now, executor, host, &loss);
                 }
                 allocator::Effect::Decommission { host } => self.tell_of_leaving(host),
-                // Drivers never ask this question: they are told of every end.
+                // Drivers never ask this question, since they are told of every end.
                 allocator::Effect::AnswerLoss { .. } => {}
                 allocator::Effect::Fail(failure) => self.on_allocator_failed(&failure),
                 allocator::Effect::Note(note) => self.effects.note(Note::Allocator(note)),
@@ -210,7 +203,7 @@ impl ApplicationMaster {
         self.stop_if_all_are_gone();
     }
 
-    /// A host is being decommissioned: the driver is told of each executor there.
+    /// Tells the driver of each executor on a host that is being decommissioned.
     fn tell_of_leaving(&mut self, host: String) {
         let there = self.executors.rows.iter_mut().filter(|(_, row)| row.node.host == host);
         let told: Vec<MasterToDriver> = there
@@ -304,9 +297,9 @@ impl ApplicationMaster {
     }
 }
 
-/// How a driver is told of an executor's end.
+/// An executor's end as a state, for its driver.
 ///
-/// An exit code above 128 means a signal, as in a shell; NodeManagers do not tell them apart.
+/// An exit code above 128 means a signal, as in a shell; NodeManagers do not distinguish the two.
 fn state(loss: &Loss) -> ExecutorState {
     const SIGNALS: std::ops::RangeInclusive<i32> = 129..=192;
     /// The container's files could not be fetched, or its command could not be run.
@@ -336,7 +329,7 @@ fn state(loss: &Loss) -> ExecutorState {
     }
 }
 
-/// What a manager says, in one line of limited length.
+/// A manager's message, in one line of limited length.
 fn words(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line[..line.floor_char_boundary(LONGEST_WORDS)].to_owned()

@@ -1,9 +1,9 @@
-//! The ApplicationMaster: a Master for one application, whose executors run in the containers of another cluster.
+//! The ApplicationMaster: a Master for one application, with executors in the containers of another cluster.
 //!
-//! To drivers and launchers it is a Master: they register, set the number of executors, name the hosts that they
-//! prefer, and are told of executors that start and end. To the *manager* of the cluster (YARN's ResourceManager) it
+//! To drivers and launchers it is a Master: they register, set the number of executors, and name the hosts that they
+//! prefer. It tells them of executors that start and end. To the *manager* of the cluster (YARN's ResourceManager) it
 //! is an application: it registers, asks for containers, and says how the application ended. Its [`Allocator`] decides
-//! which containers to ask for, and what to do with those that are granted.
+//! which containers to ask for, and what to do with granted containers.
 //!
 //! ```text
 //!            RegisterApplication                                     Register, Allocate, Unregister
@@ -13,7 +13,7 @@
 //!                                                v
 //!                                    a container's command, through its NodeManager
 //!
-//!  client mode:    register with the manager, so that the driver can find this; wait for the driver
+//!  client mode:    register with the manager, so that the driver can find this process; wait for the driver
 //!  cluster mode:   start the program; wait for its driver; register with the manager
 //! ```
 //!
@@ -49,12 +49,10 @@ pub use effect::{Effect, Exit, FinalStatus, Launch, Outbound, Staging};
 pub use event::{ContainerHandle, Event, Inbound, Node};
 pub use note::Note;
 
-/// How long a driver whose connection has ended is awaited. Spark gives up at once.
 const RECONNECT: Duration = Duration::from_secs(10);
-/// How long the ends of executors are awaited when the application is done and its driver is connected.
+/// How long a finished application with a connected driver waits for the ends of its executors.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The ApplicationMaster of one application.
 #[derive(Clone, Debug)]
 pub struct ApplicationMaster {
     config: Config,
@@ -84,7 +82,7 @@ enum Phase {
     Idle,
     /// The driver has not registered yet.
     Waiting {
-        /// Until when the driver is awaited.
+        /// The deadline for the driver's registration.
         until: Timestamp,
     },
     /// The driver has registered, and has not said that it is done.
@@ -94,7 +92,6 @@ enum Phase {
         /// The verdict, and when it takes effect at the latest. `None`: the program's end decides.
         then: Option<(Verdict, Timestamp)>,
     },
-    /// The manager is being told.
     Finishing(Verdict),
     Done,
 }
@@ -105,11 +102,10 @@ enum Manager {
     Unregistered,
     Registering,
     Registered,
-    /// The manager has given this attempt up, and is told nothing more.
+    /// The manager has given up this attempt. It gets no more messages.
     Gone,
 }
 
-/// The state of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Program {
     /// There is no program, or it has not started.
@@ -118,21 +114,19 @@ enum Program {
     Ended(ExitStatus),
 }
 
-/// Why an ApplicationMaster has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The next call to the manager is due.
     Call,
     /// The driver has not come in time.
     Driver,
-    /// The driver's first wishes have not come in time.
+    /// The driver's first host preferences have not come in time.
     Wishes,
     /// The executors have not ended in time.
     Patience,
 }
 
 impl ApplicationMaster {
-    /// An ApplicationMaster that has not started.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let allocator = Allocator::new(allocator::Config { initial_target: 0, ..config.allocator.clone() });
@@ -150,7 +144,6 @@ impl ApplicationMaster {
         }
     }
 
-    /// A copy of its allocator's tables at that time.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> allocator::AllocatorView {
         self.allocator.view(now)
@@ -258,7 +251,7 @@ impl ApplicationMaster {
         match &self.phase {
             Phase::Finishing(_) => self.unregister(),
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
-                // The first call may already end the application, if there is no machine for it.
+                // The first call may already end the application, if the cluster has no machine for it.
                 self.welcome();
                 self.listen(now);
                 self.allocate(now, allocator::Event::Registered);

@@ -1,4 +1,4 @@
-//! Events, and everything that they lead to.
+//! Events, and all their consequences.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -170,7 +170,7 @@ impl Bench {
         self.apply(Event::Deadline)
     }
 
-    /// A call that brings a container of the default profile.
+    /// Answers a call with a container of the default profile.
     fn grant(&mut self, number: u32) -> Vec<Effect> {
         self.call();
         let (host, profile) = ("host1".to_owned(), ProfileId::DEFAULT);
@@ -178,7 +178,7 @@ impl Bench {
         self.answer(Allocated { machines: 3, granted: vec![granted], ..Allocated::default() })
     }
 
-    /// A call that says that a container has ended.
+    /// Answers a call with the end of a container.
     fn end(&mut self, number: u32, status: i32, diagnostics: &str) -> Vec<Effect> {
         self.call();
         let completed =
@@ -250,7 +250,7 @@ fn in_client_mode_it_registers_first_and_calls_the_manager_while_it_waits_for_th
     let effects =
         bench.driver(DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(3)))));
     assert_eq!(effects, [welcome(0)]);
-    // 2048 MiB and 384 beyond them, as the driver describes its executors.
+    // 2048 MiB and 384 MiB overhead, as the driver describes its executors.
     assert_eq!(asked(&bench.call()), [(0, "*".to_owned(), 3, MiB(2432))]);
 }
 
@@ -296,7 +296,7 @@ fn a_driver_that_comes_back_hears_of_its_executors_and_of_those_that_ended_meanw
         bench.driver(again.clone()),
         [welcome(0), added(0), updated(0, ExecutorState::Running), added(1), updated(1, ended)]
     );
-    // The new connection may come before the end of the old one is noticed.
+    // The new connection may open before the end of the old one is noticed.
     let effects = bench.apply(Event::Received { peer: PeerId(9), message: Inbound::Driver(again) });
     assert_eq!(effects[0], Effect::Close { peer: DRIVER });
 }

@@ -6,7 +6,6 @@ use tokio::sync::mpsc;
 
 use firesteel_host::inbox::Inbox;
 
-/// An event of a cluster that its Masters cannot report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClusterEvent {
     /// The Masters moved to these addresses.

@@ -57,15 +57,11 @@ use firesteel_settings::listen::Listen;
 /// An application that runs tasks on Firesteel's own executors.
 #[derive(Clone, Debug)]
 pub struct Application {
-    /// Name of the application, for people.
     pub name: String,
-    /// Masters to register with.
     pub masters: Vec<Address>,
-    /// The secret of the local cluster in which it runs, if that is one.
+    /// The secret of the local cluster in which it runs, if it runs in one.
     pub local_cluster: Option<Secret>,
-    /// The application's settings.
     pub settings: ApplicationSettings,
-    /// Files that executors find in their directories.
     pub files: OfferedFiles,
 }
 
@@ -84,38 +80,20 @@ pub async fn open(listen: &Listen) -> Result<(Listener, Address), ListenError> {
     Ok((listener, reached))
 }
 
-/// Why a driver could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
-    /// The driver cannot listen.
     #[error("cannot listen for executors: {0}")]
     Listen(#[from] ListenError),
 }
 
-/// A report from a driver to its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// A piece of an attempt's output. The owner answers it with [`Handle::consumed`].
-    Output {
-        /// Id of the attempt.
-        attempt: AttemptId,
-        /// The stream that the attempt wrote to.
-        stream: Stream,
-        /// Bytes of the output.
-        bytes: Bytes,
-    },
-    /// An attempt was lost and will be repeated: its output is to be discarded.
-    DiscardOutput {
-        /// Id of the attempt.
-        attempt: AttemptId,
-    },
+    Output { attempt: AttemptId, stream: Stream, bytes: Bytes },
+    /// An attempt was lost and will be repeated. Its output is to be discarded.
+    DiscardOutput { attempt: AttemptId },
     /// A task is over for good.
-    TaskEnded {
-        /// Id of the task.
-        task: TaskId,
-        /// Result of the task.
-        outcome: TaskOutcome,
-    },
+    TaskEnded { task: TaskId, outcome: TaskOutcome },
     /// A remark, which is also in the log.
     Note(Note),
     /// The application is over. The driver keeps running until its peers have been told.
@@ -131,8 +109,7 @@ pub struct Handle {
     questions: Questions,
 }
 
-/// The callers that wait for an answer. Their senders are dropped with the driver, so that no
-/// caller waits forever.
+/// The callers that wait for an answer. Their senders are dropped with the driver, so that no caller waits forever.
 #[derive(Clone, Debug, Default)]
 struct Questions {
     table: Arc<Mutex<QuestionTable>>,
@@ -187,7 +164,7 @@ impl Handle {
         self.inbox.send(Event::Finish { outcome: Some(outcome) }).await
     }
 
-    /// Adds a resource profile, with the number of executors that it should have, which can be changed later.
+    /// Adds a resource profile, with the initial number of its executors.
     ///
     /// # Errors
     /// The application is over.
@@ -220,8 +197,8 @@ impl Handle {
         self.inbox.send(Event::KillExecutors { executors, replacement }).await
     }
 
-    /// Cancels one task. `Report::TaskEnded` follows when nothing of the task is left. If the task
-    /// has ended already, this does nothing.
+    /// Cancels one task. `Report::TaskEnded` follows when none of its processes is left. Does nothing if the task has
+    /// ended already.
     ///
     /// # Errors
     /// The application is over.
@@ -277,7 +254,7 @@ impl Handle {
         self.inbox.send(Event::Cancel { outcome: None, until }).await
     }
 
-    /// The same, and tells the Master this outcome.
+    /// Cancels everything like [`cancel`](Self::cancel), and tells the Master this outcome.
     ///
     /// # Errors
     /// The application is over.
@@ -299,10 +276,9 @@ impl Handle {
 /// the executor at once.
 const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 
-/// Maximum number of queued reports.
 const REPORTS: usize = 4096;
 
-/// Starts a driver. It runs until it is done. The owner handles requests to end.
+/// Starts a driver, which runs until it is done. The owner handles requests to end.
 ///
 /// # Errors
 /// The driver cannot listen for executors.
@@ -328,7 +304,8 @@ pub async fn start(
     Ok((handle, reports))
 }
 
-/// Starts the task that owns the driver. Not part of the `async fn`, which each crate that awaits it would compile.
+/// Starts the task that owns the driver. Kept out of the `async fn`, which is compiled again in each crate that awaits
+/// it.
 fn spawn_owner(driver: Driver, shell: DriverShell, context: Context<Event>, reports: mpsc::Sender<Report>) {
     tokio::spawn(async move {
         owner::run(driver, shell, context, &mut EndRequests::none()).await;
@@ -340,7 +317,7 @@ fn spawn_owner(driver: Driver, shell: DriverShell, context: Context<Event>, repo
 fn config(application: Application, driver: &Address) -> Config {
     let Application { name, masters, local_cluster, settings, files } = application;
     let in_local_cluster = local_cluster.is_some();
-    // Executors prove with it that they belong to the local cluster.
+    // Executors use it to prove that they belong to the local cluster.
     let secret = local_cluster.unwrap_or_else(secret::draw);
     let command = executor_command(driver, &secret, in_local_cluster);
     let work = Work { files: files.description(driver), ..Work::of(command) };
@@ -378,7 +355,6 @@ struct DriverShell {
     questions: Questions,
 }
 
-/// A report or an answer that waits for room in the queue.
 enum Undelivered {
     Report(Report),
     /// An answer, which follows the reports made before it.
@@ -447,7 +423,7 @@ impl Shell for DriverShell {
             Effect::Done(ending) => self.report(Report::Done(ending)),
             Effect::Exit => return ControlFlow::Break(()),
             Effect::Note(note) => {
-                // The owner of the reports words the important ones for people.
+                // The owner of the reports shows the important ones to people.
                 tracing::info!("{}", Remark(&note));
                 self.report(Report::Note(note));
             }

@@ -1,25 +1,22 @@
-//! What a daemon says at its start of who can reach it, and as whom it runs.
+//! Warnings at a daemon's start about who can reach it, and about running as root.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use nix::unistd::geteuid;
 
-/// A port that strangers may use, since there is no authentication.
+/// A port that strangers can use, since there is no authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port {
-    /// The port of a Master.
     Master,
     /// The port at which a Master takes submissions by REST.
     Rest,
-    /// The port of a Worker.
     Worker,
 }
 
-/// A reason to look at how a daemon was started.
+/// A reason to check how a daemon was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exposure {
-    /// The daemon runs as root.
     Root(Port),
     /// Other machines can connect to this address.
     Address(Port, IpAddr),
@@ -50,7 +47,7 @@ impl fmt::Display for Exposure {
     }
 }
 
-/// The reasons to warn: whether the process is root, and the addresses of its ports, the daemon's own first.
+/// The reasons to warn. `ports` has the addresses of the daemon's ports, its own first.
 fn exposures(is_root: bool, ports: &[(Port, IpAddr)]) -> Vec<Exposure> {
     let root = ports.first().filter(|_| is_root).map(|(port, _)| Exposure::Root(*port));
     let mut all: Vec<Exposure> = root.into_iter().collect();
@@ -63,8 +60,8 @@ fn exposures(is_root: bool, ports: &[(Port, IpAddr)]) -> Vec<Exposure> {
     all
 }
 
-/// Warns of a daemon that runs as root or that other machines can connect to. `ports` are the addresses of its ports, its own
-/// first.
+/// Warns of a daemon that runs as root, or that other machines can connect to. `ports` has the addresses of its ports,
+/// its own first.
 pub(crate) fn warn(ports: &[(Port, IpAddr)]) {
     for exposure in exposures(geteuid().is_root(), ports) {
         tracing::warn!("{exposure}");

@@ -1,19 +1,18 @@
-//! The daemons: shells around the state machines. A shell turns what happens into events and performs the
-//! effects that come out.
+//! The daemons: shells around the state machines. A shell feeds events to its machine and performs the machine's
+//! effects.
 //!
 //! - [`master`]: the Master's daemon.
 //! - [`worker`]: the Worker's daemon, which runs executors as child processes.
 //! - [`executor`]: the executor's daemon, which runs tasks as child processes.
 //! - [`driver_daemon`]: the driver's daemon, which runs inside the command that submits an application.
-//! - [`files`]: the files that an application brings, from the driver to the Workers.
-//! - [`wording`]: what Masters and Workers report, in words.
+//! - [`files`]: the files of an application, from the driver to the Workers.
+//! - [`wording`]: texts for the reports of Masters and Workers.
 //! - [`http`]: the HTTP server of Master and Worker.
 //! - [`master_client`]: a client that asks Masters; [`worker_log`]: one that reads logs from Workers.
-//! - [`life_lock`]: locked files that tell the living from the dead.
+//! - [`life_lock`]: locked files that show whether a process is alive.
 //! - [`secret`]: secrets for applications and Workers.
-//! - `exposure`: warnings of daemons that run as root or that other machines reach.
-//! - [`cluster_event`], [`remark`]: events that a driver learns from outside its Masters, and the remarks that
-//!   it makes.
+//! - `exposure`: warnings of daemons that run as root or that other machines can reach.
+//! - [`cluster_event`], [`remark`]: events that a driver learns from outside its Masters, and its remarks.
 
 pub mod cluster_event;
 pub mod driver_daemon;

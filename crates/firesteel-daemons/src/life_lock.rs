@@ -1,16 +1,15 @@
-//! Locked files by which a process shows that it lives.
+//! Locked files by which a process shows that it is alive.
 //!
-//! A process holds the lock until it ends, in whatever way, and no program that it starts inherits the lock.
-//! A file without a lock was therefore left by a process that was killed, and the process that locks it next
-//! may remove what the dead one left behind. This needs no process id, so it is right across containers that
-//! share a directory, and a process that merely stands still is not mistaken for a dead one.
+//! A process holds the lock until it ends, even by a crash, and no program that it starts inherits the lock. So a file
+//! without a lock belongs to a process that was killed. The process that locks it next may remove everything that the
+//! dead process left. This needs no process id, so it works across containers that share a directory. A process that
+//! merely stands still does not count as dead.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A file that this process holds locked.
 #[derive(Debug)]
 pub struct LifeLock {
     path: PathBuf,
@@ -18,8 +17,8 @@ pub struct LifeLock {
 }
 
 impl LifeLock {
-    /// Makes the file, locked: there is no moment at which it is at this path without a lock. An abandoned
-    /// file at the path is replaced.
+    /// Makes the file, locked. There is no moment at which it is at this path without a lock. An abandoned file at the
+    /// path is replaced.
     ///
     /// # Errors
     /// The file cannot be made, or the file system has no locks.
@@ -48,13 +47,12 @@ impl LifeLock {
         Ok(is_same(path, &file)?.then(|| Self { path: path.to_owned(), locked: file }))
     }
 
-    /// Whether the file is still at its path.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         is_same(&self.path, &self.locked).unwrap_or(false)
     }
 
-    /// Removes the file, and then gives the lock back.
+    /// Removes the file, and then releases the lock.
     ///
     /// # Errors
     /// The file cannot be removed.
@@ -63,7 +61,6 @@ impl LifeLock {
     }
 }
 
-/// Whether the file at this path is the one that was opened.
 fn is_same(path: &Path, opened: &File) -> io::Result<bool> {
     let (there, opened) = (fs::symlink_metadata(path)?, opened.metadata()?);
     Ok((there.dev(), there.ino()) == (opened.dev(), opened.ino()))

@@ -1,7 +1,7 @@
 //! A client of a Master: asks for its state or for one application, kills applications, and decommissions Workers.
 //!
-//! Long answers come in pages. All pages come over one connection, and so from one Master. An answer is returned only if
-//! all its pages came. Questions go over a connection, or from within the Master's own process.
+//! Long answers come in pages. All pages come over one connection, and so from one Master. An answer is returned only
+//! if all its pages came. Requests go over a connection, or from within the Master's own process.
 
 use std::time::Duration;
 
@@ -18,12 +18,11 @@ use firesteel_protocol::state_reader::{Extent, StateReader};
 use firesteel_protocol::time::millis;
 use firesteel_protocol::wire::Role;
 
-/// What carries questions to a Master, and its answers back.
+/// Carries requests to a Master, and its answers back.
 pub trait Carrier {
-    /// Why there is no answer.
     type Error;
 
-    /// Asks a question, and waits for its answer.
+    /// Sends a request, and waits for its answer.
     ///
     /// # Errors
     /// No answer comes.
@@ -35,7 +34,7 @@ pub trait Carrier {
     /// The error of an answer to another question.
     fn other_answer(&self) -> Self::Error;
 
-    /// The error of a page that comes after this number of rows, for that reason.
+    /// The error if further pages fail for this reason, after this number of rows.
     fn broken_off(rows: u64, error: Self::Error) -> Self::Error;
 }
 
@@ -58,14 +57,13 @@ impl Carrier for Inquiry {
     }
 }
 
-/// One that asks a Master.
 #[derive(Debug)]
 pub struct MasterClient<C = Inquiry> {
     carrier: C,
 }
 
 impl MasterClient {
-    /// Dials a Master as this client; a name is enough for one outside of a local cluster.
+    /// Dials a Master as this client. A name is enough for a client outside of local clusters.
     ///
     /// # Errors
     /// The Master cannot be reached.
@@ -75,12 +73,12 @@ impl MasterClient {
 }
 
 impl<C: Carrier> MasterClient<C> {
-    /// One whose questions this carries.
+    /// A client that uses this carrier.
     pub fn over(carrier: C) -> Self {
         Self { carrier }
     }
 
-    /// Asks any question.
+    /// Sends any request.
     ///
     /// # Errors
     /// The Master does not answer.
@@ -88,10 +86,6 @@ impl<C: Carrier> MasterClient<C> {
         self.carrier.ask(question).await
     }
 
-    /// Reads the Master's tables.
-    ///
-    /// # Errors
-    /// The Master does not answer, or the answer broke off.
     pub async fn state(&mut self, extent: Extent) -> Result<MasterView, C::Error> {
         let mut reader = StateReader::new(extent);
         while let Some(question) = reader.question() {
@@ -114,7 +108,7 @@ impl<C: Carrier> MasterClient<C> {
         Ok(page.head.and_then(|head| head.web_address))
     }
 
-    /// Asks for all that has ended and that the Master remembers, in the order of the ends, with the Master's time.
+    /// Asks for the history, in the order of the ends, with the Master's time.
     ///
     /// # Errors
     /// The Master does not answer, or the answer broke off.
@@ -132,8 +126,8 @@ impl<C: Carrier> MasterClient<C> {
         Ok((latest, rows))
     }
 
-    /// Asks for all pages of rows, the first of which begins at this place. `page` takes the rows out of an answer, and the place
-    /// of the next one.
+    /// Asks for all pages of rows from this place on. `page` takes the rows out of an answer, and the place of the next
+    /// row.
     async fn pages<T, P: Ord>(
         &mut self,
         first: P,
@@ -180,7 +174,7 @@ impl<C: Carrier> MasterClient<C> {
         Ok(ApplicationAnswer::Known(whole))
     }
 
-    /// Asks for one application with one page of its executors, from that number on.
+    /// Asks for one application with one page of its executors, from this number on.
     ///
     /// # Errors
     /// The Master does not answer.
@@ -206,7 +200,8 @@ impl<C: Carrier> MasterClient<C> {
         Ok(answer)
     }
 
-    /// Has Workers leave: that with this id, or all on this host. After `within` they end what still runs.
+    /// Decommissions Workers: the Worker with this id, or all on this host. After `within` they end everything that
+    /// still runs.
     ///
     /// # Errors
     /// The Master does not answer.
@@ -227,7 +222,7 @@ impl<C: Carrier> MasterClient<C> {
     /// Submits a cluster driver. Returns its id, or why the Master refuses it.
     ///
     /// # Errors
-    /// The Master does not answer, and may have taken the cluster driver all the same.
+    /// The Master does not answer. It may have accepted the cluster driver.
     pub async fn submit_driver(
         &mut self,
         driver: DriverDescription,

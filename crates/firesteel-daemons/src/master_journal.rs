@@ -1,4 +1,4 @@
-//! The Master's journal: its records on a disk, and the Master that is recovered from them.
+//! The Master's journal: its records on a disk, and the recovery of a Master from them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,52 +10,34 @@ use firesteel_placement::words::counted;
 use firesteel_protocol::Timestamp;
 use firesteel_zookeeper::{Ensemble, Znodes, ZooKeeperError};
 
-/// Why a Master cannot be recovered.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// The journal cannot be read or written.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The journal in ZooKeeper cannot be read.
     #[error(transparent)]
     ZooKeeper(#[from] ZooKeeperError),
-    /// The journal has bytes that are no records.
+    /// The journal contains bytes that are not records.
     #[error("{path}: {error}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        error: UnreadableRecord,
-    },
-    /// A Master was to begin with a new state where another one is.
+    Unreadable { path: PathBuf, error: UnreadableRecord },
+    /// A Master was to begin with a new state, but there is one already.
     #[error(
         "{path} already has the state of a Master, and --new is for a new state. Leave --new out to go on with it, or move \
          it away"
     )]
     NotNew {
-        /// Where the state is.
+        /// The path of the existing state.
         path: PathBuf,
     },
-    /// The records contradict each other.
     #[error("{path}: {error}")]
-    Contradictory {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        error: RecoveryError,
-    },
+    Contradictory { path: PathBuf, error: RecoveryError },
 }
 
-/// The records of a journal.
 #[derive(Debug)]
 pub struct Recorded {
-    /// The file that has them.
     pub path: PathBuf,
-    /// All records: those of the image, and those of each batch since.
+    /// All records: the image's, and those of each batch since.
     pub batches: Vec<Vec<Record>>,
-    /// How the file ends.
     pub tail: Tail,
-    /// The length of what was read, in bytes.
     pub length: u64,
 }
 
@@ -79,7 +61,7 @@ impl Recorded {
         firesteel_zookeeper::read(&ensemble).await?.map(Self::of).transpose()
     }
 
-    /// Reads the records of the file of a journal that is kept elsewhere.
+    /// Reads the records in a journal file from elsewhere.
     ///
     /// # Errors
     /// The file is damaged.
@@ -97,7 +79,7 @@ impl Recorded {
         }
     }
 
-    /// Whether they are those of a state that is new: executors that it does not know are left alone for a while.
+    /// Whether the state is new. A Master with a new state leaves unknown executors alone for a while.
     #[must_use]
     pub fn is_new(&self) -> bool {
         let held = |record: &Record| match record {
@@ -107,10 +89,10 @@ impl Recorded {
         self.batches.iter().flatten().rev().find_map(held).unwrap_or(false)
     }
 
-    /// The Master that is recovered from them.
+    /// Recovers the Master.
     ///
     /// # Errors
-    /// They contradict each other.
+    /// The records contradict each other.
     pub fn recover(self, config: Config, now: Timestamp) -> Result<Master, StateError> {
         let path = self.path;
         let records = self.batches.into_iter().flatten();
@@ -139,10 +121,10 @@ pub fn open(path: &Path, config: Config, now: Timestamp) -> Result<(Master, Writ
     begin(recorded, directory, path, config, now)
 }
 
-/// Recovers the Master from what was read of these nodes, and begins a new generation there.
+/// Recovers the Master from the contents of these nodes, and begins a new generation there.
 ///
 /// # Errors
-/// The nodes cannot be written, or what they have is damaged.
+/// The nodes cannot be written, or their contents are damaged.
 pub fn take_over(
     read: Option<(PathBuf, Vec<u8>)>,
     znodes: Znodes,
@@ -154,7 +136,7 @@ pub fn take_over(
     begin(recorded, znodes, &place, config, now)
 }
 
-/// Recovers the Master from these records, which are from this place, and begins a new generation.
+/// Recovers the Master from these records, which were read from this place, and begins a new generation.
 fn begin(
     recorded: Option<Recorded>,
     storage: impl Storage + 'static,
@@ -191,13 +173,11 @@ fn begin(
     Ok((master, writer))
 }
 
-/// The image of a Master as bytes.
 #[must_use]
 pub fn image(master: &Master) -> BytesMut {
     encoded(&master.image())
 }
 
-/// These records as bytes.
 #[must_use]
 pub fn encoded(records: &[Record]) -> BytesMut {
     let mut bytes = BytesMut::new();

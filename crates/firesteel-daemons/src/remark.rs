@@ -1,4 +1,4 @@
-//! A driver's remarks, as users read them at a terminal and in the log.
+//! A driver's remarks, as users read them on a terminal and in the log.
 
 use std::fmt;
 

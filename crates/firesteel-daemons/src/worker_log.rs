@@ -11,23 +11,17 @@ use firesteel_protocol::wire::Role;
 use crate::worker::header;
 use firesteel_host::net::{CallError, Inquiry, Introduction};
 
-/// Where a log is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogPlace {
-    /// Who writes it.
     pub author: LogAuthor,
-    /// The Worker that has it.
     pub worker: WorkerId,
-    /// The host of the Worker.
     pub host: String,
-    /// The port that the Worker listens on.
     pub port: u16,
-    /// The directory on that host with the log. Empty if the Worker does not say where it has its directories.
+    /// The directory on that host with the log. Empty if the Worker does not tell its directories.
     pub directory: String,
 }
 
 impl LogPlace {
-    /// Where the logs of an executor are.
     #[must_use]
     pub fn of_executor(app: &AppId, executor: &ExecutorView) -> Self {
         let ExecutorView { id, worker, host, port, directory, .. } = executor;
@@ -36,7 +30,7 @@ impl LogPlace {
         Self { author, worker, host, port: *port, directory }
     }
 
-    /// Where the logs of a cluster driver are that has, or had, this place.
+    /// The location of a cluster driver's logs, on its present or last Worker.
     #[must_use]
     pub fn of_driver(driver: &DriverId, place: &DriverPlace) -> Self {
         let DriverPlace { worker, host, port, directory } = place.clone();
@@ -44,66 +38,40 @@ impl LogPlace {
     }
 }
 
-/// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The Worker does not answer.
     #[error("Worker {worker} does not answer: {error}; the logs are on {host} in {directory}")]
-    OutOfReach {
-        /// The Worker that was asked.
-        worker: WorkerId,
-        /// Why the request failed.
-        error: CallError,
-        /// The host of the Worker.
-        host: String,
-        /// The directory of the log on that host.
-        directory: String,
-    },
+    OutOfReach { worker: WorkerId, error: CallError, host: String, directory: String },
     /// The Worker is Spark's own.
     #[error(
         "Worker {worker} is one of Spark's own: its web page and its work directory on {host} have the logs"
     )]
-    Foreign {
-        /// The Worker that has the logs.
-        worker: WorkerId,
-        /// Its host.
-        host: String,
-    },
+    Foreign { worker: WorkerId, host: String },
     /// The Worker has no such log.
     #[error("Worker {worker} has no such log of {author}: {refusal}")]
-    Refused {
-        /// The Worker that was asked.
-        worker: WorkerId,
-        /// Who would have written it.
-        author: LogAuthor,
-        /// The reason that the Worker gave.
-        refusal: RefusedLog,
-    },
+    Refused { worker: WorkerId, author: LogAuthor, refusal: RefusedLog },
     /// The response of the Worker belongs to another request.
     #[error("Worker {worker} sent an unexpected answer")]
-    OtherAnswer {
-        /// The Worker that was asked.
-        worker: WorkerId,
-    },
+    OtherAnswer { worker: WorkerId },
 }
 
-/// The logs of one executor or cluster driver. The file of standard error starts with a header that says how its author was
-/// started. The header is left out, so that only the author's own output is shown.
+/// The logs of one executor or cluster driver. The file of standard error starts with a header that says how its author
+/// was started. The header is left out, so that only the author's own output is shown.
 #[derive(Debug)]
 pub struct WorkerLog<'a> {
     place: &'a LogPlace,
     worker: Inquiry,
-    /// The length of that header in bytes, once it is known.
+    /// The length of the header in bytes, once it is known.
     header: Option<u64>,
 }
 
 impl<'a> WorkerLog<'a> {
-    /// Dials the Worker as this client; a name is enough for one outside of a local cluster.
+    /// Dials the Worker as this client. A name is enough for a client outside of local clusters.
     ///
     /// # Errors
-    /// The Worker cannot be reached, or is none of Firesteel's.
+    /// The Worker cannot be reached, or is not Firesteel's.
     pub async fn open(place: &'a LogPlace, client: impl Into<Introduction>) -> Result<Self, LogError> {
-        // Only Spark's Workers do not say where they keep their directories.
+        // Only Spark's Workers do not tell their directories.
         if place.directory.is_empty() {
             let (worker, host) = (place.worker.clone(), place.host.clone());
             return Err(LogError::Foreign { worker, host });
@@ -115,10 +83,10 @@ impl<'a> WorkerLog<'a> {
         }
     }
 
-    /// Reads a piece of the log. Positions are those of the Worker, so they include the header.
+    /// Reads a piece of the log. Positions are the Worker's, so they include the header.
     ///
     /// # Errors
-    /// There is no such log, or the Worker cannot be reached any more.
+    /// There is no such log, or the Worker can no longer be reached.
     pub async fn piece(&mut self, stream: Stream, from: LogStart) -> Result<LogPiece, LogError> {
         match (stream, self.header, from) {
             (Stream::Stdout, _, _) => self.ask(stream, from).await,

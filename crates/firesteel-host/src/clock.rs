@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use firesteel_protocol::Timestamp;
 use tokio::time::Instant;
 
-/// A daemon's clock. It reads the wall clock once, at the daemon's start, and follows the monotonic clock
-/// from then on. So it never goes back, even if somebody changes the machine's date.
+/// A daemon's clock. It reads the wall clock once, at the daemon's start, and follows the monotonic clock from then on.
+/// So it never goes back, even if somebody changes the machine's date.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     wall: Timestamp,
@@ -14,28 +14,26 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts the clock at the current wall-clock time.
     #[must_use]
     pub fn start() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         Self { wall: Timestamp::default() + since_epoch, started: Instant::now() }
     }
 
-    /// The same clock, if it is not before this time; otherwise one that starts then. Somebody may have set the machine's
-    /// date back since the time was written down.
+    /// A clock that shows at least this time: the same clock, or one that starts at this time. For a time that was
+    /// written down, because somebody may have set the machine's date back since.
     #[must_use]
     pub fn not_before(self, time: Timestamp) -> Self {
         if self.now() >= time { self } else { Self { wall: time, started: Instant::now() } }
     }
 
-    /// The current time of this clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.wall + self.started.elapsed()
     }
 
-    /// The instant of that time on the runtime's monotonic clock, for its timers. A time in the past gives
-    /// the current instant.
+    /// The instant of this time on the runtime's monotonic clock, for its timers. A time in the past gives the current
+    /// instant.
     #[must_use]
     pub fn instant(&self, time: Timestamp) -> Instant {
         self.started + time.since(self.wall)

@@ -1,4 +1,4 @@
-//! What all daemons share besides the owner loop: readiness, lifetime, address, file limit.
+//! What all daemons share besides the owner loop: readiness, lifetime, address and file limit.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,6 @@ use crate::signals::EndRequests;
 /// How a daemon announces that it is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Announcement {
-    /// It announces this in its log only.
     InLog,
     /// It also prints one line of JSON on standard output, for programs that wait for it:
     /// `{"url":"spark://..","http":"http://.."}`.
@@ -25,8 +24,8 @@ pub enum Announcement {
 pub enum Lifetime {
     /// The daemon runs until a signal asks it to end.
     UntilAsked,
-    /// The daemon runs until its standard input ends or a signal asks it to end. The process that holds the
-    /// other end of that pipe cannot leave the daemon behind, however it dies.
+    /// The daemon runs until its standard input ends or a signal asks it to end. The process at the other end of that
+    /// pipe cannot leave the daemon behind, even if it crashes.
     UntilStdinCloses,
 }
 
@@ -34,7 +33,7 @@ impl Lifetime {
     /// Catches the requests that end a daemon with this lifetime.
     ///
     /// # Errors
-    /// The system does not allow signals to be caught, or gives no thread.
+    /// The system does not allow signals to be caught, or cannot create a thread.
     pub fn end_requests(self) -> io::Result<EndRequests> {
         let requests = EndRequests::install()?;
         match self {
@@ -47,7 +46,6 @@ impl Lifetime {
 /// The line that [`Announcement::OnStdout`] prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Ready {
-    /// The URL at which the daemon listens, `spark://host:port`.
     pub url: String,
     /// The URL at which it serves HTTP, `http://host:port/`, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,8 +53,8 @@ pub struct Ready {
 }
 
 impl Announcement {
-    /// Announces that the daemon is ready, listens at `address`, and serves HTTP at `http`, also to the service manager. A
-    /// closed standard output is no error.
+    /// Announces to the parent, the log and the service manager that the daemon is ready, listens at `address`, and
+    /// serves HTTP at `http`. A closed standard output is no error.
     pub fn ready(self, address: &Address, http: Option<&str>) {
         service_manager::ready(&format!("listening on {}", address.url()));
         match self {
@@ -72,8 +70,8 @@ impl Announcement {
     }
 }
 
-/// The address at which others reach a daemon that was told to listen at `host` and was given `port`. The
-/// machine's name replaces a host that stands for all addresses of this machine.
+/// The address at which others reach a daemon that listens at `host` and got `port`. If `host` stands for all addresses
+/// of this machine, it is replaced by the machine's name.
 #[must_use]
 pub fn reachable(host: &str, port: u16) -> Address {
     let is_all = host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_unspecified());

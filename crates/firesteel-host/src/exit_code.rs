@@ -6,9 +6,7 @@ use std::fmt::Write as _;
 use firesteel_protocol::executor_trouble::ExecutorTrouble;
 use firesteel_protocol::master_search::connect_error::Evidence;
 
-/// The command succeeded.
 pub const DONE: u8 = 0;
-/// The command failed.
 pub const FAILURE: u8 = 1;
 /// The command line is wrong.
 pub const USAGE: u8 = 2;
@@ -70,7 +68,6 @@ pub const TABLE: &[(u8, &str)] = &[
     ),
 ];
 
-/// The exit code of a command that no Master answered.
 #[must_use]
 pub fn unanswered(evidence: Evidence) -> u8 {
     match evidence {

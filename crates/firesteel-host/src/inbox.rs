@@ -1,8 +1,8 @@
-//! The inbox of an owner: everything that happens to a daemon and waits for its turn.
+//! The inbox of an owner: events that wait for their turn.
 //!
 //! Events of the daemon's own tasks and messages from connections have separate queues. While an owner cannot handle
-//! messages of peers, it still receives the events of its own tasks, so neither kind ever waits for the other. Peers take
-//! turns, as [`FairQueue`] says.
+//! messages of peers, it still receives the events of its own tasks, so neither kind ever waits for the other. Peers
+//! take turns, as [`FairQueue`] describes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
@@ -19,44 +19,42 @@ use crate::clock::Clock;
 use crate::net::outbound::Outbound;
 use crate::net::{Arrival, Disconnect, PeerInfo};
 
-/// The maximum number of events of the daemon's own tasks that wait.
+/// The maximum number of waiting events of the daemon's own tasks.
 const OWN: usize = 1024;
 
-/// The shortest time between two looks for the oldest entry, which go through all peers.
+/// The shortest time between two searches for the oldest entry, which visit all peers.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The sending end of an owner's inbox. A sender waits until there is room. A connection waits by not being
-/// read; a task of the daemon waits in [`send`](Inbox::send).
+/// The sending end of an owner's inbox. A sender waits until there is room. A connection is not read while it waits. A
+/// task of the daemon waits in [`send`](Inbox::send).
 #[derive(Debug)]
 pub struct Inbox<E> {
     own: mpsc::Sender<E>,
     clock: Clock,
     peers: Arc<PeerEntries<E>>,
-    /// The lane of all that is sent, if it is not that of the peer which sends it.
+    /// The lane of everything sent through this inbox. `None`: each peer has its own lane.
     lane: Option<PeerId>,
 }
 
-/// What came from peers and waits.
 #[derive(Debug)]
 struct PeerEntries<E> {
     state: Mutex<State<E>>,
-    /// Tells the owner that something came.
+    /// Wakes the owner when an entry arrives.
     arrived: Notify,
 }
 
 #[derive(Debug)]
 struct State<E> {
-    /// With the time when each came.
+    /// Each entry with the time when it arrived.
     queue: FairQueue<(Timestamp, InboxEntry<E>)>,
-    /// The tasks of connections that wait for room, in the order in which they began to.
+    /// The tasks of connections that wait for room, in the order in which they began to wait.
     waiting: VecDeque<Waker>,
-    /// When the messages came that wait for room, by lane. A connection reads no further meanwhile.
+    /// The arrival times of messages that wait for room, by lane. A connection reads no further meanwhile.
     outside: BTreeMap<PeerId, Timestamp>,
     /// Whether the owner has ended.
     is_closed: bool,
 }
 
-/// The error that the owner has ended and nothing reads its inbox any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the daemon has ended")]
 pub struct OwnerGone;
@@ -64,32 +62,22 @@ pub struct OwnerGone;
 /// One entry of the inbox, as the owner's loop receives it.
 #[derive(Debug)]
 pub enum InboxEntry<E> {
-    /// An event from one of the daemon's own tasks.
     Own(E),
-    /// A connection was opened.
     Opened(Box<Opened<E>>),
-    /// A peer sent a message.
     Message {
-        /// The peer that sent it.
         peer: PeerId,
         /// The message as an event of the machine.
         event: E,
     },
-    /// A connection has ended.
     Closed {
-        /// The peer whose connection ended.
         peer: PeerId,
-        /// Why the connection ended.
         why: Disconnect,
     },
 }
 
-/// A connection that was opened.
 #[derive(Debug)]
 pub struct Opened<E> {
-    /// The peer of this connection.
     pub(crate) info: PeerInfo,
-    /// The sending end of the connection's queue.
     pub(crate) outbound: Outbound,
     /// The event for the machine, if this side dialled.
     pub(crate) event: Option<E>,
@@ -100,11 +88,11 @@ pub struct Opened<E> {
 pub struct InboxReceiver<E> {
     own: mpsc::Receiver<E>,
     peers: Arc<PeerEntries<E>>,
-    /// The last look for the oldest entry.
+    /// The last search for the oldest entry.
     look: Option<Look>,
 }
 
-/// What was known at some time.
+/// The result of a search, with its time.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     at: Timestamp,
@@ -126,7 +114,8 @@ impl<E> InboxReceiver<E> {
         self.own.recv().await.map(InboxEntry::Own)
     }
 
-    /// A time before which everything that came from peers has been received: about now, unless something waits.
+    /// Everything that arrived from peers before the returned time has been received. About now, unless something
+    /// waits.
     pub(crate) fn heard_until(&mut self, now: Timestamp) -> Timestamp {
         let look = match self.look {
             Some(look) if now.since(look.at) < LOOK => look,
@@ -136,12 +125,12 @@ impl<E> InboxReceiver<E> {
         look.heard_until
     }
 
-    /// Whether nothing from peers waits.
+    /// Whether no entries of peers wait.
     pub(crate) fn is_quiet(&self) -> bool {
         self.peers.state().queue.is_empty()
     }
 
-    /// The next entry, if one is there: the daemon's own events first.
+    /// The next waiting entry, if there is one. The daemon's own events come first.
     pub fn recv_now(&mut self) -> Option<InboxEntry<E>> {
         match self.own.try_recv() {
             Ok(event) => Some(InboxEntry::Own(event)),
@@ -151,7 +140,7 @@ impl<E> InboxReceiver<E> {
 }
 
 impl<E> Drop for InboxReceiver<E> {
-    /// Releases all that wait for room.
+    /// Releases all tasks that wait for room.
     fn drop(&mut self) {
         let mut state = self.peers.state();
         state.is_closed = true;
@@ -176,7 +165,7 @@ impl<E> PeerEntries<E> {
         }
     }
 
-    /// When the oldest entry that waits came, in the queue or for room in it.
+    /// When the oldest waiting entry arrived, in the queue or waiting for room in it.
     fn oldest(&self) -> Option<Timestamp> {
         let state = self.state();
         let inside = state.queue.heads().map(|(came, _)| *came);
@@ -186,7 +175,7 @@ impl<E> PeerEntries<E> {
     fn pop(&self) -> Option<InboxEntry<E>> {
         let mut state = self.state();
         let popped = state.queue.pop();
-        // One that finds no room yet waits again, behind the others; an empty queue has room for all.
+        // A task that finds no room waits again, behind the others. An empty queue has room for all.
         let waiting = match &popped {
             Some(_) => state.waiting.pop_front().into_iter().collect(),
             None => std::mem::take(&mut state.waiting),
@@ -196,7 +185,7 @@ impl<E> PeerEntries<E> {
         popped.map(|(_, (_, entry))| entry)
     }
 
-    /// Adds an entry that is not bounded: it comes seldom in the life of a connection.
+    /// Adds an entry without a limit, because a connection has few such entries in its life.
     fn push(
         &self,
         lane: PeerId,
@@ -215,7 +204,6 @@ impl<E> PeerEntries<E> {
     }
 }
 
-/// Makes an empty inbox and its receiving end.
 #[must_use]
 pub fn inbox<E>(clock: Clock) -> (Inbox<E>, InboxReceiver<E>) {
     let (own, own_receiver) = mpsc::channel(OWN);
@@ -239,8 +227,8 @@ impl<E> Clone for Inbox<E> {
 }
 
 impl<E> Inbox<E> {
-    /// Sends an event to the owner and waits until there is room. The owner itself must never call this,
-    /// because it would wait for itself: see [`crate::owner::Context::raise`].
+    /// Sends an event to the owner and waits until there is room. The owner itself must never call this, because it
+    /// would wait for itself: see [`crate::owner::Context::raise`].
     ///
     /// # Errors
     /// The owner has ended.
@@ -248,7 +236,7 @@ impl<E> Inbox<E> {
         self.own.send(event).await.map_err(|_| OwnerGone)
     }
 
-    /// Does what [`send`](Inbox::send) does, for a thread outside the runtime.
+    /// Sends an event like [`send`](Inbox::send), for a thread outside the runtime.
     ///
     /// # Errors
     /// The owner has ended.
@@ -256,19 +244,18 @@ impl<E> Inbox<E> {
         self.own.blocking_send(event).map_err(|_| OwnerGone)
     }
 
-    /// The number of messages of peers that wait, and of the bytes that these count for.
+    /// The number of waiting messages of peers, and the number of bytes that they count for.
     pub(crate) fn waiting(&self) -> (usize, usize) {
         let state = self.peers.state();
         (state.queue.len(), state.queue.bytes())
     }
 
-    /// The time of the owner's clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// The same inbox for several peers that share a lane: together they take turns as one, and what any of them sends
-    /// leaves in the order in which it came.
+    /// This inbox for several peers that share a lane. They take turns as one peer, and all their messages leave in the
+    /// order in which they arrived.
     pub(crate) fn in_lane(&self, lane: PeerId) -> Self {
         Self { lane: Some(lane), ..self.clone() }
     }
@@ -277,7 +264,7 @@ impl<E> Inbox<E> {
         self.lane.unwrap_or(peer)
     }
 
-    /// Adds an entry of a peer now.
+    /// Adds an entry of a peer with the present time.
     fn push(&self, peer: PeerId, urgency: Urgency, entry: InboxEntry<E>) -> Result<(), OwnerGone> {
         self.peers.push(self.lane_of(peer), self.now(), urgency, entry)
     }
@@ -292,13 +279,13 @@ impl<E> Inbox<E> {
         self.push(info.id, urgency, InboxEntry::Opened(Box::new(Opened { info, outbound, event })))
     }
 
-    /// Adds an event of the owner's behind all that has arrived from the peer.
+    /// Adds an event of the owner's after everything that has arrived from the peer.
     pub(crate) fn after_arrived(&self, peer: PeerId, urgency: Urgency, event: E) -> Result<(), OwnerGone> {
         self.push(peer, urgency, InboxEntry::Message { peer, event })
     }
 
-    /// Waits until there is room for a message that had this number of bytes, and adds it. What waits is counted with the
-    /// memory that an entry takes, since most messages are shorter.
+    /// Waits until there is room for a message of this size, and adds it. Each entry counts with its own memory as
+    /// well, since most messages are shorter than an entry.
     pub(crate) async fn message(
         &self,
         arrival: Arrival,
@@ -331,7 +318,7 @@ impl<E> Inbox<E> {
         .await
     }
 
-    /// Adds the end of a connection, unless the owner has ended. What waited for room is dropped with its connection.
+    /// Adds the end of a connection, unless the owner has ended. Drops the connection's messages that waited for room.
     pub(crate) fn closed(&self, peer: PeerId, why: Disconnect) {
         self.peers.state().outside.remove(&self.lane_of(peer));
         let _ = self.push(peer, Urgency::Ordinary, InboxEntry::Closed { peer, why });

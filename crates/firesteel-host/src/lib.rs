@@ -1,23 +1,23 @@
-//! The base of every daemon: the loop that owns a state machine, its network connections, and the operating
-//! system around it.
+//! The base of every daemon: the loop that owns a state machine, its network connections, and the operating system
+//! around it.
 //!
-//! This crate knows the contract of a state machine ([`firesteel_protocol::Machine`]) and the framing of
-//! messages. It knows no particular state machine.
+//! This crate knows the contract of a state machine ([`firesteel_protocol::Machine`]) and the framing of messages. It
+//! knows no particular state machine.
 //!
 //! - [`owner`]: the loop. It takes events from the [`inbox`], applies them and has the effects performed.
 //! - [`inbox`]: the bounded queue in front of the loop.
-//! - [`journal`]: what a machine must not forget, on a disk.
+//! - [`journal`]: the durable records of a machine, on a disk.
 //! - [`net`]: connections. They put messages of peers into the inbox and send messages to peers.
 //! - [`meter`]: numbers that a daemon counts while it works.
 //! - [`clock`]: the time that the loop hands to its machine.
 //! - [`signals`]: requests to end, which the loop also waits for.
 //! - [`daemon`]: how a daemon announces that it is ready, and how long it lives.
-//! - [`service_manager`]: what systemd is told.
-//! - [`tenure`]: how long a daemon may speak.
+//! - [`service_manager`]: messages to systemd.
+//! - [`tenure`]: the lease that limits how long a daemon may send.
 //! - [`process`]: child processes, and why one could not be started.
-//! - [`progress`], [`exit_code`]: what a command shows at a terminal, and the exit codes of all commands.
-//! - [`standard`]: the standard streams, of which some may have been closed at the start.
-//! - [`plain`]: text without control characters, for terminals and the log.
+//! - [`progress`], [`exit_code`]: what a command shows on a terminal, and the exit codes of all commands.
+//! - [`standard`]: the standard streams, some of which may have been closed at the start.
+//! - [`plain`]: removes control characters from text, for terminals and the log.
 
 pub mod clock;
 pub mod daemon;

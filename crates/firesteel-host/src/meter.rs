@@ -1,14 +1,14 @@
 //! Meters: numbers that a daemon counts while it works, and that other threads read at any time.
 //!
-//! Counting takes a few nanoseconds and never waits. A reader may see one number before another that was counted together
-//! with it.
+//! Counting takes a few nanoseconds and never waits. A reader may see one of two related numbers earlier than the
+//! other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use firesteel_protocol::wire::Role;
 
-/// The upper bounds of a histogram's buckets. One more bucket has what is longer.
+/// The upper bounds of a histogram's buckets. One more bucket has all longer durations.
 pub const BOUNDS: [Duration; 17] = {
     const MICROS: [u64; 17] = [
         10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
@@ -23,47 +23,40 @@ pub const BOUNDS: [Duration; 17] = {
     bounds
 };
 
-/// A number that only grows.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds to the number.
     pub fn add(&self, more: u64) {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// The number.
     #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// How often something took how long.
 #[derive(Debug, Default)]
 pub struct Histogram {
     buckets: [Counter; BOUNDS.len() + 1],
     nanos: Counter,
 }
 
-/// A copy of a histogram.
+/// A snapshot of a histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// The number of durations in each bucket: those of [`BOUNDS`], and the last one.
+    /// The number of durations in each bucket: one per bound of [`BOUNDS`], and the last one.
     pub buckets: [u64; BOUNDS.len() + 1],
-    /// The sum of all durations.
     pub sum: Duration,
 }
 
 impl Histogram {
-    /// Counts one duration.
     pub fn record(&self, took: Duration) {
         self.buckets[BOUNDS.partition_point(|bound| *bound < took)].add(1);
         self.nanos.add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// What was counted so far.
     #[must_use]
     pub fn distribution(&self) -> Distribution {
         let mut buckets = [0; BOUNDS.len() + 1];
@@ -74,10 +67,10 @@ impl Histogram {
     }
 }
 
-/// What the owner loop of a daemon counts.
+/// The meters of a daemon's owner loop.
 #[derive(Debug, Default)]
 pub struct OwnerMeter {
-    /// How long the machine took to apply each event, with its scheduling pass.
+    /// How long the machine took to apply each event, including its scheduling pass.
     pub applied: Histogram,
     opened: [Counter; ROLES.len()],
     closed: [Counter; ROLES.len()],
@@ -111,18 +104,17 @@ impl OwnerMeter {
     #[must_use]
     pub fn connections(&self, role: Role) -> u64 {
         let place = place(role);
-        // The end was counted after the beginning, so it is read before.
+        // The end is counted after the beginning, so it is read first.
         let closed = self.closed[place].get();
         self.opened[place].get().saturating_sub(closed)
     }
 }
 
-/// What waits in an owner's queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// The number of messages of peers that wait in the inbox.
     pub inbox_messages: u64,
-    /// The number of bytes that these count for.
+    /// The number of bytes that these messages count for.
     pub inbox_bytes: u64,
     /// The number of bytes that wait to be sent to peers.
     pub outbox_bytes: u64,

@@ -3,8 +3,8 @@
 //! # How a daemon is written
 //!
 //! 1. Make a [`Context`]: the daemon's connections, its clock, its inbox.
-//! 2. Implement [`Shell`]: how each effect of the machine is performed. `perform` does not wait. Work that takes
-//!    time runs in a task: give it [`Context::inbox`], and let it send an event when it is done.
+//! 2. Implement [`Shell`]: how each effect of the machine is performed. `perform` does not wait. Work that takes time
+//!    runs in a task: give it [`Context::inbox`], and let it send an event when it is done.
 //! 3. Accept peers with [`Peers::serve`], and pass everything to [`run`].
 //!
 //! ```text
@@ -58,13 +58,13 @@
 //!
 //! - Events come one at a time.
 //! - Deadlines are kept while the inbox is full.
-//! - Effects are performed one by one, in order. What they send is handed over to the connections after the batch of
-//!   events that waited together, once for each connection.
-//! - Nothing leaves the daemon before [`Shell::commit`] has made durable what must not be forgotten. Events are handled
-//!   meanwhile; what they send waits for the next commit.
-//! - `Disconnected` comes exactly once for each connection that the machine could know of, after all messages of
-//!   its peer. After the machine closed a connection, only `Disconnected` still comes from it.
-//! - A service manager that watches the daemon hears that the loop turns, and nothing when it does not.
+//! - Effects are performed one by one, in order. Their messages are handed over to the connections after each batch of
+//!   waiting events, once for each connection.
+//! - No message leaves the daemon before [`Shell::commit`] has made the durable changes before it durable. Events are
+//!   handled meanwhile; their messages wait for the next commit.
+//! - `Disconnected` comes exactly once for each connection that the machine could know of, after all messages of its
+//!   peer. After the machine closed a connection, only `Disconnected` still comes from it.
+//! - A service manager that watches the daemon gets reports as long as the loop turns.
 //! - When the machine is done, queued messages are sent within a bounded time.
 
 use std::collections::VecDeque;
@@ -87,23 +87,21 @@ use crate::service_manager::Watchdog;
 use crate::signals::{EndRequest, EndRequests};
 use crate::tenure::Tenure;
 
-/// The most events of one batch: what they send is handed over to the connections together.
+/// The maximum number of events in one batch. Their messages are handed over to the connections together.
 const EVENTS: usize = 1024;
 
-/// A batch ends when its events have sent this number of bytes, so that what is gathered stays small. If they then wait for
-/// a commit, so do further events.
+/// A batch ends when its events have sent this number of bytes, so that the gathered messages stay small. If these wait
+/// for a commit, further events wait, too.
 const BYTES: usize = 16 << 20;
 
-/// The most connections that [`Context::hear_nobody`] closes at once, and the pause after that. So 20,000 peers a second are
-/// sent away, which is about as many as a Master can take up again.
+/// [`Context::hear_nobody`] closes at most this number of connections at once, and then pauses. So it disconnects
+/// 20,000 peers a second, which is about the number that a Master can register again.
 const PARTING_AT_ONCE: usize = 100;
 const PARTING_PAUSE: Duration = Duration::from_millis(5);
 
-/// The part of a daemon around its machine: it performs the effects that the machine decides on.
+/// The part of a daemon around its machine: it performs the machine's effects.
 pub trait Shell {
-    /// The state machine that it serves.
     type Machine: Machine;
-    /// The result of the daemon: how it ends.
     type End;
 
     /// The machine's event for a deadline that has come. Everything that arrived before `heard_until` has been handled.
@@ -120,15 +118,15 @@ pub trait Shell {
         context: &mut Context<<Self::Machine as Machine>::Event>,
     ) -> ControlFlow<Self::End>;
 
-    /// Begins to make durable what effects have asked for since the last commit. What they send leaves the daemon when this
-    /// is done. `None` if nothing has to be. No other commit begins before this one is done. If it `is_quiet`, no event waits,
-    /// and the commit may as well be made here and now.
+    /// Begins to make the changes since the last commit durable. The messages of their events leave the daemon when
+    /// this is done. Returns `None` if there are none. No other commit begins before this one is done. If `is_quiet`,
+    /// no event waits, so the commit may block the loop.
     fn commit(&mut self, _machine: &Self::Machine, _is_quiet: bool) -> Option<Commit<Self::End>> {
         None
     }
 
-    /// Whether the shell's own queue is full. Until [`drain`](Self::drain) has made room, the owner handles events of the
-    /// daemon's own tasks, deadlines and requests to end, and no messages of peers.
+    /// Whether the shell's own queue is full. Until [`drain`](Self::drain) has made room, the owner handles events of
+    /// the daemon's own tasks, deadlines and requests to end, but no messages of peers.
     fn is_full(&self) -> bool {
         false
     }
@@ -145,13 +143,11 @@ pub trait Shell {
     ) -> ControlFlow<Self::End, <Self::Machine as Machine>::Event>;
 }
 
-/// A commit under way. `Break` ends the daemon: nothing that waits for the commit leaves it.
+/// A commit in progress. `Break` ends the daemon: messages that wait for the commit never leave it.
 pub type Commit<End> = BoxFuture<'static, ControlFlow<End>>;
 
-/// What a shell uses to perform an effect.
 #[derive(Debug)]
 pub struct Context<E> {
-    /// The connections of the daemon.
     pub peers: Peers<E>,
     clock: Clock,
     inbox: Inbox<E>,
@@ -160,20 +156,19 @@ pub struct Context<E> {
 }
 
 impl<E: Send + 'static> Context<E> {
-    /// Makes the context of a daemon. Peers are told `role` and `name`; `limits` bound the queue of each
-    /// peer.
+    /// Makes the context of a daemon. Peers are told `role` and `name`. `limits` apply to the queue of each peer.
     #[must_use]
     pub fn new(role: Role, name: &str, limits: QueueLimits, clock: Clock) -> Self {
         Self::introduced(Introduction::new(role, name), limits, clock)
     }
 
-    /// Makes the context of a daemon that peers are told this introduction of.
+    /// Makes the context of a daemon with this introduction for its peers.
     #[must_use]
     pub fn introduced(ours: Introduction, limits: QueueLimits, clock: Clock) -> Self {
         Self::with_tenure(ours, limits, clock, Tenure::default())
     }
 
-    /// Makes the context of a daemon that may speak for this tenure. Peers are told the introduction. When the tenure is over,
+    /// Makes the context of a daemon with this introduction, which may send during this lease. When the lease is over,
     /// connections are closed at once, and the caller that runs the daemon drops it.
     #[must_use]
     pub fn with_tenure(
@@ -187,9 +182,9 @@ impl<E: Send + 'static> Context<E> {
         Self { peers, clock, inbox, receiver, raised: VecDeque::new() }
     }
 
-    /// Serves peers without a machine, which hear nothing: what they say is dropped. When `over` returns, accepts no more, and
-    /// hangs up on drivers first, and on a few at a time. They all come back, and so those who come first need not wait for
-    /// thousands of others.
+    /// Serves peers without a machine: their messages are dropped, and they get none. When `over` returns, it stops
+    /// accepting and disconnects the peers, drivers first, a few at a time. They all reconnect, and so the first ones
+    /// need not wait for thousands of others.
     pub async fn hear_nobody(mut self, disconnected: fn(PeerId) -> E, over: impl Future<Output = ()>) {
         let mut over = std::pin::pin!(over);
         loop {
@@ -216,20 +211,18 @@ impl<E: Send + 'static> Context<E> {
         }
     }
 
-    /// The current time of the daemon's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// The inbox, for the daemon's own tasks.
     #[must_use]
     pub fn inbox(&self) -> Inbox<E> {
         self.inbox.clone()
     }
 
-    /// Gives the machine an event after the current effects and before the entries of the inbox. For facts
-    /// that are known at once. The shell must bound the number of such events.
+    /// Gives the machine an event after the current effects and before the entries of the inbox. For facts that are
+    /// known at once. The shell must limit the number of such events.
     pub fn raise(&mut self, event: E) {
         self.raised.push_back(event);
     }
@@ -287,8 +280,8 @@ pub async fn run<S: Shell>(
     }
 }
 
-/// Waits for the commit under way, makes everything else durable, and hands it over. Returns how the daemon ends: as given,
-/// if that succeeds.
+/// Waits for the commit in progress, makes everything else durable, and hands it over. If that succeeds, the daemon
+/// ends as given.
 async fn last_commits<S: Shell>(
     machine: &S::Machine,
     shell: &mut S,
@@ -318,8 +311,8 @@ async fn last_commits<S: Shell>(
     }
 }
 
-/// Applies this event, and those that wait already, up to [`EVENTS`] or [`BYTES`]. The answer to an urgent event is not
-/// kept waiting for others.
+/// Applies this event, and waiting events up to [`EVENTS`] or [`BYTES`]. The answer to an urgent event does not wait
+/// for further events.
 fn batch<S: Shell>(
     machine: &mut S::Machine,
     shell: &mut S,
@@ -340,7 +333,7 @@ fn batch<S: Shell>(
     }
 }
 
-/// The next event that waits already.
+/// The next event that is already waiting.
 fn next_now<S: Shell>(shell: &S, context: &mut Context<EventOf<S>>) -> Option<(Option<PeerId>, EventOf<S>)> {
     loop {
         if let Some(event) = context.raised.pop_front() {
@@ -356,19 +349,16 @@ fn next_now<S: Shell>(shell: &S, context: &mut Context<EventOf<S>>) -> Option<(O
     }
 }
 
-/// What the owner loop does next.
 enum Next<E, End> {
-    /// It applies an event. The peer is the one that it comes from.
+    /// It applies an event. The peer is the event's origin.
     Event(Option<PeerId>, E),
-    /// Nothing: the machine does not need to know what happened.
+    /// Nothing: the event does not concern the machine.
     Nothing,
-    /// It hands over what waited for the commit, or ends.
+    /// It hands over the messages that waited for the commit, or ends.
     Committed(ControlFlow<End>),
-    /// It ends: somebody asked for it.
     Asked(End),
 }
 
-/// Waits until there is something to do.
 async fn next<S: Shell>(
     machine: &S::Machine,
     shell: &mut S,
@@ -423,7 +413,6 @@ async fn next<S: Shell>(
     }
 }
 
-/// Applies one event and performs its effects.
 fn step<S: Shell>(
     machine: &mut S::Machine,
     shell: &mut S,
@@ -452,8 +441,8 @@ async fn finish<E: Send + 'static, End>(context: Context<E>, end: End) -> End {
     end
 }
 
-/// Writes a note of the machine into the log, within the event's span. The names of fields that a program reads, and a person
-/// reads in the words, begin with `id.`.
+/// Writes a note of the machine into the log, within the event's span. The text contains the ids, too. So the names of
+/// the fields with ids begin with `id.`.
 pub fn note(level: NoteLevel, mentions: Mentions<'_>, note: &dyn fmt::Display) {
     let Mentions { app, executor, worker, driver, peer } = mentions;
     let (app, worker, driver) = (app.map(display), worker.map(display), driver.map(display));

@@ -1,11 +1,11 @@
-//! Independent cases on several threads.
+//! Runs independent cases on several threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Computes every case on at most this number of threads, one of which is the caller's. The results are in the order of the
-/// cases. Where the system gives fewer threads, those that it gives compute all.
+/// Computes every case on at most this number of threads, including the caller's. The results are in the order of the
+/// cases. If the system gives fewer threads, those compute all cases.
 ///
 /// # Panics
 /// A case panics.

@@ -1,10 +1,9 @@
-//! Text for terminals and log lines, without the characters that could mislead a reader.
+//! Removes characters from text that could mislead readers of terminals and logs.
 //!
-//! Names, hosts and error texts come from peers and files, and can contain anything. A control character moves
-//! a terminal's cursor, changes its colours or begins a forged line; a bidirectional mark shows words in another
-//! order than they have. All text of Firesteel therefore goes to a terminal through [`stdout`], [`stderr`] or
-//! [`json`], and to the log through [`clean`]. The output of tasks and the logs of executors do not: their bytes
-//! stay as they are.
+//! Names, hosts and error texts come from peers and files, and can contain anything. A control character moves a
+//! terminal's cursor, changes its colours or begins a forged line; a bidirectional mark shows words in another order.
+//! All text of Firesteel therefore goes to a terminal through [`stdout`], [`stderr`] or [`json`], and to the log
+//! through [`clean`]. The output of tasks and the logs of executors are not cleaned: their bytes stay unchanged.
 
 use std::io::{self, StderrLock, StdoutLock, Write};
 
@@ -12,11 +11,11 @@ use firesteel_protocol::byte_text;
 
 use crate::standard::{self, Standard};
 
-/// What stands for a character that is not shown.
+/// The replacement for a hidden character.
 pub const REPLACEMENT: char = '\u{fffd}';
 
-/// Whether a terminal would obey this character instead of showing it: control characters, bidirectional marks,
-/// and the separators of lines and paragraphs. A character that stands for a byte that is not UTF-8 has no form to show.
+/// Whether a terminal would obey this character instead of showing it: control characters, bidirectional marks, and the
+/// separators of lines and paragraphs. Also true for the private-use characters that stand for bytes outside of UTF-8.
 #[must_use]
 pub fn is_hidden(letter: char) -> bool {
     let is_mark = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
@@ -27,7 +26,7 @@ pub fn is_hidden(letter: char) -> bool {
         || byte_text::byte(letter).is_some()
 }
 
-/// The text on one line: [`REPLACEMENT`] stands for each hidden character, also for line feeds and tabs.
+/// The text on one line. [`REPLACEMENT`] replaces each hidden character, including line feeds and tabs.
 #[must_use]
 pub fn clean(text: &str) -> String {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
@@ -36,14 +35,14 @@ pub fn clean(text: &str) -> String {
     text.chars().map(|letter| if is_hidden(letter) { REPLACEMENT } else { letter }).collect()
 }
 
-/// The text with its lines: line feeds and tabs stay, [`REPLACEMENT`] stands for each other hidden character.
+/// The text with its line breaks. Line feeds and tabs stay. [`REPLACEMENT`] replaces each other hidden character.
 #[must_use]
 pub fn clean_lines(text: &str) -> String {
     let keeps = |letter| matches!(letter, '\n' | '\t') || !is_hidden(letter);
     text.chars().map(|letter| if keeps(letter) { letter } else { REPLACEMENT }).collect()
 }
 
-/// Whether the terminal draws blocks, lines and dots: the locale's texts are UTF-8, and it is no dumb terminal.
+/// Whether the terminal can draw blocks, lines and dots: the locale uses UTF-8, and the terminal is not `dumb`.
 #[must_use]
 pub fn draws_glyphs() -> bool {
     let variable = |name| std::env::var(name).ok();
@@ -51,7 +50,7 @@ pub fn draws_glyphs() -> bool {
     can_draw(locale.as_deref(), variable("TERM").as_deref())
 }
 
-/// The locale is the first variable that is set, as in the C library; none is the locale `C`.
+/// `locale` is the first locale variable that is set, as in the C library. `None` means the locale `C`.
 fn can_draw(locale: Option<&str>, term: Option<&str>) -> bool {
     let encoding =
         locale.and_then(|locale| locale.split_once('.')).map(|(_, rest)| rest.to_ascii_lowercase());
@@ -76,13 +75,11 @@ pub struct Plain<W> {
     form: Form,
 }
 
-/// Standard output for text.
 #[must_use]
 pub fn stdout() -> Plain<Standard<StdoutLock<'static>>> {
     Plain { out: standard::stdout().lock(), form: Form::Replaced }
 }
 
-/// Standard error for text.
 #[must_use]
 pub fn stderr() -> Plain<Standard<StderrLock<'static>>> {
     Plain { out: standard::stderr().lock(), form: Form::Replaced }
@@ -94,7 +91,7 @@ pub fn json() -> Plain<Standard<StdoutLock<'static>>> {
     Plain { out: standard::stdout().lock(), form: Form::Escaped }
 }
 
-/// JSON whose hidden characters are `\u` escapes. In valid JSON they are nowhere but in strings.
+/// Replaces hidden characters in JSON with `\u` escapes. In valid JSON they occur only in strings.
 #[must_use]
 pub fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
@@ -130,7 +127,7 @@ impl<W: Write> Write for Plain<W> {
 mod tests {
     use super::*;
 
-    /// Every hidden character, and some that are shown.
+    /// All hidden characters, and some visible ones.
     fn letters() -> impl Iterator<Item = char> {
         let marks = ('\u{600}'..='\u{61f}').chain('\u{2000}'..='\u{206f}');
         ('\0'..='\u{ff}').chain(marks).chain('\u{10fe70}'..='\u{10ff10}')

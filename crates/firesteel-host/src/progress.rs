@@ -1,4 +1,4 @@
-//! The progress bar and the remarks that a user sees at a terminal during a run.
+//! The progress bar and the remarks that a user sees on a terminal during a run.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -22,24 +22,21 @@ pub enum Show {
     Quiet,
 }
 
-/// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunProgress {
-    /// The number of items that ended, well or not. Cancelled items do not count.
+    /// The number of items that ended, successful or not. Cancelled items do not count.
     pub done: u64,
-    /// The number of items that failed, out of those that ended.
+    /// The number of ended items that failed.
     pub failed: u64,
     /// The number of all items, once it is known.
     pub total: Option<u64>,
-    /// The number of connected executors.
     pub executors: u64,
-    /// The number of cores of those executors.
     pub cores: i64,
     /// The time since the first executor connected.
     pub elapsed: Duration,
 }
 
-/// `120 of 5,000 items, 2 executors, 8 cores, 3 failed, 40/s, 2 minutes left`.
+/// Written as `120 of 5,000 items, 2 executors, 8 cores, 3 failed, 40/s, 2 minutes left`.
 impl fmt::Display for RunProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.total {
@@ -85,18 +82,18 @@ pub fn grouped(count: u64) -> HumanCount {
 pub struct Progress {
     bar: ProgressBar,
     show: Show,
-    /// Whether other output is being printed in place of the bar, which may take long.
+    /// Whether other output is being printed in place of the bar. This may take long.
     away: Arc<AtomicBool>,
     /// Whether the bar was updated at least once.
     drawn: Arc<AtomicBool>,
-    /// The width of the bar itself; 0 while the number of all items is not known.
+    /// The width of the bar itself; 0 while the number of all items is unknown.
     width: Arc<AtomicUsize>,
-    /// The number of minutes of the run for which there was a line, where no bar can be drawn.
+    /// If no bar can be drawn: the number of minutes of the run that got a line.
     minutes: Arc<AtomicU64>,
 }
 
 impl Progress {
-    /// Makes a bar, which is hidden where it cannot be drawn.
+    /// Makes a bar, which is hidden if it cannot be drawn.
     #[must_use]
     pub fn new(show: Show) -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -108,13 +105,11 @@ impl Progress {
         Self { bar, show, away, drawn, width: Arc::default(), minutes: Arc::default() }
     }
 
-    /// Whether the user wants to see only errors.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.show == Show::Quiet
     }
 
-    /// Makes a new bar of the same kind, for another run.
     #[must_use]
     pub fn again(&self) -> Self {
         Self::new(self.show)
@@ -126,8 +121,8 @@ impl Progress {
         !self.bar.is_hidden()
     }
 
-    /// Shows the current progress of the run: on the bar, or where none can be drawn (a file, a service manager's log) as a
-    /// line for each minute.
+    /// Shows the current progress of the run on the bar. If none can be drawn (a file, a service manager's log), writes
+    /// a line each minute.
     pub fn update(&self, progress: &RunProgress) {
         if self.bar.is_hidden() && self.begins_a_minute(progress.elapsed) {
             self.remark(progress);
@@ -151,7 +146,7 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// Whether the run is in a later minute than at the last call.
+    /// Whether a minute of the run has begun since the last call.
     fn begins_a_minute(&self, elapsed: Duration) -> bool {
         let minute = elapsed.as_secs() / 60;
         self.minutes.fetch_max(minute, Ordering::AcqRel) < minute
@@ -165,7 +160,6 @@ impl Progress {
         }
     }
 
-    /// Writes an error on standard error as one line.
     pub fn error(&self, error: impl fmt::Display) {
         self.say(format_args!("firesteel: {}", clean(&error.to_string())));
     }
@@ -198,14 +192,13 @@ impl Progress {
     }
 }
 
-/// The width of the bar beside a message of this length, so that the time that is left can be read in 80 columns.
+/// The width of the bar beside a message of this length, so that the remaining time fits in 80 columns.
 fn bar_width(message: usize) -> usize {
     // Two brackets and two blanks.
     [24, 16, 8].into_iter().find(|width| width + 4 + message <= 80).unwrap_or(4)
 }
 
-/// Whether a short text can be written without waiting. A terminal that was stopped with ctrl-s takes no
-/// output.
+/// Whether a short text can be written without waiting. A terminal that was stopped with ctrl-s accepts no output.
 fn stderr_is_writable() -> bool {
     let stderr = io::stderr();
     let mut fds = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];

@@ -1,4 +1,4 @@
-//! Runtimes for asynchronous tasks, or errors where the machine gives no threads for them.
+//! Runtimes for asynchronous tasks. If the machine gives no threads for them, this is an error and no panic.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -10,24 +10,23 @@ use tokio::runtime::{Builder, Runtime};
 /// The name of the thread that starts a runtime.
 const STARTING: &str = "runtime-start";
 
-/// The largest number of threads for what blocks.
+/// The maximum number of threads for blocking work.
 const MOST_BLOCKING: usize = 64;
 
-/// There is one hook for panics.
 static HOOK: Mutex<()> = Mutex::new(());
 
 /// Starts a runtime with this number of threads of this name.
 ///
-/// Tokio panics where the system gives no thread, and after that it waits for the threads that it got, which never end. So a
-/// thread of its own starts the runtime, and if that panics, the caller does not wait for it.
+/// Tokio panics if the system gives no thread, and then waits for the threads that it got, which never end. So a
+/// separate thread starts the runtime. If that thread panics, the caller does not wait for it.
 ///
 /// # Errors
 /// The system gives too few threads or open files.
 pub fn start(name: &str, threads: usize) -> io::Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(threads).thread_name(name).enable_all();
-    // Threads for what blocks stay once they are there: where the machine gives no more, work waits for one of them, and Tokio
-    // panics if there is none. So there are few.
+    // Threads for blocking work never end. If the machine gives no more of them, work waits for one. Tokio panics if
+    // there is none, so there are few.
     builder.thread_keep_alive(Duration::MAX).max_blocking_threads(MOST_BLOCKING);
     let (sender, started) = mpsc::channel();
     let refused = sender.clone();
@@ -42,7 +41,7 @@ pub fn start(name: &str, threads: usize) -> io::Result<Runtime> {
         }
     }));
     let starting = thread::Builder::new().name(STARTING.to_owned()).spawn(move || {
-        // One thread more, as files need it at once.
+        // One more thread, since files need it at once.
         let _ = sender.send(builder.build().inspect(|runtime| drop(runtime.spawn_blocking(|| ()))));
     });
     let runtime = starting.and_then(|_| started.recv().unwrap_or_else(|_| Err(Errno::EAGAIN.into())));
@@ -56,7 +55,7 @@ pub fn start(name: &str, threads: usize) -> io::Result<Runtime> {
 /// The system gives no thread, or no means to wait for sockets.
 pub fn on_own_thread(name: &str, work: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
     let (sender, started) = mpsc::channel();
-    // The thread makes the runtime, since a runtime that is left over must not be dropped by a task of another.
+    // The thread makes the runtime, because a task of another runtime must not drop one.
     let serving = move || match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
             let _ = sender.send(Ok(()));

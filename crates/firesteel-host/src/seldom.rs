@@ -1,4 +1,4 @@
-//! Lines of the log that anybody on the network can cause, and that must not fill the disk.
+//! Limits log lines that anybody on the network can cause, so that they do not fill the disk.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Counts the lines of one kind.
+/// Limits the lines of one kind.
 #[derive(Debug)]
 pub struct Seldom {
-    /// The most such lines in one minute.
+    /// The maximum number of such lines per minute.
     most: u32,
     minute: Mutex<Option<Minute>>,
 }
@@ -21,17 +21,17 @@ struct Minute {
     left_out: u64,
 }
 
-/// The lines that were left out before the one at hand. Empty if there are none.
+/// The number of lines left out before the current one. Displays nothing if it is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeftOut(u64);
 
 impl Seldom {
-    /// At most this number of lines in one minute.
+    /// Allows at most this number of lines per minute.
     pub fn a_minute(most: u32) -> Self {
         Self { most, minute: Mutex::default() }
     }
 
-    /// Whether the next line may be written, and how many were left out before it.
+    /// Whether the next line may be written. If so, returns how many were left out before it.
     pub fn next(&self) -> Option<LeftOut> {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

@@ -1,22 +1,21 @@
-//! The service manager that started a daemon, such as systemd: it is told when the daemon is ready, what it is about, and that
-//! its loop turns. Without one, nothing is said.
+//! The service manager that started a daemon, such as systemd. The daemon tells it when it is ready, what it does, and
+//! that its loop turns. Without a service manager, nothing is sent.
 
 use std::time::Duration;
 
 use sd_notify::NotifyState;
 use tokio::time::{Instant, sleep_until};
 
-/// Says that the daemon is ready, and what it does, in a few words that `systemctl status` shows.
+/// Reports that the daemon is ready, and what it does, in a few words for `systemctl status`.
 pub fn ready(status: &str) {
     tell(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// Says what the daemon does now.
+/// Reports what the daemon does now.
 pub fn status(status: &str) {
     tell(&[NotifyState::Status(status)]);
 }
 
-/// Says that the daemon is about to end.
 pub fn stopping() {
     tell(&[NotifyState::Stopping]);
 }
@@ -27,8 +26,8 @@ fn tell(state: &[NotifyState<'_>]) {
     }
 }
 
-/// Says again and again that a loop turns. A service manager that hears nothing for its time (`WatchdogSec=`) kills the daemon
-/// and starts it again.
+/// Reports periodically that a loop turns. A service manager that gets no report within its time (`WatchdogSec=`) kills
+/// the daemon and starts it again.
 #[derive(Debug)]
 pub struct Watchdog {
     /// Half of the service manager's time. `None` if it does not watch.
@@ -43,7 +42,7 @@ impl Watchdog {
         Self { every: sd_notify::watchdog_enabled().map(|time| time / 2), next: Instant::now() }
     }
 
-    /// Waits until something is to be said. Never, if nobody watches.
+    /// Waits until a report is due. Never returns if there is no watching.
     pub async fn due(&self) {
         match self.every {
             Some(_) => sleep_until(self.next).await,
@@ -51,7 +50,7 @@ impl Watchdog {
         }
     }
 
-    /// Says that the loop turns, if that is due.
+    /// Reports that the loop turns, if a report is due.
     pub fn turn(&mut self) {
         if let Some(every) = self.every
             && self.next <= Instant::now()
@@ -61,7 +60,7 @@ impl Watchdog {
         }
     }
 
-    /// Says that the runtime turns, for as long as this is polled.
+    /// Reports that the runtime turns, as long as this is polled.
     pub async fn keep(mut self) -> std::convert::Infallible {
         loop {
             self.due().await;

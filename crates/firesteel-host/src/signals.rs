@@ -9,10 +9,9 @@ use tokio::sync::mpsc;
 
 pub use firesteel_protocol::EndRequest;
 
-/// The stream of requests to end.
 #[derive(Debug)]
 pub struct EndRequests {
-    /// `None` if another process hears this signal for the daemon. The same holds for the next two fields.
+    /// `None` if another process handles this signal for the daemon. The same holds for the next two fields.
     terminate: Option<Signal>,
     interrupt: Option<Signal>,
     /// Also `None` if the process was started with SIGHUP ignored, as `nohup` does.
@@ -42,13 +41,13 @@ impl EndRequests {
         Self { terminate: None, interrupt: None, hang_up: None, stdin: None, passed_on: None }
     }
 
-    /// The requests that another task receives and passes on.
+    /// A stream of requests that another task receives and passes on.
     #[must_use]
     pub fn passed_on(requests: mpsc::Receiver<EndRequest>) -> Self {
         Self { passed_on: Some(requests), ..Self::none() }
     }
 
-    /// Also treats the end of standard input as a request. Data read from it is discarded.
+    /// Also treats the end of standard input as a request. Discards data read from it.
     ///
     /// # Errors
     /// The system gives no thread.
@@ -72,8 +71,8 @@ impl EndRequests {
         Ok(self)
     }
 
-    /// Waits for the next request. The end of standard input is reported once, because a second request
-    /// means that the daemon must hurry.
+    /// Waits for the next request. The end of standard input is reported only once, because a second request tells the
+    /// daemon to hurry.
     pub async fn next(&mut self) -> EndRequest {
         let stdin_closed = async {
             match &mut self.stdin {

@@ -1,12 +1,12 @@
 //! The standard streams of this process, as they were at its start.
 //!
 //! A caller may close a stream (`>&-`), as some schedulers do. Before `main`, Rust's library then opens `/dev/null` in
-//! its place, so that no other file gets its number. Output would vanish there, and nobody would be told. Whether a
-//! stream was closed is therefore looked at before that, by a function that runs when the program is loaded. A
-//! `/dev/null` that a caller opened looks the same afterwards, and is fine.
+//! its place, so that no other file gets its number. Output would vanish there without an error. So a function that
+//! runs when the program is loaded checks before that whether a stream was closed. A `/dev/null` that a caller opened
+//! looks the same afterwards, and is fine.
 //!
-//! All writing to standard output and standard error begins here. Writing to a closed stream, and reading from one, is
-//! the system's error for a bad file descriptor.
+//! All writing to standard output and standard error begins here. Writing to or reading from a closed stream gives the
+//! system's error for a bad file descriptor.
 
 use std::fmt;
 use std::io::{self, Stderr, StderrLock, Stdin, Stdout, StdoutLock, Write};
@@ -20,7 +20,7 @@ static INPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 static OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 static ERRORS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Looks at the streams before Rust's library opens those that are closed.
+/// Checks the streams before Rust's library opens `/dev/null` in place of closed ones.
 #[ctor::ctor]
 fn look() {
     let is_closed = |stream: &dyn AsFd| fcntl(stream.as_fd(), FcntlArg::F_GETFD) == Err(Errno::EBADF);
@@ -29,7 +29,7 @@ fn look() {
     ERRORS_CLOSED.store(is_closed(&io::stderr()), Ordering::Relaxed);
 }
 
-/// An output stream that was perhaps closed at the start.
+/// An output stream that may have been closed at the start.
 pub struct Standard<W> {
     out: W,
     is_closed: bool,
@@ -41,13 +41,11 @@ impl<W> fmt::Debug for Standard<W> {
     }
 }
 
-/// Standard output, as bytes.
 #[must_use]
 pub fn stdout() -> Standard<Stdout> {
     Standard { out: io::stdout(), is_closed: OUTPUT_CLOSED.load(Ordering::Relaxed) }
 }
 
-/// Standard error, as bytes.
 #[must_use]
 pub fn stderr() -> Standard<Stderr> {
     Standard { out: io::stderr(), is_closed: ERRORS_CLOSED.load(Ordering::Relaxed) }
@@ -66,7 +64,7 @@ fn open(is_closed: bool) -> io::Result<()> {
 }
 
 impl<W> Standard<W> {
-    /// Checks that the stream is open, for those who write to it by other ways.
+    /// Checks that the stream is open, for code that writes to it in other ways.
     ///
     /// # Errors
     /// It was closed at the start.
@@ -76,7 +74,7 @@ impl<W> Standard<W> {
 }
 
 impl Standard<Stdout> {
-    /// The same stream, for this thread alone.
+    /// The same stream, locked for this thread.
     #[must_use]
     pub fn lock(self) -> Standard<StdoutLock<'static>> {
         Standard { out: self.out.lock(), is_closed: self.is_closed }
@@ -84,7 +82,6 @@ impl Standard<Stdout> {
 }
 
 impl Standard<Stderr> {
-    /// The same stream, for this thread alone.
     #[must_use]
     pub fn lock(self) -> Standard<StderrLock<'static>> {
         Standard { out: self.out.lock(), is_closed: self.is_closed }
@@ -97,7 +94,7 @@ impl<W: Write> Write for Standard<W> {
         self.out.write(bytes)
     }
 
-    /// No error if the stream was closed: a command that writes nothing does not care.
+    /// Succeeds if the stream was closed, since a command that writes nothing does not need it.
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

@@ -1,9 +1,9 @@
-//! How long a daemon may speak.
+//! Leases: how long a daemon may send messages.
 //!
-//! A Master that was elected leads for as long as it is sure of it. When its tenure is over, another Master may act: nothing
-//! more leaves this one, and its connections are closed at once. The time is that of a clock that nobody can set, and that also
-//! counts while the machine is suspended; it is looked at before each write. So a process that was stopped for a while says
-//! nothing when it runs again.
+//! An elected Master leads as long as its lease lasts. When the lease is over, another Master may act: no more messages
+//! leave this one, and its connections are closed at once. The lease uses a clock that nobody can set, and that also
+//! counts while the machine is suspended. The clock is checked before each write. So a process that was stopped for a
+//! while sends nothing when it runs again.
 
 use std::ops::Add;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Moment(Duration);
 
 impl Moment {
-    /// This moment.
+    /// The present moment.
     ///
     /// # Panics
     /// The system has no such clock: it is not Linux.
@@ -36,7 +36,6 @@ impl Add<Duration> for Moment {
     }
 }
 
-/// How long a daemon may speak.
 #[derive(Clone, Debug)]
 pub struct Tenure {
     /// The [`Moment`] of its end, in nanoseconds.
@@ -45,14 +44,14 @@ pub struct Tenure {
 }
 
 impl Default for Tenure {
-    /// One without an end.
+    /// A lease without an end.
     fn default() -> Self {
         Self { end: Arc::new(u64::MAX.into()), over: CancellationToken::new() }
     }
 }
 
 impl Tenure {
-    /// One that lasts until this moment, unless it is extended.
+    /// A lease that lasts until this moment, unless it is extended.
     #[must_use]
     pub fn until(end: Moment) -> Self {
         let tenure = Self { end: Arc::default(), ..Self::default() };
@@ -60,23 +59,22 @@ impl Tenure {
         tenure
     }
 
-    /// Extends it until this moment. One that is over stays over.
+    /// Extends the lease until this moment. A lease that is over stays over.
     pub fn extend(&self, Moment(end): Moment) {
         self.end.fetch_max(u64::try_from(end.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Whether it ends unless it is extended.
+    /// Whether the lease ends unless it is extended.
     #[must_use]
     pub fn has_end(&self) -> bool {
         self.end.load(Ordering::Relaxed) != u64::MAX
     }
 
-    /// Ends it now.
     pub fn end(&self) {
         self.over.cancel();
     }
 
-    /// Whether the daemon may speak now.
+    /// Whether the daemon may send messages now.
     #[must_use]
     pub fn holds(&self) -> bool {
         if self.left().is_some_and(|left| left.is_zero()) {
@@ -85,13 +83,12 @@ impl Tenure {
         !self.over.is_cancelled()
     }
 
-    /// The time that is left. `None`: without an end.
+    /// The remaining time. `None`: the lease has no end.
     fn left(&self) -> Option<Duration> {
         let Moment(now) = self.has_end().then(Moment::now)?;
         Some(Duration::from_nanos(self.end.load(Ordering::Relaxed)).saturating_sub(now))
     }
 
-    /// Returns when it is over.
     pub async fn over(&self) {
         while self.holds() {
             let until_end = async {
@@ -107,7 +104,7 @@ impl Tenure {
         }
     }
 
-    /// A token that is cancelled when it is over.
+    /// A token that is cancelled when the lease is over.
     pub(crate) fn token(&self) -> &CancellationToken {
         &self.over
     }

@@ -17,18 +17,18 @@ impl Master {
     /// Checks the tables against each other:
     ///
     /// - every executor of an application is on a living Worker that lists it, and the other way round;
-    /// - a Worker's free amounts and those of its executors and cluster drivers add up to what it has;
+    /// - a Worker's free amounts, and the amounts of its executors and cluster drivers, add up to its total;
     /// - the amounts of an application's executors add up to what it was granted;
-    /// - applications blame living Workers only;
-    /// - after a scheduling pass no waiting demand has room on a Worker that its application does not shun,
-    ///   unless that room is reserved (see `scheduler::queues`);
+    /// - the failure histories of applications name living Workers only;
+    /// - after a scheduling pass no waiting demand has room on a Worker that its application may use, unless that room
+    ///   is reserved (see `scheduler::queues`);
     /// - all indexes agree with the rows, and so does the index over the Workers.
     pub(crate) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
         self.check_tables_before_the_pass()
     }
 
-    /// The same for a Master that has a pass before it.
+    /// The same checks for a Master whose next pass is still to come.
     pub(crate) fn check_tables_before_the_pass(&self) -> Result<(), Violation> {
         self.effects.check("master")?;
         let workers = self.workers.check();
@@ -63,8 +63,8 @@ impl Master {
         Ok(())
     }
 
-    /// Every cluster driver that runs is on a living Worker that lists it. After a pass none that waits has room, unless as
-    /// many run as may.
+    /// Checks that every running cluster driver is on a living Worker that lists it. After a pass, no waiting cluster
+    /// driver has room, unless the maximum number runs.
     fn check_drivers(&self) -> Result<(), Violation> {
         ensure!("master", self.drivers.is_consistent(), "the tables of cluster drivers disagree");
         for driver in self.drivers.iter() {
@@ -111,8 +111,8 @@ impl Master {
         Ok(())
     }
 
-    /// After a pass by queues, a waiting demand has room only if it is too large a gang, or the room is
-    /// reserved.
+    /// Checks the result of a pass by queues. A waiting demand may have room only if it is a gang that is too large, or
+    /// if the room is reserved.
     fn check_queue_scheduling(&self) -> Result<(), Violation> {
         for application in self.applications.queue().filter(|application| application.may_be_served()) {
             for (number, demand) in application.asks() {
@@ -128,7 +128,7 @@ impl Master {
         self.check_reservations()
     }
 
-    /// Each reservation is room for a gang that waits, on Workers that are large enough for it.
+    /// Checks that each reservation is room for a waiting gang, on Workers that are large enough for it.
     fn check_reservations(&self) -> Result<(), Violation> {
         let reservations = &self.queue_scheduling.reservations;
         let most = self.config.reservations;
@@ -299,7 +299,6 @@ fn check_worker(id: &WorkerId, row: &WorkerRow, held: &Held) -> Result<(), Viola
     Ok(())
 }
 
-/// The sum of all addresses and parts.
 fn quantity(resources: &Resources) -> Quantity {
     resources.parts().map(|(.., part)| part).sum()
 }

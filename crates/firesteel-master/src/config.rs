@@ -1,5 +1,3 @@
-//! A Master's settings.
-
 use std::time::Duration;
 
 use firesteel_placement::policy::Rule;
@@ -15,16 +13,15 @@ use super::limits::Limits;
 /// A Master's settings. `Default` has Spark's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The Master's own URL, `spark://host:port`.
     pub url: String,
-    /// The URL at which the Master serves HTTP, if it does. Not a setting.
+    /// The URL at which the Master serves HTTP, if it does. Set by its shell, not by the user.
     pub web_address: Option<String>,
-    /// Where its state is kept, in words for people. Not a setting.
+    /// Where its state is kept, in words for people. Set by its shell, not by the user.
     pub state_place: String,
-    /// What becomes of executors of applications that a new state does not have.
+    /// What a new Master does with executors of applications that its state never had.
     pub foreign: Foreign,
-    /// `spark.worker.timeout`: a Worker that sends no heartbeat for this long is lost. Workers are told to
-    /// send one every quarter of it.
+    /// `spark.worker.timeout`: a Worker that sends no heartbeat for this long is lost. Workers must send one every
+    /// quarter of this time.
     pub worker_timeout: Duration,
     /// The setting `spark.deploy.spreadOutApps`.
     pub strategy: Strategy,
@@ -36,21 +33,21 @@ pub struct Config {
     pub default_cores: Cores,
     /// `spark.deploy.maxExecutorRetries`: the number of failed executors in a row that ends an application.
     pub retries: Retries,
-    /// `firesteel.executor.provenAfter`: an executor that runs this long is proven, and resets the count of
-    /// failures. In Spark an executor is proven as soon as its process has started, so one that crashes at
-    /// once is relaunched for ever; zero has that effect.
+    /// `firesteel.executor.provenAfter`: an executor that runs this long is proven, and resets the count of failures.
+    /// In Spark an executor is proven as soon as its process has started, so an executor that crashes at once is
+    /// relaunched for ever. Zero has the same effect here.
     pub proven_after: Duration,
     /// `firesteel.master.exclusion.delay` and `firesteel.master.exclusion.maxDelay`: how long a Worker is excluded for
     /// an application whose executor ended there before it was proven.
     pub exclusion: Exclusion,
-    /// The number in the ids of the first application and of the first cluster driver. Ids are made of the second and a number, so a Master that
-    /// restarts within a second must begin with another number than before.
+    /// The number in the ids of the first application and of the first cluster driver. Ids consist of the second and a
+    /// number. So a Master that restarts within a second must begin with another number.
     pub first_application: u64,
     /// `spark.deploy.retainedApplications`: the number of ended applications that are remembered.
     pub retained_applications: usize,
-    /// `spark.deploy.spreadOutDrivers`: whether cluster drivers go to one Worker after the other.
+    /// `spark.deploy.spreadOutDrivers`: whether cluster drivers are spread over the Workers.
     pub driver_strategy: Strategy,
-    /// `spark.deploy.maxDrivers`: the number of cluster drivers that run at a time.
+    /// `spark.deploy.maxDrivers`: the maximum number of cluster drivers that run at the same time.
     pub max_drivers: usize,
     /// `spark.deploy.retainedDrivers`: the number of ended cluster drivers that are remembered.
     pub retained_drivers: usize,
@@ -58,30 +55,28 @@ pub struct Config {
     pub queues: Queues,
     /// `firesteel.master.backfill`: whether applications behind a reservation are served.
     pub backfill: Backfill,
-    /// `firesteel.master.reservations`: for how many waiting gangs room is reserved, at most.
+    /// `firesteel.master.reservations`: the maximum number of waiting gangs that room is reserved for.
     pub reservations: usize,
-    /// `firesteel.master.order`: in which order the applications of a queue with the same priority are served.
+    /// `firesteel.master.order`: the order of applications with the same queue and priority.
     pub order: ServingOrder,
     /// `firesteel.master.preemption` and `firesteel.master.preemption.interval`: whether executors of lower
     /// priority are ended to make room.
     pub preemption: Preemption,
-    /// `firesteel.master.preemption.gangPatience` and `firesteel.master.preemption.gangReach`: when and which executors of
-    /// applications of its own priority are ended for a gang, too. `None`: none is.
+    /// `firesteel.master.preemption.gangPatience` and `firesteel.master.preemption.gangReach`: when a waiting gang may
+    /// end executors of its own priority, and which. `None`: never.
     pub gang_preemption: Option<GangPreemption>,
-    /// `spark.dead.worker.persistence`: a lost Worker is remembered for this many timeouts and one more.
+    /// `spark.dead.worker.persistence`: a lost Worker is remembered for this number of timeouts, plus one.
     pub dead_worker_persistence: u32,
-    /// How much is kept of what has ended before.
     pub history: HistoryLimits,
     /// `spark.deploy.recoveryMode`: whether decisions are recorded, so that a Master can be recovered.
     pub durability: Durability,
     /// `spark.deploy.recoveryTimeout`: how long a Master that was recovered waits for its Workers and applications to return.
     pub recovery_timeout: Duration,
-    /// How much one answer to a status client holds. Not a setting: it bounds how long an answer keeps the
-    /// Master busy.
+    /// The size of one answer to a status client. Not a setting: it limits how long an answer keeps the Master busy.
     pub page: PageSize,
-    /// The most that is believed of those who register.
+    /// What Workers and applications may claim at most when they register.
     pub limits: Limits,
-    /// `firesteel.master.resourceShares`: whether executors may have parts of addresses.
+    /// `firesteel.master.resourceShares`: whether several executors may share an address.
     pub resource_shares: ResourceShares,
 }
 
@@ -92,26 +87,24 @@ pub enum ResourceShares {
     /// An application that asks for a part of an address is refused.
     #[default]
     Refused,
-    /// Executors are given the parts that they ask for.
+    /// Executors get the parts that they ask for.
     Allowed,
 }
 
-/// What a Master does with executors of applications that its state never had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Foreign {
-    /// While its state is new it leaves them alone for `recovery_timeout`.
+    /// While its state is new, the Master leaves them alone for `recovery_timeout`.
     #[default]
     Held,
-    /// It ends them at once: whoever started it said so.
+    /// The Master ends them at once, because the person who started it said so.
     Ended,
 }
 
-/// How much of the history is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLimits {
-    /// `firesteel.master.history.maxAge`: how long ago something may have ended.
+    /// `firesteel.master.history.maxAge`: entries that ended longer ago are dropped.
     pub age: Duration,
-    /// `firesteel.master.history.maxSize`: the length of all rows as they are written down, in bytes.
+    /// `firesteel.master.history.maxSize`: the total length of all rows as they are written down, in bytes.
     pub bytes: u64,
 }
 
@@ -134,28 +127,24 @@ pub enum Durability {
 /// When an application is ended because its executors fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retries {
-    /// After that many failures in a row.
+    /// The application is ended after this number of failures in a row.
     AtMost(u32),
-    /// The application is never ended for failures.
     Unlimited,
 }
 
-/// How long a Worker is excluded for an application whose executor ended there before it was proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exclusion {
     /// Workers are not excluded, as in Spark.
     Off,
-    /// For twice as long with each such end in a row.
+    /// The time doubles with each such end in a row.
     For {
         /// The time after the first such end.
         first: Duration,
-        /// The longest time.
         longest: Duration,
     },
 }
 
 impl Config {
-    /// The settings of the scheduler, for clients.
     pub(crate) fn scheduling(&self) -> SchedulingSettings {
         SchedulingSettings {
             rule: self.rule.to_string(),
@@ -171,12 +160,12 @@ impl Config {
         }
     }
 
-    /// The rule by which Workers are chosen for an application that names this policy, or none.
+    /// The rule by which Workers are chosen for an application with this policy, or without one.
     pub(crate) fn rule_for(&self, policy: Option<Policy>) -> Rule {
         policy.map_or_else(|| self.rule.clone(), Rule::Policy)
     }
 
-    /// The exclusion that applies. Where every executor is proven as soon as it has started, as in Spark, there is none.
+    /// The exclusion that applies. There is none if every executor is proven as soon as it has started, as in Spark.
     pub(crate) fn effective_exclusion(&self) -> Exclusion {
         if self.proven_after.is_zero() { Exclusion::Off } else { self.exclusion }
     }

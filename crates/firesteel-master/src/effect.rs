@@ -6,24 +6,15 @@ use firesteel_protocol::messages::{MasterToClient, MasterToDriver, MasterToWorke
 
 use super::{Note, Record};
 
-/// An effect of a Master, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Make records durable before any of the effects that follow is performed. If they [may
-    /// wait](Record::may_wait), it is enough to do so with the next ones.
+    /// Make records durable before any of the following effects is performed. Records that [may wait](Record::may_wait)
+    /// can be written together with the next ones.
     Persist(Vec<Record>),
-    /// Send a message. If the connection has ended, nothing happens.
-    Send {
-        /// The connection's number.
-        peer: PeerId,
-        /// The message itself.
-        message: Outbound,
-    },
-    /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
-    Close {
-        /// The connection's number.
-        peer: PeerId,
-    },
+    /// Send a message. Does nothing if the connection has ended.
+    Send { peer: PeerId, message: Outbound },
+    /// Close a connection, after sending earlier messages. Leads to `Disconnected`.
+    Close { peer: PeerId },
     /// Write a line to the log.
     Note(Note),
 }
@@ -40,14 +31,10 @@ impl From<Note> for Effect {
     }
 }
 
-/// A message from the Master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// A message to a Worker.
     Worker(MasterToWorker),
-    /// A message to a driver.
     Driver(MasterToDriver),
-    /// A message to a status client.
     Client(MasterToClient),
 }
 

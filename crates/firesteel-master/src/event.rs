@@ -1,42 +1,31 @@
-//! The events that a Master is told.
-
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::machine::kind::{Kind, Label};
 use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};
 use firesteel_protocol::time::Timestamp;
 
-/// An event for a Master. There is none for a new connection: a peer counts from its first message.
+/// An event for a Master. A new connection is no event: a peer counts from its first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A message arrived on a connection.
     Received {
-        /// The connection's number.
         peer: PeerId,
-        /// When the message had arrived whole. It may have waited since, while the Master handled others.
+        /// When the whole message had arrived. It may have waited since then, while the Master handled others.
         arrived: Timestamp,
-        /// The message itself.
         message: Inbound,
     },
     /// A connection ended, for whatever reason.
-    Disconnected {
-        /// The connection's number.
-        peer: PeerId,
-    },
+    Disconnected { peer: PeerId },
     /// The time of the next deadline has come.
     Deadline {
-        /// Everything that arrived before this time has been handled. It is in the past while messages wait for their turn.
+        /// Everything that arrived before this time has been handled. It lies in the past while messages wait for their
+        /// turn.
         heard_until: Timestamp,
     },
 }
 
-/// A message to the Master. The roles in the hello decide which kind a connection may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
-    /// A message from a Worker.
     Worker(WorkerToMaster),
-    /// A message from a driver.
     Driver(DriverToMaster),
-    /// A message from a status client.
     Client(ClientToMaster),
 }
 

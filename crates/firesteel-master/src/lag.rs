@@ -1,4 +1,4 @@
-//! How far a Master is behind.
+//! How far the Master is behind with its messages.
 
 use std::time::Duration;
 
@@ -6,30 +6,29 @@ use firesteel_protocol::time::Timestamp;
 
 use super::Note;
 
-/// A Master whose messages wait for longer than this is behind, and says so.
+/// A Master is behind, and logs it, if messages wait longer than this.
 const BEHIND: Duration = Duration::from_secs(1);
 
-/// The pause between two notes that it is behind.
+/// The pause between two such log lines.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// How far a Master is behind with the messages of Workers and drivers: the longest time for which one of them had waited.
-/// It shrinks as time passes, so a message that had waited for 3 s counts for 3 s.
+/// How far a Master is behind: the longest time that a message of a Worker or driver had waited. It shrinks as time
+/// passes. For example, a message that had waited for 3 s counts for 3 s.
 #[derive(Debug, Default)]
 pub(crate) struct Lag {
     /// The message that counts: how long it had waited, and when it was handled.
     waited: Duration,
     handled: Timestamp,
-    /// If the Master is behind: when it said so, and the longest wait since it was not.
+    /// If the Master is behind: when it last logged that, and the longest wait since it fell behind.
     said: Option<(Timestamp, Duration)>,
 }
 
 impl Lag {
-    /// How far the Master is behind.
     pub(crate) fn at(&self, now: Timestamp) -> Duration {
         self.waited.saturating_sub(now.since(self.handled))
     }
 
-    /// A message that arrived at that time is handled now. Returns what the log should say of it.
+    /// Records a message that arrived at this time and is handled now. Returns what to log.
     pub(crate) fn hear(&mut self, now: Timestamp, arrived: Timestamp) -> Option<Note> {
         let waited = now.since(arrived);
         if waited >= self.at(now) {

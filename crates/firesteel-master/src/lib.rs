@@ -1,25 +1,25 @@
 //! The Master knows the Workers and the applications, and decides which Worker runs which executor.
 //!
-//! Handlers change the tables and mark that a scheduling pass is due. The pass runs once, at the end of the
-//! event (`settle`); `firesteel_placement` decides which executors fit where.
+//! Handlers change the tables and mark that a scheduling pass is due. The pass runs once, at the end of the event
+//! (`settle`); `firesteel_placement` decides which executors fit where.
 //!
-//! A *driver* owns an application. A *cluster driver* is a program that was submitted to run as a driver on a Worker;
-//! what owns its application knows nothing of that.
+//! A *driver* owns an application. A *cluster driver* is a program that was submitted to run as a driver on a Worker.
+//! The code for applications knows nothing of cluster drivers.
 //!
-//! Its files are in rooms, each of which knows only those below it:
+//! The modules form layers. Each knows only those below it:
 //!
 //! ```text
-//!  handlers    what becomes of each message          clients    what clients ask and are told
+//!  handlers    what each message changes               clients    requests of clients, and their answers
 //!  scheduler   the pass: who is given which Workers  durable    what is written down, and recovered from
 //!  tables      what it knows, and no rule
 //!  config, event, effect, note
 //! ```
 //!
-//! A change of what is written down has one body, in `durable/changes`: it changes the tables and adds the record. A handler
-//! calls it and tells others; the recovery calls it for each record.
+//! Each durable change has one implementation, in `durable/changes`: it changes the tables and adds the record. A
+//! handler calls it and then informs others. Recovery calls it for each record.
 //!
-//! The Master knows connections only by number. Each Worker and each application has a *link*: the
-//! connection with which it is lost, or none while the Master waits for it after a restart.
+//! The Master knows connections only by number. Each Worker and each application has a *link*: its connection, or none
+//! while the Master waits for it after a restart. If a linked connection ends, the Worker or application is lost.
 
 mod check;
 mod clients;
@@ -75,7 +75,6 @@ use firesteel_protocol::machine::{Effects, Machine, Violation};
 use firesteel_protocol::messages::{DriverToMaster, MasterToDriver, MasterToWorker, WorkerToMaster};
 use firesteel_protocol::time::Timestamp;
 
-/// The Master.
 #[derive(Debug)]
 pub struct Master {
     config: Config,
@@ -86,33 +85,30 @@ pub struct Master {
     queue_scheduling: QueueScheduling,
     memory: Memory,
     preempted: Preempted,
-    /// How long applications ran that have ended.
     run_times: RunTimes,
     pass: Pass,
     lag: Lag,
-    /// What has ended and is no longer among the latest.
+    /// The history: ended applications and cluster drivers that status pages no longer list.
     archive: Archive,
-    /// When those who have been away since the Master was restarted are lost. `None`: nobody is away.
+    /// When the Workers and applications that have not returned since the restart are lost. `None`: all have returned.
     away_until: Option<Timestamp>,
-    /// Whether executors of a Master with another state are left alone.
+    /// Whether executors that belong to another state of a Master are left alone.
     hold: Hold,
-    /// The time of the last record from which the Master was recovered.
+    /// The time of the last record from which this Master was recovered.
     stopped: Timestamp,
     records: Records,
     /// The time of the latest event.
     now: Timestamp,
-    /// The effects of the event at hand.
     effects: Effects<Effect>,
 }
 
-/// Whether the event at hand calls for a scheduling pass.
+/// Whether the current event calls for a scheduling pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pass {
     NotDue,
     Due,
 }
 
-/// Why a Master has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A Worker's heartbeat may be overdue.
@@ -121,16 +117,15 @@ pub enum Reason {
     Relaunch,
     /// A Worker that was excluded for one or all applications may be tried again.
     Readmission,
-    /// An application may have executors of others ended again.
+    /// An application may again end executors of others.
     Preemption,
-    /// Those who have not returned since the Master was restarted are lost.
+    /// Workers and applications that have not returned since the restart are lost.
     Recovery,
-    /// Executors of a Master with another state are ended.
+    /// Executors that belong to another state of a Master are ended.
     Foreign,
 }
 
 impl Master {
-    /// A Master without Workers and applications.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
@@ -156,7 +151,7 @@ impl Master {
     }
 
     fn on_message(&mut self, now: Timestamp, peer: PeerId, arrived: Timestamp, message: Inbound) {
-        // Questions of clients pass the other messages: they do not show how long those wait.
+        // Clients' requests overtake other messages, so they do not show how long those wait.
         let counts = !matches!(message, Inbound::Client(_));
         if let Some(note) = counts.then(|| self.lag.hear(now, arrived)).flatten() {
             self.effects.note(note);
@@ -239,21 +234,21 @@ impl Master {
         }
     }
 
-    /// Sends a Worker a message. One that is away hears what it missed when it returns.
+    /// Sends a Worker a message. A Worker that is away learns what it missed when it returns.
     fn tell_worker(&mut self, to: impl Into<Link>, message: MasterToWorker) {
         if let Link::Here(peer) = to.into() {
             self.effects.push(Effect::Send { peer, message: Outbound::Worker(message) });
         }
     }
 
-    /// Sends a driver a message. One that is away hears what it missed when it returns.
+    /// Sends a driver a message. A driver that is away learns what it missed when it returns.
     fn tell_driver(&mut self, to: impl Into<Link>, message: MasterToDriver) {
         if let Link::Here(peer) = to.into() {
             self.effects.push(Effect::Send { peer, message: Outbound::Driver(message) });
         }
     }
 
-    /// Sets whether decisions are recorded from now on.
+    /// Sets whether the Master records its decisions from now on.
     fn set_durability(&mut self, durability: Durability) {
         self.config.durability = durability;
         self.records = Records::new(durability);
@@ -280,7 +275,7 @@ impl Machine for Master {
         self.settle(now);
         self.record_standings(now);
         let effects = self.effects.take();
-        // What is told must be durable before.
+        // Messages about the changes are sent after the records are durable.
         match self.records.take() {
             None => effects,
             Some(persist) => std::iter::once(persist).chain(effects).collect(),

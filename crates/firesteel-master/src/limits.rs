@@ -1,4 +1,4 @@
-//! What the Master believes of those who register.
+//! Limits on what Workers and applications may claim when they register.
 
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::messages::{
@@ -8,8 +8,9 @@ use firesteel_protocol::messages::{
 /// The most memory of a Worker, so that sums over a cluster cannot overflow.
 pub(crate) const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
 
-/// The most that the Master believes of those who register. Workers and applications that claim more are
-/// refused: a Worker that lies about its cores would be given executors by the ten thousand. The default is the most that the Master can count.
+/// Limits on what Workers and applications may claim when they register. The Master refuses those that claim more: a
+/// Worker that lies about its cores would get executors by the ten thousand. The default is the most that the Master
+/// can count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// `firesteel.master.maxWorkers`: the number of living Workers.
@@ -43,7 +44,6 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Checks what a Worker says of itself.
     pub(crate) fn check_worker(
         &self,
         worker: &WorkerDescription,
@@ -58,17 +58,16 @@ impl Limits {
         check(Bounded::Text, worker.longest_text() as u64, self.text)
     }
 
-    /// Checks the executors that a Worker lists.
     pub(crate) fn check_executors(&self, executors: &[ExecutorReport]) -> Result<(), RefusedRegistration> {
         check(Bounded::Executors, executors.len() as u64, self.executors)
     }
 
-    /// Checks the cluster drivers that a Worker lists. Each takes a core at least, and ends may be unconfirmed.
+    /// Checks the cluster drivers that a Worker lists. Each takes at least one core, and some may be unconfirmed ends.
     pub(crate) fn check_drivers(&self, drivers: &[DriverReport]) -> Result<(), RefusedRegistration> {
         check(Bounded::Executors, drivers.len() as u64, self.executors)
     }
 
-    /// Checks that there is room for one more Worker beside these.
+    /// Checks that one more Worker is allowed besides this number.
     pub(crate) fn check_workers(&self, workers: usize) -> Result<(), RefusedRegistration> {
         check(Bounded::Workers, workers as u64 + 1, self.workers)
     }

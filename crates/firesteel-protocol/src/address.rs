@@ -12,12 +12,10 @@ use crate::host;
 pub struct Address {
     /// A name or an IP address, in its [plain](host::plain) form.
     pub host: String,
-    /// The port's number.
     pub port: u16,
 }
 
 impl Address {
-    /// Makes an address of a host and a port.
     #[must_use]
     pub fn new(host: impl Into<String>, port: u16) -> Self {
         Self { host: host.into(), port }
@@ -41,22 +39,13 @@ impl fmt::Display for Address {
 pub enum AddressError {
     /// The scheme is missing or is not `spark`.
     #[error("{url:?} does not begin with spark://: write spark://HOST:PORT[,HOST:PORT..]")]
-    Scheme {
-        /// The text that was given.
-        url: String,
-    },
+    Scheme { url: String },
     /// The host is missing or has characters that a host cannot have.
     #[error("{address:?} has no usable host: write host:port")]
-    Host {
-        /// The text that was given.
-        address: String,
-    },
+    Host { address: String },
     /// The port is missing or is not between 1 and 65535.
     #[error("{address:?} has no usable port: write host:port, with a port from 1 to 65535")]
-    Port {
-        /// The text that was given.
-        address: String,
-    },
+    Port { address: String },
 }
 
 impl FromStr for Address {
@@ -67,7 +56,7 @@ impl FromStr for Address {
         let Some((given, port)) = text.rsplit_once(':') else {
             return Err(AddressError::Port { address });
         };
-        // Without brackets it is not told where the port begins.
+        // Without brackets, an IPv6 address does not show where the port begins.
         let is_clear = given.starts_with('[') || !given.contains(':');
         let Some(host) = host::plain(given).filter(|_| is_clear) else {
             return Err(AddressError::Host { address });

@@ -1,14 +1,16 @@
 //! Texts that stand for bytes.
 //!
-//! On Unix an argument, a variable and a path are bytes, and nearly always UTF-8. Messages, records, tables and JSON have
-//! texts. Bytes that are UTF-8 stand for themselves. Each other byte, from 0x80 to 0xff, becomes one character for private
-//! use, U+10FE00 plus the byte: 0xff is U+10FEFF. In UTF-8 such a character is four bytes; where these are in the original
-//! bytes, each becomes a character of its own. So every sequence of bytes has a text, and no two have the same one.
+//! On Unix an argument, a variable and a path are bytes, and nearly always UTF-8. Messages, records, tables and JSON
+//! hold texts. UTF-8 stands for itself. Every other byte, from 0x80 to 0xff, becomes one private-use character,
+//! U+10FE00 plus the byte: 0xff is U+10FEFF. In UTF-8 these characters have four bytes. If the original bytes contain
+//! such a character, each of its four bytes is escaped. So every sequence of bytes has a text, and no two have the same
+//! text.
 //!
-//! A text is made where bytes come in ([`of`], [`of_os`]) and turned back where the system takes them ([`bytes()`], [`os`]):
-//! at the start of a process, and where a file is opened. People see U+FFFD in its place, as for control characters.
+//! Bytes become a text where they come in ([`of`], [`of_os`]). A text becomes bytes again where the system takes them
+//! ([`bytes()`], [`os`]): at the start of a process, and where a file is opened. People see U+FFFD in place of an
+//! escaped byte, as for control characters.
 //!
-//! Python does the same with characters that UTF-8 does not have (`surrogateescape`).
+//! Python escapes bytes in the same way (`surrogateescape`).
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +20,7 @@ use std::path::PathBuf;
 /// The character for the byte 0, which never occurs.
 const BASE: u32 = 0x10_fe00;
 
-/// The byte that a character stands for, if it stands for one.
+/// The byte that a character stands for. `None` if it stands for none.
 #[must_use]
 pub fn byte(letter: char) -> Option<u8> {
     let byte = u8::try_from(u32::from(letter).checked_sub(BASE)?).ok()?;
@@ -72,13 +74,13 @@ pub fn bytes(text: &str) -> Cow<'_, [u8]> {
     Cow::Owned(bytes)
 }
 
-/// The text that stands for a name or word of the system.
+/// The text that stands for an argument, a variable or a file name.
 #[must_use]
 pub fn of_os(word: impl Into<OsString>) -> String {
     of(word.into().into_vec())
 }
 
-/// The name or word of the system that a text stands for.
+/// The argument, variable or file name that a text stands for.
 #[must_use]
 pub fn os(text: &str) -> OsString {
     OsStr::from_bytes(&bytes(text)).to_owned()
@@ -106,7 +108,7 @@ mod tests {
     fn every_sequence_of_bytes_has_its_own_text() {
         let whole: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();
         let mut all = vec![whole, b"a\xffb".to_vec(), b"\xe6\x9d".to_vec(), b"\xed\xa0\x80".to_vec()];
-        // What stands for a byte may occur itself.
+        // The characters that stand for bytes may occur in the original bytes, too.
         all.extend(["\u{10feff}", "x\u{10fe80}y"].map(|text| text.as_bytes().to_vec()));
         all.extend((0..=255).map(|byte| vec![byte]));
         let texts: std::collections::BTreeSet<String> = all.iter().cloned().map(of).collect();

@@ -1,5 +1,6 @@
-//! Why one of Firesteel's own executors ended before it served its driver. It says so by its exit code, which only a Master
-//! that knows the executor's command can tell from the exit code of any other program.
+//! Why one of Firesteel's own executors ended before it served its driver. The executor tells the reason by its exit
+//! code. Other programs may use the same exit codes, so only a Master that knows the executor's command can interpret
+//! it.
 
 use std::fmt::Write as _;
 
@@ -7,16 +8,15 @@ use crate::messages::ExecutorState;
 use crate::process::executor_command::ExecutorCommand;
 use crate::process::{ExitStatus, Placeholder, StartFailure, StartStep};
 
-/// The subcommand of an executor.
 pub const SUBCOMMAND: &str = "executor";
 /// The flag with the address of an executor's driver.
 pub const DRIVER_FLAG: &str = "--driver-url";
 
-/// What to do about a driver whose address is of no use on a Worker's machine.
+/// Advice if a Worker's machine cannot use the driver's address.
 pub const SET_DRIVER_HOST: &str = "set spark.driver.host to a name or an address of the driver's machine that Workers can reach, \
      and spark.driver.port to a port that is open there";
 
-/// Why one of Firesteel's own executors ended before its driver accepted it.
+/// The reason why one of Firesteel's own executors ended before its driver accepted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutorTrouble {
     /// It does not know a word of its command line.
@@ -29,15 +29,13 @@ pub enum ExecutorTrouble {
     NothingListens,
     /// The network does not lead to the driver's address.
     NoRoute,
-    /// The driver's address did not answer in time.
     TimedOut,
-    /// What listens at the driver's address accepted the connection, and then did not answer or closed it.
+    /// The program at the driver's address accepted the connection, but did not answer or closed it.
     Mute,
-    /// What listens at the driver's address is no driver, or one of another version.
+    /// The program at the driver's address is not a driver, or it is a driver of another version.
     NoDriver,
     /// The driver that listens there is another application's.
     AnotherDriver,
-    /// The driver rejected it.
     Rejected,
     /// The driver closed the connection before it accepted the executor.
     DriverGone,
@@ -59,7 +57,7 @@ impl ExecutorTrouble {
         Self::DriverGone,
     ];
 
-    /// The exit code of an executor that ends for this reason. None is one of Spark's executors (50 to 58).
+    /// The exit code of an executor that ends for this reason. No code is one of Spark's executors' (50 to 58).
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -93,8 +91,8 @@ impl ExecutorTrouble {
         }
     }
 
-    /// The trouble of an executor with this command that ended with this status. `None` if it is no executor of Firesteel's,
-    /// or ended in another way.
+    /// The trouble that this exit status shows, for an executor with this command. `None` if the command is not
+    /// Firesteel's own executor, or if it ended in another way.
     #[must_use]
     pub fn of(command: &ExecutorCommand, status: ExitStatus) -> Option<Self> {
         driver_of(command)?;
@@ -102,7 +100,7 @@ impl ExecutorTrouble {
         Self::ALL.into_iter().find(|trouble| i32::from(trouble.exit_code()) == code)
     }
 
-    /// What happened, with the driver's address, and what to do.
+    /// What happened and what to do, as a sentence that names the driver's address.
     #[must_use]
     pub fn sentence(self, driver: &str) -> String {
         let (what, remedy) = self.words();
@@ -154,7 +152,7 @@ impl ExecutorTrouble {
     }
 }
 
-/// The address of the driver in the command of one of Firesteel's own executors. `None` if it is another program.
+/// The address of the driver in an executor's command. `None` if the command is not one of Firesteel's own executors.
 fn driver_of(command: &ExecutorCommand) -> Option<&str> {
     let command = command.program()?;
     let is_ours = Placeholder::of(&command.program) == Some(Placeholder::Firesteel)
@@ -163,8 +161,8 @@ fn driver_of(command: &ExecutorCommand) -> Option<&str> {
     command.arguments.get(flag + 1).map(String::as_str)
 }
 
-/// The state of an executor with this command in words, if it is one of Firesteel's that told its trouble by its exit code.
-/// Any other state is returned as it is.
+/// Turns `EXITED` into `FAILED` with the reason in words, if the command is one of Firesteel's own executors and its
+/// exit code names a trouble. Returns any other state unchanged.
 #[must_use]
 pub fn explained(
     command: &ExecutorCommand,

@@ -1,4 +1,4 @@
-//! The order in which a daemon hears its peers: one that sends much delays nobody else.
+//! The order in which a daemon handles the events of its peers. A peer that sends many events delays no other peer.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -7,19 +7,19 @@ use slab::Slab;
 
 use crate::ids::PeerId;
 
-/// Room for this number of events is kept while none waits.
+/// The capacity, in events, that an empty queue keeps.
 const KEPT: usize = 1024;
 
-/// Events of peers that wait for their turn.
+/// The waiting events of all peers.
 ///
 /// - The events of one peer leave in the order in which they came.
-/// - Peers take turns: each gives up to [`IN_A_TURN`](Self::IN_A_TURN) events per round, so that what is sent to it in
-///   return leaves together. A peer that had nothing waiting joins at the end of the round, so the first events of new peers
+/// - Peers take turns: each gives up to [`IN_A_TURN`](Self::IN_A_TURN) events per round, so that the answers to it
+///   leave together. A peer that had nothing waiting joins at the end of the round, so the first events of new peers
 ///   leave in the order in which they came.
-/// - A peer whose next event is urgent takes part in a round of its own, with one event per turn. That round goes first,
-///   but after [`URGENT_IN_A_ROW`](Self::URGENT_IN_A_ROW) urgent events one ordinary event leaves if one waits. So the next
+/// - Peers with an urgent next event take part in a separate round, with one event per turn. That round goes first, but
+///   after [`URGENT_IN_A_ROW`](Self::URGENT_IN_A_ROW) urgent events one ordinary event leaves if one waits. So the next
 ///   event of a peer waits for at most `IN_A_TURN * (URGENT_IN_A_ROW + 1)` events for each peer before it.
-/// - What waits is bounded by peer and in all.
+/// - The waiting events are limited, for each peer and in total.
 #[derive(Clone, Debug)]
 pub struct FairQueue<T> {
     limits: Limits,
@@ -36,14 +36,13 @@ pub struct FairQueue<T> {
     bytes: usize,
 }
 
-/// What waits of one peer. It is never empty.
+/// The waiting events of one peer. It is never empty.
 #[derive(Clone, Debug)]
 struct Lane {
     /// Where its oldest event is.
     first: usize,
     /// Where its newest event is.
     last: usize,
-    /// The number of its events.
     count: usize,
     bytes: usize,
 }
@@ -57,23 +56,22 @@ struct Waiting<T> {
     next: Option<usize>,
 }
 
-/// Whether an event passes those of other peers.
+/// Whether an event overtakes the events of other peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// It takes its turn.
+    /// It waits for its peer's turn.
     Ordinary,
-    /// It is small, and somebody waits for it: a question, an order to kill.
+    /// It is small, and somebody waits for it, such as a question or an order to kill.
     Urgent,
 }
 
-/// How much may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most events of one peer.
     pub events_of_peer: usize,
-    /// The most bytes of one peer. One event fits in any case.
+    /// Each peer may have this many bytes waiting. One event fits in any case.
     pub bytes_of_peer: usize,
-    /// The most bytes of all peers together. An urgent event of a peer that has nothing waiting fits in any case.
+    /// All peers together may have this many bytes waiting. An urgent event of a peer without waiting events fits in
+    /// any case.
     pub bytes: usize,
 }
 
@@ -91,7 +89,6 @@ impl<T> FairQueue<T> {
     /// The most ordinary events of one peer that leave in its turn.
     pub const IN_A_TURN: usize = 8;
 
-    /// An empty queue.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -106,19 +103,17 @@ impl<T> FairQueue<T> {
         }
     }
 
-    /// Whether nothing waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.peers.is_empty()
     }
 
-    /// The number of events that wait.
     #[must_use]
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// The number of bytes of the events that wait, as they were pushed.
+    /// The sum of the sizes that were given to [`push`](Self::push) with the waiting events.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -138,8 +133,8 @@ impl<T> FairQueue<T> {
         of_peer && of_all
     }
 
-    /// Adds an event of a peer. Whether it fits is [`has_room`](Self::has_room)'s answer, which the caller asks first; the
-    /// end of a connection is added in any case.
+    /// Adds an event of a peer. The caller asks [`has_room`](Self::has_room) first, except for the end of a connection,
+    /// which is always added.
     pub fn push(&mut self, peer: PeerId, urgency: Urgency, bytes: usize, event: T) {
         let at = self.events.insert(Waiting { urgency, bytes, event, next: None });
         match self.peers.entry(peer) {
@@ -161,12 +156,10 @@ impl<T> FairQueue<T> {
         self.bytes += bytes;
     }
 
-    /// The oldest event of each peer, by peer.
     pub fn heads(&self) -> impl Iterator<Item = &T> {
         self.peers.values().map(|lane| &self.events[lane.first].event)
     }
 
-    /// Takes out the next event.
     pub fn pop(&mut self) -> Option<(PeerId, T)> {
         let is_ordinarys_turn =
             self.urgent.is_empty() || (self.in_a_row >= Self::URGENT_IN_A_ROW && !self.ordinary.is_empty());

@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The plain form of a host, which may be in brackets if it is an IPv6 address. `None`: it is no host.
+/// The plain form of a host. An IPv6 address may be in brackets. `None`: the text is not a host.
 #[must_use]
 pub fn plain(text: &str) -> Option<String> {
     let bracketed = text.strip_prefix('[').map(|rest| rest.strip_suffix(']').unwrap_or_default());
@@ -37,7 +37,7 @@ pub fn plain_or_as_given(text: &str) -> String {
     plain(text).unwrap_or_else(|| text.to_owned())
 }
 
-/// A host as it stands in a URL, and as Spark knows it: an IPv6 address in brackets.
+/// A host as URLs and Spark write it: an IPv6 address in brackets.
 ///
 /// Source: Spark's `Utils.addBracketsIfNeeded`, 4.0.1.
 #[must_use]
@@ -49,8 +49,8 @@ pub fn in_url(host: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether Java finds this plain host in a URL. If not, executors and drivers of Spark's cannot name it: a name with `_` is the
-/// usual case.
+/// Whether Java accepts this plain host in a URL. If not, Spark's executors and drivers cannot name it. The usual case
+/// is a name with `_`.
 ///
 /// Source: `java.net.URI` of Java 17, by RFC 2396.
 #[must_use]
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn each_host_has_one_form_for_each_use() {
-        // What is given; its plain form; its form in URLs and for Spark; whether Java finds it in a URL.
+        // The given text; its plain form; its form in URLs and for Spark; whether Java finds it in a URL.
         for (given, plain_form, url, java) in [
             ("node-7", "node-7", "node-7", true),
             ("Node-7.Example.ORG", "Node-7.Example.ORG", "Node-7.Example.ORG", true),

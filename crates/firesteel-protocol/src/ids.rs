@@ -13,13 +13,11 @@ macro_rules! text_id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Makes an id of a text.
             #[must_use]
             pub fn new(text: impl Into<Arc<str>>) -> Self {
                 Self(text.into())
             }
 
-            /// The id as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -68,7 +66,7 @@ text_id! {
     DriverId
 }
 text_id! {
-    /// A container, as the manager of a cluster names it: `container_1795209755042_0001_01_000002`.
+    /// A container, as the cluster manager names it: `container_1795209755042_0001_01_000002`.
     ContainerId
 }
 number_id! {
@@ -80,8 +78,8 @@ number_id! {
     ProfileId(u32)
 }
 number_id! {
-    /// A task's number within its application, higher than those of all tasks submitted before. Firesteel's
-    /// own commands start at 1, so that numbers match those of lines and items.
+    /// A task's number within its application, higher than the numbers of all tasks submitted before. Firesteel's own
+    /// commands start at 1, so that numbers match those of lines and items.
     TaskId(u64)
 }
 number_id! {
@@ -95,21 +93,17 @@ number_id! {
 }
 
 impl TaskId {
-    /// The first task's number in Firesteel's own commands.
     pub const FIRST: Self = Self(1);
 }
 
 impl ProfileId {
-    /// The number of the default profile.
     pub const DEFAULT: Self = Self(0);
 }
 
 /// The id of an executor: its application's id and its number.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ExecutorKey {
-    /// The application's id.
     pub app: AppId,
-    /// The executor's number.
     pub executor: ExecutorId,
 }
 
@@ -126,10 +120,8 @@ impl fmt::Debug for ExecutorKey {
     }
 }
 
-/// The id of one attempt at a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AttemptId {
-    /// The task's number.
     pub task: TaskId,
     /// The attempt's number within the task, starting at 0.
     pub attempt: u32,
@@ -142,8 +134,8 @@ impl fmt::Display for AttemptId {
     }
 }
 
-/// Whether a text can be an id: 1 to 200 ASCII letters, digits, `-`, `_` or `.` (not first). Ids become names
-/// of directories, so every other id from a peer is refused.
+/// Whether a text can be an id: 1 to 200 ASCII letters, digits, `-`, `_` or `.`, but no `.` at the beginning. Ids
+/// become names of directories, so every other id from a peer is refused.
 #[must_use]
 pub fn is_sound(text: &str) -> bool {
     (1..=200).contains(&text.len())

@@ -1,14 +1,14 @@
-//! When somebody was last heard, and when their silence is excused.
+//! When a peer was last heard, and when its silence is excused.
 
 use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// A deadline that is noticed later than this says that the machine stood still, or has more to do than it can.
+/// A deadline that is handled later than this shows that the machine stood still or is overloaded.
 pub const LATE: Duration = Duration::from_millis(100);
 
-/// When somebody was last heard. They are silent when a timeout has passed since. A machine that was late itself may not
-/// have read yet what they sent, so it excuses one silence: their time begins again, once.
+/// When a peer was last heard. The peer counts as silent once a timeout has passed since then. A machine that was late
+/// itself may not have read the peer's messages yet. So it excuses one silence: the timeout starts again, once.
 #[derive(Clone, Copy, Debug)]
 pub struct LastHeard {
     heard: Timestamp,
@@ -16,22 +16,20 @@ pub struct LastHeard {
 }
 
 impl LastHeard {
-    /// Heard at this time.
     pub fn at(heard: Timestamp) -> Self {
         Self { heard, excused: None }
     }
 
-    /// When they were last heard.
     pub fn time(self) -> Timestamp {
         self.heard
     }
 
-    /// When they are silent, unless they are heard before.
+    /// When the peer counts as silent, unless it is heard before.
     pub fn silent_at(self, timeout: Duration) -> Timestamp {
         self.excused.unwrap_or(self.heard) + timeout
     }
 
-    /// Begins their time again. Returns `false` if that was done already since they were last heard.
+    /// Starts the timeout again. Returns `false` if that was done already since the peer was last heard.
     pub fn excuse(&mut self, now: Timestamp) -> bool {
         let is_first = self.excused.is_none();
         if is_first {

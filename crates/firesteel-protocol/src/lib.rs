@@ -1,16 +1,16 @@
-//! What Firesteel's state machines share, and what they say to each other.
+//! The common parts of Firesteel's state machines, and their messages to each other.
 //!
-//! A state machine makes decisions that depend on time. It is a plain value with one entry point, [`Machine::apply`], which
-//! takes the time and an event and returns effects. Each machine is in a crate above this one: `firesteel-master`,
-//! `firesteel-worker`, `firesteel-engine`, `firesteel-application-master` and, for one connection of Spark's peers at a
-//! Master, `firesteel-spark`. Machines that talk over connections share only the [`messages`], and [`wire`] turns messages
-//! into bytes and back.
+//! A state machine makes decisions that depend on time. It is a plain value with one entry point, [`Machine::apply`],
+//! which takes the time and an event and returns effects. Each machine is in a crate above this one:
+//! `firesteel-master`, `firesteel-worker`, `firesteel-engine`, `firesteel-application-master` and, for one connection
+//! of Spark's peers at a Master, `firesteel-spark`. Machines that talk over connections share only the [`messages`],
+//! and [`wire`] turns messages into bytes and back.
 //!
-//! At the bottom are ids, addresses and other values, then the contract of a [`machine`]. The messages are made of these.
-//! Two modules stand above the messages: [`executor_trouble`] and [`state_reader`].
+//! At the bottom are ids, addresses and other values, then the contract of a [`machine`]. The messages are made of
+//! these. Two modules stand above the messages: [`executor_trouble`] and [`state_reader`].
 //!
-//! There is no clock, randomness, file, socket, thread or lock here or in those crates. The shells and the simulator own
-//! those. They pass events in and perform the effects.
+//! There is no clock, randomness, file, socket, thread or lock here or in those crates. The shells and the simulator
+//! own those. They pass events in and perform the effects.
 
 pub mod address;
 pub mod byte_text;

@@ -1,37 +1,35 @@
-//! Words that prove who somebody is.
+//! Secrets that prove a peer's identity.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A word that only those know who were given it. The owner of an application draws one for its executors, and
-/// a Worker draws one for itself, both at their start and from the operating system's random source. `Debug` does
-/// not show it.
+/// A secret word. The owner of an application draws one for its executors, and a Worker draws one for itself. Both do
+/// so at their start, from the operating system's random source. `Debug` does not show it.
 ///
-/// Two secrets are compared in a time that depends on their lengths only, so that nobody can find a secret byte by
-/// byte. This takes a few lines; a crate for it is not needed.
+/// Comparing two secrets takes a time that depends only on their lengths, so nobody can find a secret byte by byte.
+/// This takes a few lines, so no crate is needed for it.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
-/// The environment variable in which an executor finds its application's secret. Its name says that its value is
-/// not to be shown.
+/// The environment variable in which an executor finds its application's secret. The name tells readers of an
+/// environment not to show the value.
 pub const EXECUTOR_SECRET: &str = "FIRESTEEL_EXECUTOR_SECRET";
 
 impl Secret {
-    /// The secret that is this word.
     #[must_use]
     pub fn new(word: impl Into<String>) -> Self {
         Self(word.into())
     }
 
-    /// The secret made of these random bytes: their digits in base 16.
+    /// A secret made of these random bytes, in hexadecimal.
     #[must_use]
     pub fn of_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The word itself, to show it to the other side.
+    /// The word itself, to send it to the other side.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

@@ -8,7 +8,6 @@ use crate::time::Timestamp;
 /// How much of a Master's state is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Every row.
     Whole,
     /// The Workers, and perhaps more.
     Workers,
@@ -18,8 +17,8 @@ pub enum Extent {
 
 /// Asks for pages, and puts them together.
 ///
-/// Each row that is there from the first page to the last is in the result exactly once. A row that comes or goes
-/// meanwhile may be in it or not.
+/// Each row that is there from the first page to the last is in the result exactly once. A row that appears or
+/// disappears meanwhile may be missing.
 #[derive(Clone, Debug)]
 pub struct StateReader {
     extent: Extent,
@@ -41,7 +40,6 @@ pub struct StateReader {
 pub struct UnexpectedPage;
 
 impl StateReader {
-    /// A reader that has read nothing.
     #[must_use]
     pub fn new(extent: Extent) -> Self {
         Self {
@@ -62,22 +60,22 @@ impl StateReader {
         self.from.clone().map(|from| ClientToMaster::RequestMasterState { from })
     }
 
-    /// The number of rows that were read.
+    /// The number of rows read so far.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Takes in the answer to the latest question.
+    /// Adds the answer to the latest question.
     ///
     /// # Errors
-    /// The page does not answer that question. The reader is of no use then.
+    /// The page does not answer that question. The reader must not be used after that.
     pub fn read(&mut self, page: StatePage) -> Result<(), UnexpectedPage> {
         let from = self.from.take().ok_or(UnexpectedPage)?;
         let places: Vec<StatePlace> = page.rows.iter().map(StateRow::place).collect();
         let ascend = places.is_sorted_by(|one, other| one < other);
         let begins = places.first().is_none_or(|first| *first >= from);
-        // A page that is not the last and leads no further would be asked for again and again.
+        // A page that is not the last but does not advance would be requested again and again.
         let goes_on = page
             .next
             .as_ref()
@@ -117,7 +115,7 @@ impl StateReader {
             StateRow::Driver { view, .. } => state.drivers.push(*view),
             StateRow::Executor { application, view } => {
                 self.executors += 1;
-                // An application that was registered after its place was read is not shown.
+                // An application that was registered after the reader passed its place is not shown.
                 if let Some(place) = self.places.get(&application) {
                     state.applications[*place].executors.push(view);
                 }

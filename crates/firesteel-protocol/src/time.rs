@@ -14,13 +14,12 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// The point in time that many milliseconds after the epoch.
+    /// The point in time this many milliseconds after the epoch.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// The number of milliseconds since the epoch.
     #[must_use]
     pub const fn millis(self) -> u64 {
         self.0
@@ -80,12 +79,12 @@ pub fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A delay that was doubled this many times, and is never longer than `longest`.
+/// The first delay, doubled this many times, but at most `longest`.
 pub fn doubled(first: Duration, doublings: u32, longest: Duration) -> Duration {
     first.saturating_mul(2_u32.saturating_pow(doublings)).min(longest)
 }
 
-/// The first entry of a table by time, if its time has come.
+/// The first entry of a table ordered by time, if its time has come.
 pub fn first_due<T: Clone + Ord>(table: &BTreeSet<(Timestamp, T)>, now: Timestamp) -> Option<T> {
     table.first().filter(|(time, _)| *time <= now).map(|(_, entry)| entry.clone())
 }

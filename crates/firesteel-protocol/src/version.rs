@@ -1,16 +1,16 @@
 //! Versions of the protocol, and which one the two sides of a connection speak.
 //!
-//! Fields come and go without a version: see [`wire`](crate::wire). A later version only adds messages. The side that dials offers
-//! its version, and the side that listens answers with the lower one of the two.
+//! Fields can be added and removed without a new version: see [`wire`](crate::wire). A later version only adds
+//! messages. The side that dials offers its version, and the side that listens answers with the lower one of the two.
 
 use std::fmt;
 
-/// A version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u8);
 
 impl Version {
-    /// The oldest version that this build speaks. Before 0.1.0, which promises the first one, no build kept to any.
+    /// The oldest version that this build speaks. Builds before 0.1.0 promised no compatibility; 0.1.0 promises it from
+    /// its version on.
     pub const OLDEST: Self = Self(8);
     /// The version of this build. It is incremented by the first message that a release adds.
     pub const CURRENT: Self = Self(8);
@@ -24,13 +24,14 @@ impl Version {
         }
     }
 
-    /// What a side that listens answers to this offer. `None`: it does not speak with that peer.
+    /// The answer of the listening side to this offer. `None`: the two sides have no version in common.
     #[must_use]
     pub fn answer(offered: Self) -> Option<Self> {
         (offered >= Self::OLDEST).then_some(offered.min(Self::CURRENT))
     }
 
-    /// The version that both sides speak after this side's own was offered and this one answered. `None`: they have none in common.
+    /// The version that both sides speak, after this side offered its own and the other side answered. `None`: the two
+    /// sides have no version in common.
     #[must_use]
     pub fn agreed(answered: Self) -> Option<Self> {
         (Self::OLDEST..=Self::CURRENT).contains(&answered).then_some(answered)

@@ -2,13 +2,10 @@
 
 use serde::Serialize;
 
-/// A reader of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reader {
-    /// The Master's daemon.
     Master,
-    /// The Worker's daemon.
     Worker,
     /// An application: its driver, and through it its executors.
     Application,
@@ -17,20 +14,17 @@ pub enum Reader {
 /// The beginning of the meaning of each property for YARN.
 const YARN: &str = "On YARN";
 
-/// One property, or a family of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The name. A part in capitals, such as `NAME`, stands for any text.
     pub name: &'static str,
     /// The readers of the property, at least one.
     pub readers: &'static [Reader],
-    /// The default, if the property is not set.
     pub default: Default,
     /// The meaning, in one sentence. Blanks may surround it: see [`Key::meaning`].
     pub(super) doc: &'static str,
 }
 
-/// The default of a property that is not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Default {
     /// This value, in the form in which it would be set.
@@ -40,10 +34,8 @@ pub enum Default {
 }
 
 impl Reader {
-    /// All readers of properties.
     pub const ALL: [Self; 3] = [Self::Master, Self::Worker, Self::Application];
 
-    /// The reader with its article: `a Master`.
     #[must_use]
     pub fn described(self) -> &'static str {
         match self {
@@ -82,7 +74,6 @@ impl Key {
 }
 
 impl Default {
-    /// The default in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -91,9 +82,8 @@ impl Default {
     }
 }
 
-/// The text in `name` at the place of the part in capitals of `pattern`; `""` if the pattern has no such
-/// part; `None` if the name does not match. A pattern that ends in `.*` matches every name with this
-/// prefix.
+/// The text in `name` that the capitals in `pattern` stand for. `""` if the pattern has no capitals, `None` if the name
+/// does not match. A pattern that ends in `.*` matches every name with this prefix.
 #[must_use]
 pub fn matched<'a>(pattern: &str, name: &'a str) -> Option<&'a str> {
     if let Some(beginning) = pattern.strip_suffix('*') {

@@ -1,18 +1,17 @@
-//! The search for the known name that a misspelt name may stand for.
+//! The search for the known name that a misspelt name may mean.
 
 /// The maximum number of slips between a name and the name that was meant.
 const SLIPS: usize = 2;
 
-/// The name that was perhaps meant: the nearest known name that is at most two slips away. A slip is a
-/// missing, extra or different letter, or two swapped letters; case does not matter. The first of several
-/// equally near names counts.
+/// The known name that was perhaps meant: the nearest one that is at most two slips away. A slip is a missing, extra or
+/// different letter, or two swapped letters; case does not matter. The first of several equally near names counts.
 #[must_use]
 pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A short name is near to everything.
+    // A short name is similar to every name.
     near_within(SLIPS.min(name.len() / 4), name, known)
 }
 
-/// Does the same with at most this number of slips, for a small set of known names.
+/// Searches with at most this number of slips, for a small set of known names.
 #[must_use]
 pub fn near_within<'a>(most: usize, name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let edits = known.into_iter().map(|known| (edits(name, known), known));

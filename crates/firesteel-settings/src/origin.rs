@@ -1,5 +1,3 @@
-//! The origin of a property's value.
-
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,15 +10,12 @@ use serde::Serialize;
 pub enum Origin {
     /// A flag that sets the property: `--executor-cores`.
     Flag(&'static str),
-    /// The flag `--conf`.
     Conf,
-    /// An environment variable.
     Variable(&'static str),
     /// A `-D` option in an environment variable.
     JavaOption(&'static str),
     /// A line of a properties file.
     File {
-        /// The path of the file.
         path: Arc<PathBuf>,
         /// The line number, counted from 1.
         line: usize,
@@ -32,7 +27,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whether the value was set on the command line, and not in the configuration.
+    /// Whether the value was set on the command line, not in the configuration.
     #[must_use]
     pub fn is_command_line(&self) -> bool {
         match self {

@@ -11,80 +11,48 @@ use super::origin::Origin;
 use super::values::{duration, size};
 use super::{key, keys};
 
-/// The properties of a daemon or an application, by key. Each key has the value that counts, followed by
-/// those that it overrides.
+/// The properties of a daemon or an application, by key. Each key has its effective value, followed by the values that
+/// it overrides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Properties(BTreeMap<String, Vec<Property>>);
 
-/// A value with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
-    /// The value as it was given.
     pub value: String,
-    /// Where the value was set.
     pub origin: Origin,
 }
 
-/// Why a property cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
-    /// The text is not a pair of key and value.
     #[error("--conf {text:?} is not a property: write --conf KEY=VALUE")]
-    NoPair {
-        /// The text that was given.
-        text: String,
-    },
+    NoPair { text: String },
     /// The value does not have the form that its key needs.
     #[error("{key} cannot be {value:?}{}: write {expected}", from(origin))]
-    Value {
-        /// The key of the property.
-        key: String,
-        /// The value of the property.
-        value: String,
-        /// Where the value was set.
-        origin: Origin,
-        /// The form that is expected.
-        expected: &'static str,
-    },
+    Value { key: String, value: String, origin: Origin, expected: &'static str },
     /// The expression of a placement policy cannot be read.
     #[error("{key} cannot be {value:?}{}: {error}", from(origin))]
     Expression {
-        /// The key of the property.
         key: &'static str,
-        /// The value of the property.
         value: String,
-        /// Where the value was set.
         origin: Origin,
         /// What is wrong with the expression after `expr:`.
         error: Box<ExpressionError>,
     },
-    /// It asks for protection by Java classes, and something would be served without them.
+    /// A property asks for protection by Java classes, which would be missing for a service.
     #[error(
         "{key} cannot be {value:?}{}: its filters are Java classes, so {served} would be open: {instead}",
         from(origin)
     )]
     Unprotected {
-        /// The key of the property.
         key: &'static str,
-        /// The value of the property.
         value: String,
-        /// Where the value was set.
         origin: Origin,
-        /// What would be served.
         served: &'static str,
-        /// What to do.
         instead: &'static str,
     },
     /// The file that a property names cannot be used.
     #[error("{key}: {path}: {error}")]
-    File {
-        /// The key of the property.
-        key: &'static str,
-        /// The path of the file.
-        path: String,
-        /// What is wrong with the file.
-        error: String,
-    },
+    File { key: &'static str, path: String, error: String },
     /// Tasks need a custom resource that executors do not have.
     #[error(
         "{task_key} is {value} and {executor_key} is not set: no executor could run a task; set it, too \
@@ -97,25 +65,14 @@ pub enum SettingError {
         value: String,
         /// The key with the amount per executor.
         executor_key: String,
-        /// Whether one of them was set on the command line.
+        /// Whether one of the values was set on the command line.
         is_usage: bool,
     },
     /// A task needs more of a custom resource than an executor has.
     #[error(
         "{task_key} is {value} and {executor_key} is {each}: no executor could run a task; raise one or lower the other"
     )]
-    TooFewAddresses {
-        /// The key with the amount per task.
-        task_key: String,
-        /// The amount per task.
-        value: String,
-        /// The key with the amount per executor.
-        executor_key: String,
-        /// The amount per executor.
-        each: Amount,
-        /// Whether one of them was set on the command line.
-        is_usage: bool,
-    },
+    TooFewAddresses { task_key: String, value: String, executor_key: String, each: Amount, is_usage: bool },
     /// Two values could be used alone, but not together.
     #[error("{less} is {fewer} and {more} is {greater}: {so}; raise one or lower the other")]
     Contradiction {
@@ -125,43 +82,31 @@ pub enum SettingError {
         fewer: i64,
         /// The key with the greater value.
         more: &'static str,
-        /// The greater of the values.
         greater: i64,
         /// The consequence of using both.
         so: &'static str,
-        /// Whether one of them was set on the command line.
         is_usage: bool,
     },
-    /// Executors are to be ended for gangs, and another setting has none ended.
+    /// Executors are to be ended for gangs, but another setting switches preemption off.
     #[error(
         "{key} is {value:?}{} and {needed} is not set: no executor would be ended; set it, too",
         from(origin)
     )]
     NoneEnded {
-        /// The key.
         key: &'static str,
-        /// Its value.
         value: Duration,
-        /// Where that was set.
         origin: Origin,
         /// The key of the other setting.
         needed: &'static str,
     },
-    /// An executor would be lost before its next heartbeat comes.
+    /// An executor would count as lost before its next heartbeat comes.
     #[error(
         "{} is {timeout:?} and {} is {interval:?}: the timeout must be longer than the interval; raise one or lower the \
          other",
         keys::NETWORK_TIMEOUT,
         keys::HEARTBEAT_INTERVAL
     )]
-    TimeoutTooShort {
-        /// The time after which a silent executor is lost.
-        timeout: Duration,
-        /// The interval of heartbeats.
-        interval: Duration,
-        /// Whether one of them was set on the command line.
-        is_usage: bool,
-    },
+    TimeoutTooShort { timeout: Duration, interval: Duration, is_usage: bool },
 }
 
 /// The part of an error that names the origin of a value. For `--conf` it is empty, because the user sees
@@ -215,7 +160,6 @@ impl Properties {
         Ok(properties)
     }
 
-    /// Sets a property, with precedence over its earlier values.
     pub fn set(&mut self, key: &str, value: impl Into<String>, origin: Origin) {
         self.0.entry(key.to_owned()).or_default().insert(0, Property { value: value.into(), origin });
     }
@@ -230,13 +174,11 @@ impl Properties {
         self.0.remove(key);
     }
 
-    /// The value of a property, as it was given.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         self.property(key).map(|property| property.value.as_str())
     }
 
-    /// Where the value of a property was set.
     #[must_use]
     pub fn origin(&self, key: &str) -> Option<&Origin> {
         self.property(key).map(|property| &property.origin)
@@ -247,17 +189,15 @@ impl Properties {
         self.all(key).skip(1)
     }
 
-    /// The value that counts, followed by the overridden ones.
+    /// The effective value, followed by the overridden ones.
     pub fn all(&self, key: &str) -> impl Iterator<Item = &Property> {
         self.0.get(key).into_iter().flatten()
     }
 
-    /// All properties with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.each().map(|(key, property)| (key, property.value.as_str()))
     }
 
-    /// All properties with their values and origins.
     pub fn each(&self) -> impl Iterator<Item = (&str, &Property)> {
         self.0.iter().filter_map(|(key, all)| Some((key.as_str(), all.first()?)))
     }
@@ -266,7 +206,7 @@ impl Properties {
         self.0.get(key)?.first()
     }
 
-    /// All properties of a family, by the text at the place of `NAME` in the family's row.
+    /// All properties of a family, by the text in place of `NAME` in the family's row.
     pub fn family(&self, pattern: &'static str) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter_map(move |(key, value)| Some((key::matched(pattern, key)?, value)))
     }
@@ -276,7 +216,7 @@ impl Properties {
         self.0.keys().map(String::as_str).filter(move |name| key::matched(pattern, name).is_some())
     }
 
-    /// The value of a property, as parsed by `read`. `None` if it is not set.
+    /// The value of a property, parsed by `read`. `None` if it is not set.
     ///
     /// # Errors
     /// The value cannot be parsed.

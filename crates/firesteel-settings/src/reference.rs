@@ -8,7 +8,7 @@ use super::sources::variables::{self, Role};
 use super::spark_properties::protection::{self, Refusing};
 use super::spark_properties::{self, Row, Treatment};
 
-/// The properties of a reader with default and meaning, in lines of at most 98 columns, except those for YARN.
+/// The properties of a reader, except those for YARN, each with default and meaning. Lines have at most 98 columns.
 #[must_use]
 pub fn help(reader: Reader) -> String {
     let mut text = "Precedence of settings: flag, --conf, properties file, environment variable.\n\n\
@@ -35,13 +35,11 @@ pub fn help_on_yarn() -> String {
     text
 }
 
-/// The words with a capital first letter.
 fn capitalised(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
-/// The text of docs/SETTINGS.md.
 #[must_use]
 pub fn markdown() -> String {
     let mut text = "\
@@ -162,7 +160,7 @@ Nothing starts with these, unless the value is empty or `false`: exit code 78, o
     text
 }
 
-/// The rows of a reader: Spark's properties first.
+/// The properties that a reader reads, Spark's first.
 pub fn of(reader: Reader) -> impl Iterator<Item = &'static Key> {
     let all = move || keys::TABLE.iter().filter(move |key| key.readers.contains(&reader));
     all().filter(|key| key.is_sparks()).chain(all().filter(|key| !key.is_sparks()))

@@ -1,7 +1,7 @@
 //! Redaction of secrets in texts that are shown: properties, variables and commands.
 //!
-//! A secret is found by the name before it (`DB_PASSWORD=x`, `--token x`, `"apiKey": "x"`), or because it is
-//! the password of a URL (`postgres://user:x@host`). A secret that has neither cannot be found.
+//! A secret is found by the name before it (`DB_PASSWORD=x`, `--token x`, `"apiKey": "x"`), or because it is the
+//! password of a URL (`postgres://user:x@host`). Other secrets cannot be found.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use super::sources::java_options;
 /// The text that replaces a secret. Source: Spark, 4.0.1.
 pub const REDACTED: &str = "*********(redacted)";
 
-/// A name that contains one of these, in upper or lower case, names a secret. Source: Spark 4.0.1,
-/// `spark.redaction.regex`, which has no `passwd` and no `passphrase`.
+/// A name that contains one of these words, in upper or lower case, names a secret. Source: Spark 4.0.1,
+/// `spark.redaction.regex`, which lacks `passwd` and `passphrase`.
 const SECRET: [&str; 5] = ["secret", "password", "passwd", "passphrase", "token"];
 
 /// A word that is this long and has letters and digits may be a key.
 const KEY_LENGTH: usize = 16;
 
-/// Whether a property, a variable or an option of this name has a secret value. Beside Spark's names these
-/// are names with a part that ends with `key`: `API_KEY`, `--apikey`, `fs.s3a.access.key`.
+/// Whether a property, a variable or an option with this name has a secret value. Besides Spark's names, this holds for
+/// names with a part that ends with `key`: `API_KEY`, `--apikey`, `fs.s3a.access.key`.
 #[must_use]
 pub fn is_secret(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
@@ -30,15 +30,15 @@ pub fn is_secret(name: &str) -> bool {
         || parts.any(|part| is_key(part) || (part == "pwd" && name != "PWD" && name != "OLDPWD"))
 }
 
-/// The value as it may be shown: a placeholder if the name is that of a secret, else the value with its
-/// secrets replaced.
+/// The value as it may be shown: a placeholder if the name names a secret, otherwise the value with its secrets
+/// replaced.
 #[must_use]
 pub fn shown(name: &str, value: &str) -> String {
     if is_secret(name) { REDACTED.to_owned() } else { shown_text(value) }
 }
 
-/// A text as it may be shown, such as a shell command or a URL: passwords in URLs are replaced, and words
-/// after the name of a secret.
+/// A text as it may be shown, such as a shell command or a URL. Passwords in URLs are replaced, and words after the
+/// name of a secret.
 #[must_use]
 pub fn shown_text(text: &str) -> String {
     let mut secrets: Vec<Range<usize>> = url_passwords(text).chain(named_secrets(text)).collect();
@@ -54,8 +54,8 @@ pub fn shown_text(text: &str) -> String {
     shown + &text[end..]
 }
 
-/// The arguments of a command as they may be shown, one for each. The argument after `--password` is a
-/// secret, and so is all of `x` in the arguments `--password=x` and `PASSWORD=x`.
+/// The arguments of a command as they may be shown, one for each. The argument after `--password` is a secret, and so
+/// is the whole `x` in the arguments `--password=x` and `PASSWORD=x`.
 #[must_use]
 pub fn shown_arguments(arguments: &[String]) -> Vec<String> {
     let before = std::iter::once("").chain(arguments.iter().map(String::as_str));
@@ -70,7 +70,7 @@ pub fn shown_arguments(arguments: &[String]) -> Vec<String> {
     before.zip(arguments).map(show).collect()
 }
 
-/// Options as they may be shown. Options that cannot be parsed may contain a secret anywhere.
+/// Options as they may be shown. If they cannot be parsed, they may contain a secret anywhere, so nothing is shown.
 #[must_use]
 pub fn shown_options(value: &str) -> String {
     let Ok(words) = java_options::words(value) else { return "(not shown)".to_owned() };
@@ -81,7 +81,7 @@ pub fn shown_options(value: &str) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
-/// Where the passwords of URLs are. A key that stands alone before the `@` counts as a password.
+/// The positions of passwords in URLs. A single word before the `@` counts as a password.
 fn url_passwords(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.match_indices("://").filter_map(|(at, mark)| {
         let start = at + mark.len();
@@ -97,8 +97,8 @@ fn url_passwords(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The part of a URL before the `@`. Some people write a `/`, `?` or `#` in a password as it is. Then what
-/// seems to be the port is no number.
+/// The part of a URL before the `@`. Some people write `/`, `?` or `#` in a password unescaped. Then the part that
+/// looks like the port is not a number.
 fn user_info(url: &str) -> Option<&str> {
     let authority = &url[..url.find(['/', '?', '#']).unwrap_or(url.len())];
     if let Some(at) = authority.rfind('@') {
@@ -109,7 +109,7 @@ fn user_info(url: &str) -> Option<&str> {
     if is_port { None } else { url.rfind('@').map(|at| &url[..at]) }
 }
 
-/// Where words after the name of a secret are.
+/// The positions of words after the name of a secret.
 fn named_secrets(text: &str) -> impl Iterator<Item = Range<usize>> {
     let is_start =
         |&(at, c): &(usize, char)| is_name_character(c) && !text[..at].ends_with(is_name_character);
@@ -127,7 +127,7 @@ fn named_secrets(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Where the secret is in the text after its name: `=x`, `": "x"`, or a word after a blank.
+/// The position of the secret in the text after its name: `=x`, `": "x"`, or a word after a blank.
 fn secret_after(name: &str, text: &str) -> Option<Range<usize>> {
     let after_quote = text.strip_prefix(['"', '\'']).unwrap_or(text);
     let after_blanks = after_quote.trim_start();
@@ -146,8 +146,8 @@ fn secret_after(name: &str, text: &str) -> Option<Range<usize>> {
     range_within(text, &value[..ends.unwrap_or(value.len())])
 }
 
-/// Where the word after a name and a blank is. After an option it is a secret whatever it is; after other
-/// names, only if it may be a key.
+/// The position of the word after a name and a blank. After an option every word is a secret. After other names, only a
+/// word that may be a key.
 fn word_after(name: &str, text: &str) -> Option<Range<usize>> {
     let word = text.trim_start();
     if word.len() == text.len() {
@@ -159,7 +159,7 @@ fn word_after(name: &str, text: &str) -> Option<Range<usize>> {
     if is_value { range_within(text, word) } else { None }
 }
 
-/// The place of a part in the text that it was cut from; `None` if the part is empty.
+/// The position of a part in the text that it was cut from. `None` if the part is empty.
 fn range_within(text: &str, part: &str) -> Option<Range<usize>> {
     let start = part.as_ptr() as usize - text.as_ptr() as usize;
     (!part.is_empty()).then(|| start..start + part.len())
@@ -173,7 +173,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_name_character)
 }
 
-/// Whether a word is long, made of the characters of keys, and has letters and digits.
+/// Whether a word may be a key: it is long, has only the characters of keys, and has letters and digits.
 fn is_key_like(word: &str) -> bool {
     let has = |wanted: fn(&u8) -> bool| word.as_bytes().iter().any(wanted);
     word.len() >= KEY_LENGTH
@@ -186,7 +186,7 @@ fn is_key_like(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Compares with a text in which `#` stands for a secret.
+    /// Compares with a text in which `#` marks a secret.
     fn check(shown: &str, expected: &str, of: &str) {
         assert_eq!(shown, expected.replace('#', REDACTED), "{of}");
     }

@@ -1,8 +1,8 @@
-//! Removes directories of ended applications after nothing was written in them for a while.
+//! Removes directories of ended applications in which nothing was written for a while.
 //!
-//! The shell looks for such directories, which takes time. Then the Worker decides, since an executor may
-//! have been launched meanwhile. Source: Spark Worker, 4.0.1, which removes every old directory in its work
-//! directory, whatever made it.
+//! The shell looks for such directories, which takes time. Then the Worker decides, since an executor may have been
+//! launched meanwhile. Source: Spark Worker, 4.0.1, which removes every old directory in its work directory, whatever
+//! program made it.
 
 use std::collections::BTreeSet;
 
@@ -34,8 +34,8 @@ impl Worker {
         }
     }
 
-    /// The applications that have a live executor here, or files for the next one. The live cluster drivers are among them,
-    /// whose directories are beside those of applications.
+    /// The applications with a live executor here, or with files for the next one. Includes the live cluster drivers,
+    /// since their directories are beside those of applications.
     fn living_apps(&self) -> BTreeSet<AppId> {
         let drivers = self.drivers.ids().map(|driver| AppId::new(driver.as_str()));
         self.executors.apps().chain(self.files.apps()).cloned().chain(drivers).collect()

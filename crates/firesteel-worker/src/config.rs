@@ -1,19 +1,15 @@
-//! A Worker's settings.
-
 use std::time::Duration;
 
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::WorkerDescription;
 
-/// A Worker's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The Worker's id, address and size.
     pub description: WorkerDescription,
     /// The Masters to try, in this order.
     pub masters: Vec<Address>,
-    /// `spark.worker.maxRegistrationRetries`: the number of failed rounds after which a Worker that has never
-    /// been registered ends. Spark's default is 16.
+    /// `spark.worker.maxRegistrationRetries`: a Worker that has never been registered ends after this number of failed
+    /// rounds. Spark's default is 16.
     pub max_registration_retries: u32,
     /// How long an executor may take to end before it is killed. Spark's default is 10 s.
     pub kill_grace: Duration,
@@ -23,19 +19,19 @@ pub struct Config {
     /// `spark.worker.cleanup.*`: when directories of ended applications and executors are removed. `None`:
     /// never.
     pub cleanup: Option<Cleanup>,
-    /// The pause between two tries whether anything can be started. `None`: it is never tried.
+    /// The pause between two checks whether processes can be started. `None`: it is never checked.
     pub try_pause: Option<Duration>,
-    /// `firesteel.worker.maxDiskUsage`: the used part of the work directory's disk, in percent, above which nothing new is
-    /// taken.
+    /// `firesteel.worker.maxDiskUsage`: the used part of the work directory's disk, in percent, above which the Worker
+    /// takes nothing new.
     pub max_disk_percent: u64,
-    /// The pause between two measurements of what is used. `None`: it is never measured.
+    /// The pause between two measurements of usage. `None`: it is never measured.
     pub usage_pause: Option<Duration>,
     /// The URL at which the Worker serves HTTP, if it does.
     pub web_address: Option<String>,
     /// `spark.worker.ui.retainedExecutors`: the number of ended executors that are remembered, at least one.
     /// Spark's default is 1000.
     pub retained_executors: usize,
-    /// The seed of the generator for jitter.
+    /// The seed of the random generator for jitter.
     pub seed: u64,
 }
 
@@ -51,7 +47,7 @@ pub struct Cleanup {
     /// `firesteel.worker.cleanup.maxExecutors`: the number of ended executors whose directories are kept, at
     /// least one.
     pub max_executors: usize,
-    /// `firesteel.worker.cleanup.maxSize`: the length of all files in these directories, in bytes. The
+    /// `firesteel.worker.cleanup.maxSize`: the maximum total length of all files in these directories, in bytes. The
     /// directory of the latest executor is kept even if it is longer.
     pub max_bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! The cluster drivers of this Worker: started, started again if they are supervised, and ended.
+//! The cluster drivers of this Worker: their starts, restarts and ends.
 //!
 //! Source: Spark Worker, 4.0.1 (`DriverRunner`).
 
@@ -12,8 +12,7 @@ use super::tables::{DriverExited, DriverSignalled, Process, Restarts, ShutdownPh
 use super::{Effect, Note, Worker};
 
 impl Worker {
-    /// The Master has this Worker start a cluster driver. An order for one that is here, or was, is a repetition: it is
-    /// answered once more.
+    /// Starts a cluster driver for the Master. A repeated order for a known cluster driver is only answered again.
     pub(super) fn on_launch_driver(&mut self, launch: DriverLaunch) {
         let DriverLaunch { driver, description, resources } = launch;
         if let Some(report) = self.drivers.report(&driver) {
@@ -60,7 +59,7 @@ impl Worker {
         }
     }
 
-    /// A cluster driver's process could not be started.
+    /// Handles a cluster driver's process that could not be started.
     pub(super) fn on_driver_failed(&mut self, now: Timestamp, driver: DriverId, why: NotStarted) {
         if self.drivers.is_starting(&driver) {
             self.on_not_started(now, Process::Driver(driver), why);
@@ -69,8 +68,8 @@ impl Worker {
         }
     }
 
-    /// A cluster driver's process could not be started, and nothing more is to be found out about that. If this Worker can
-    /// start nothing, another one starts it. Source: Spark Worker, 4.0.1: it is not tried again.
+    /// Reports the final failure to start a cluster driver's process. If this Worker can start nothing, the Master
+    /// gives the cluster driver to another Worker. Source: Spark Worker, 4.0.1, which never tries again.
     pub(super) fn on_driver_start_failed(&mut self, driver: DriverId, failure: StartFailure, is_ours: bool) {
         let state = if self.drivers.remove_unstarted(&driver) {
             DriverState::Killed(None)
@@ -82,7 +81,7 @@ impl Worker {
         self.report_driver_end(driver, state);
     }
 
-    /// A cluster driver's process has ended. Exit code 0 is success, even if it was asked to end.
+    /// Handles the end of a cluster driver's process. Exit code 0 is success, even if it was asked to end.
     pub(super) fn on_driver_exited(&mut self, now: Timestamp, driver: DriverId, status: ExitStatus) {
         match self.drivers.exited(now, &driver, status, self.shutdown) {
             None => self.effects.note(Note::UnknownDriverRunner { driver }),
@@ -94,7 +93,7 @@ impl Worker {
         }
     }
 
-    /// Starts supervised drivers again whose pauses are over, and kills drivers whose grace is.
+    /// Starts supervised cluster drivers again after their pauses, and kills cluster drivers after their grace period.
     pub(super) fn attend_drivers(&mut self, now: Timestamp) {
         for driver in self.drivers.due(now) {
             if self.drivers.end_pause(&driver) {
@@ -106,7 +105,7 @@ impl Worker {
         }
     }
 
-    /// Ends all live cluster drivers. One that is being started ends after its start.
+    /// Ends all live cluster drivers. A cluster driver that is being started ends after its start.
     pub(super) fn signal_all_drivers(&mut self, now: Timestamp, signal: Signal) {
         let all: Vec<DriverId> = self.drivers.ids().cloned().collect();
         for driver in &all {
@@ -114,7 +113,7 @@ impl Worker {
         }
     }
 
-    /// The Worker leaves: supervised drivers that pause are started elsewhere.
+    /// Gives up supervised cluster drivers that pause, because the Worker leaves. They are started elsewhere.
     pub(super) fn give_up_pauses(&mut self) {
         for (driver, last) in self.drivers.take_pausing() {
             self.report_driver_end(driver, DriverState::Killed(Some(last)));
@@ -148,7 +147,6 @@ impl Worker {
         drivers.iter().for_each(|driver| self.tell_of_restarts(now, driver));
     }
 
-    /// Tells the Master how often a cluster driver was started again, if it was or will be.
     fn tell_of_restarts(&mut self, now: Timestamp, driver: &DriverId) {
         let Some(Restarts { restarts, last, pause_millis }) = self.drivers.restarts(now, driver) else {
             return;

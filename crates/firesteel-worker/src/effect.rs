@@ -15,101 +15,81 @@ use firesteel_protocol::time::Timestamp;
 
 use super::Note;
 
-/// An effect of a Worker, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
-        /// The Master's address.
         master: Address,
     },
-    /// Send a message. If the connection has ended, nothing happens.
+    /// Send a message. Does nothing if the connection has ended.
     Send {
-        /// The connection's number.
         peer: PeerId,
-        /// The message itself.
         message: Outbound,
     },
     /// Close a connection. Leads to `Disconnected`.
     Close {
-        /// The connection's number.
         peer: PeerId,
     },
-    /// Fetch an application's files. Leads to `FilesFetched`, or to `FilesFailed` with nothing left of them
-    /// here.
+    /// Fetch an application's files. Leads to `FilesFetched`, or to `FilesFailed`, after which no files are left here.
     FetchFiles {
-        /// The number of this fetch.
         fetch: FetchId,
-        /// The application's id.
         app: AppId,
-        /// The files, and the address to fetch them from.
         files: ApplicationFiles,
     },
     /// Remove the fetched files of an application, or stop fetching them. Leads to no event.
     RemoveFiles {
-        /// The application's id.
         app: AppId,
     },
-    /// Start an executor. Leads to `RunnerStarted` or `RunnerFailed`, and in the end to `RunnerExited`.
+    /// Start an executor. Leads to `RunnerStarted` or `RunnerFailed`, and at its end to `RunnerExited`.
     StartExecutor(ExecutorPlan),
-    /// Signal an executor's process group. If it has ended, nothing happens.
+    /// Signal an executor's process group. Does nothing if it has ended.
     SignalExecutor {
-        /// The executor's id.
         executor: ExecutorKey,
-        /// The signal to send.
         signal: Signal,
     },
-    /// Start a cluster driver. Leads to `DriverStarted` or `DriverFailed`, and in the end to `DriverExited`.
+    /// Start a cluster driver. Leads to `DriverStarted` or `DriverFailed`, and at its end to `DriverExited`.
     StartDriver(DriverPlan),
-    /// Signal a cluster driver's process group. If it has ended, nothing happens.
     SignalDriver {
-        /// The cluster driver's id.
         driver: DriverId,
-        /// The signal to send.
         signal: Signal,
     },
-    /// An application has ended, and none of its executors is left here. Their directories stay for people to
-    /// read: see [`Effect::RemoveDirectory`].
+    /// An application has ended, and none of its executors is left here. The directories stay so that people can read
+    /// them: see [`Effect::RemoveDirectory`].
     CleanApplication {
-        /// The application's id.
         app: AppId,
     },
-    /// Try to write in the work directory, and make it if it is gone. Leads to `StartTried`.
+    /// Try to write in the work directory, and make it again if it is gone. Leads to `StartTried`.
     TryToStart {
-        /// Whether to start a process, too, which ends at once.
+        /// Whether to start a process as well, which ends at once.
         process: bool,
     },
-    /// Measure what the machine and these processes use, with all that they started. Leads to `Measured`.
+    /// Measure the usage of the machine and of these processes with their descendants. Leads to `Measured`.
     Measure {
-        /// The executors, and the ids of their processes.
         executors: Vec<(ExecutorKey, u32)>,
         /// The cluster drivers, and the ids of their processes.
         drivers: Vec<(DriverId, u32)>,
     },
-    /// Find directories of applications and cluster drivers in which nothing is written any more. Leads to `StaleFound`.
+    /// Find directories of applications and cluster drivers that are no longer written to. Leads to `StaleFound`.
     FindStale {
-        /// The applications to skip, since they live here.
+        /// The live applications here, which are skipped.
         keep: BTreeSet<AppId>,
         /// A directory is stale if nothing in it was written since this time.
         unwritten_since: Timestamp,
     },
-    /// Remove an application's directory with all its contents. An executor that is started later gets a new
-    /// one.
+    /// Remove an application's directory with all its contents. An executor that is started later gets a new one.
     RemoveDirectory {
-        /// The application's id.
         app: AppId,
     },
-    /// Remove the directories of ended executors with all their contents, and those of their applications
-    /// that are empty then.
+    /// Remove the directories of ended executors with all their contents. Then remove their applications' directories
+    /// that are empty.
     RemoveExecutorDirectories {
         /// The executors, at least one.
         executors: Vec<ExecutorKey>,
     },
     /// Read a piece of a log. Leads to `LogRead`.
     ReadLog {
-        /// The connection's number.
         peer: PeerId,
-        /// The piece that the client asks for. Its author's id can be the name of a directory.
+        /// The piece that the client asks for. The id of its author is valid as the name of a directory.
         wish: LogWish,
     },
     /// End the daemon, for this reason.
@@ -124,12 +104,9 @@ impl From<Note> for Effect {
     }
 }
 
-/// A message from the Worker to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// A message to a Master.
     Master(WorkerToMaster),
-    /// A message to a status client.
     Client(WorkerToClient),
 }
 
@@ -137,24 +114,19 @@ pub enum Outbound {
 /// leads its own process group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorPlan {
-    /// The executor's id.
     pub executor: ExecutorKey,
-    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The application's name.
     pub app_name: String,
-    /// The command to run. In a program all placeholders are filled in but the Worker's own binary, which only the shell
-    /// knows; what a Java class becomes, the shell knows.
+    /// The command to run. In a program, all placeholders are filled in except the Worker's own binary, which only the
+    /// shell knows. The shell also decides how to start a Java class.
     pub command: ExecutorCommand,
-    /// The directory that it runs in.
+    /// The directory in which the executor starts.
     pub directory: TaskDirectory,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
-    /// The addresses of custom resources that it was given, under the names by which they were asked for.
+    /// The addresses of custom resources that it was given, under the names that the application asked for.
     pub resources: Resources,
-    /// The same addresses under the names that the Worker has for them, with their kinds.
+    /// The same addresses under the Worker's own names, with their kinds.
     pub on_worker: Resources,
     /// The names of the application's files, which have been fetched.
     pub files: Vec<String>,
@@ -163,41 +135,32 @@ pub struct ExecutorPlan {
 /// A cluster driver's process to start. It gets the directory `<work directory>/<id>` and leads its own process group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverPlan {
-    /// The cluster driver's id.
     pub driver: DriverId,
-    /// The command to run.
     pub command: Command,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The addresses of custom resources that it was given.
     pub resources: Resources,
-    /// The same addresses under the names that the Worker has for them, with their kinds.
     pub on_worker: Resources,
     /// The Masters of the cluster: `spark://host:port[,host:port..]`.
     pub master_url: String,
-    /// Whether it is its first start here. Its logs are appended to at every start.
+    /// Whether this is its first start here. Every start appends to its logs.
     pub is_first: bool,
 }
 
-/// Why the daemon ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The daemon was asked to end.
     Shutdown,
     /// No Master registered it in the number of attempts that the settings allow.
     NoMaster {
-        /// The number of attempts.
         attempts: u32,
         /// The last error of each Master, in the order of the settings.
         errors: Vec<(Address, ConnectError)>,
     },
-    /// A Master refused it, for this reason.
     Refused(firesteel_protocol::messages::RefusedRegistration),
 }
 
-/// An effect that sends a message to a Master.
 pub(super) fn send(peer: PeerId, message: WorkerToMaster) -> Effect {
     Effect::Send { peer, message: Outbound::Master(message) }
 }

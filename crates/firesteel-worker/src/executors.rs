@@ -1,4 +1,4 @@
-//! The executors of this Worker: launched, ended, and reported to the Master.
+//! The executors of this Worker: their launches, ends and reports to the Master.
 
 use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId, is_sound};
 use firesteel_protocol::messages::{
@@ -93,7 +93,7 @@ impl Worker {
         self.on_not_started(now, Process::Executor(executor), why);
     }
 
-    /// An executor that lives could not be started, and nothing more is to be found out about that.
+    /// Reports the final failure to start a live executor.
     pub(super) fn on_start_failed(&mut self, executor: ExecutorKey, failure: StartFailure) {
         let is_unwanted = self.executors.remove_unstarted(&executor);
         let state = if is_unwanted { ExecutorState::Killed(None) } else { ExecutorState::Failed(failure) };
@@ -107,7 +107,7 @@ impl Worker {
         }
     }
 
-    /// Ends all live executors. One that is being started ends after its start.
+    /// Ends all live executors. An executor that is being started ends after its start.
     pub(super) fn signal_all(&mut self, now: Timestamp, signal: Signal) {
         let all: Vec<ExecutorKey> = self.executors.ids().cloned().collect();
         for executor in &all {
@@ -115,7 +115,7 @@ impl Worker {
         }
     }
 
-    /// Kills executors whose grace is over.
+    /// Kills executors after their grace period.
     pub(super) fn kill_overdue(&mut self, now: Timestamp) {
         for executor in self.executors.overdue(now) {
             self.effects.note(Note::GraceOver { executor: executor.clone() });
@@ -137,7 +137,6 @@ impl Worker {
         }
     }
 
-    /// Reports an end to the log and to the Master, and keeps it until a Master confirms it.
     fn report_end(&mut self, executor: ExecutorKey, state: ExecutorState) {
         self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: state.clone() });
         let used = self.usage.take_used_by_executor(&executor);
@@ -164,7 +163,7 @@ impl Worker {
     }
 }
 
-/// The executor's process. In a program all placeholders are filled in but the Worker's own binary.
+/// Plans the executor's process. In a program, all placeholders are filled in except the Worker's own binary.
 fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
     let ExecutorLaunch { executor, profile, cores, memory, resources, work } = launch;
     let ExecutorWork { app_name, mut command, directory, files: _ } = ExecutorWork::clone(&work);

@@ -1,4 +1,4 @@
-//! The files that applications bring, fetched once for all executors of an application here.
+//! The files of applications, fetched once for all executors of an application here.
 
 use firesteel_protocol::ids::{AppId, FetchId};
 use firesteel_protocol::messages::ApplicationFiles;
@@ -9,7 +9,7 @@ use super::tables::{Process, Wanted};
 use super::{Effect, ExecutorPlan, Note, Worker};
 
 impl Worker {
-    /// Returns the plan with the names of its files if they were fetched. Otherwise keeps the plan until they
+    /// Returns the plan with the names of its files, if these have been fetched. Otherwise keeps the plan until they
     /// are, and starts the fetch unless it is running.
     pub(super) fn want_files(&mut self, files: ApplicationFiles, plan: ExecutorPlan) -> Option<ExecutorPlan> {
         let app = plan.executor.app.clone();
@@ -25,21 +25,19 @@ impl Worker {
         }
     }
 
-    /// Removes the files of an application that has ended.
     pub(super) fn remove_files(&mut self, app: &AppId) {
         if self.files.remove(app) {
             self.effects.push(Effect::RemoveFiles { app: app.clone() });
         }
     }
 
-    /// Removes an application's files, if its last executor here has ended and it may have ended, too.
+    /// Removes an application's files if its last executor here has ended, and the application may have ended, too.
     pub(super) fn remove_doubtful_files(&mut self, app: &AppId) {
         if self.files.are_doubtful(app) {
             self.remove_files(app);
         }
     }
 
-    /// Removes the files of all applications.
     pub(super) fn remove_all_files(&mut self) {
         self.effects.extend(self.files.remove_all().map(|app| Effect::RemoveFiles { app }));
     }
@@ -56,7 +54,7 @@ impl Worker {
         }
     }
 
-    /// The files could not be fetched: the waiting executors fail. The next launch fetches them again.
+    /// Handles a failed fetch: the waiting executors fail. The next launch fetches the files again.
     pub(super) fn on_files_failed(&mut self, now: Timestamp, app: AppId, fetch: FetchId, error: String) {
         let Some(plans) = self.files.end_fetch(&app, fetch) else {
             self.effects.note(Note::StrayFetch { app });
@@ -70,7 +68,8 @@ impl Worker {
         }
     }
 
-    /// A Master has registered the Worker. It will not tell which applications ended before.
+    /// Marks all files as doubtful, because a Master has registered the Worker. It will not say which applications
+    /// ended before.
     pub(super) fn doubt_files(&mut self) {
         self.files.doubt_all();
         let unused: Vec<AppId> =

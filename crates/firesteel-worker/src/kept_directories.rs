@@ -1,7 +1,7 @@
-//! The directories that ended executors left: which of them are removed, so that they do not fill the disk.
+//! The directories of ended executors: which of them to remove, so that they do not fill the disk.
 //!
 //! Directories of old applications are removed by age (see `cleaning.rs`). Many small executors fill a disk long before
-//! that, so their number and their size are limited too.
+//! that. So the number and the total size of their directories are limited, too.
 
 use firesteel_protocol::ids::{AppId, ExecutorKey};
 
@@ -23,12 +23,12 @@ impl Worker {
         }
     }
 
-    /// An executor starts in its directory, which may be there from an earlier start.
+    /// Marks the directory of a starting executor as in use. It may exist from an earlier start.
     pub(super) fn use_directory(&mut self, executor: &ExecutorKey) {
         self.kept_directories.forget(executor);
     }
 
-    /// The directory of an application is removed as a whole.
+    /// Drops all directories of an application, because its whole directory is removed.
     pub(super) fn forget_directories(&mut self, app: &AppId) {
         self.kept_directories.forget_application(app);
     }

@@ -1,17 +1,17 @@
 //! The Worker registers with a Master and runs executors.
 //!
-//! It decides when to connect to which Master, what to report, and when an executor's process is started,
-//! asked to end, or killed. Executors survive the loss of the Master: the Worker lists them to the next one,
-//! with every end that no Master has confirmed.
+//! It decides when to connect to which Master, what to report, and when an executor's process is started, asked to end,
+//! or killed. Executors survive the loss of the Master: the Worker lists them to the next one, with all ends that no
+//! Master has confirmed.
 //!
-//! It also runs cluster drivers, and starts those that are supervised again when they fail.
+//! It also runs cluster drivers, and restarts supervised ones when they fail.
 //!
-//! A Worker does not compare launches with its own free cores and memory. The Master counts, and two counts
+//! A Worker does not compare launches with its own free cores and memory. Only the Master counts, because two counts
 //! would disagree while messages are on their way. Source: Spark Worker, 4.0.1.
 //!
-//! The files of this folder, from below: what everybody uses (`config`, `note`, `effect`, `event`, `reason`); the
-//! `tables`, which know no [`Worker`]; and the handlers of events, each `impl Worker`, which use the tables and call each
-//! other as methods. So no two files import each other in a circle.
+//! The files of this folder form three layers. The lowest is used by all (`config`, `note`, `effect`, `event`,
+//! `reason`). Then come the `tables`, which know no [`Worker`]. Above are the handlers of events, each an `impl
+//! Worker`. They use the tables and call each other as methods, so no files import each other in a circle.
 
 mod cleaning;
 mod config;
@@ -54,7 +54,6 @@ use tables::{
     UsageTable,
 };
 
-/// The Worker with its tables.
 #[derive(Debug)]
 pub struct Worker {
     config: Config,
@@ -68,7 +67,6 @@ pub struct Worker {
     kept_directories: KeptDirectories,
     logs: Logs,
     shutdown: ShutdownPhase,
-    /// The effects of the event at hand.
     effects: Effects<Effect>,
 }
 
@@ -279,7 +277,6 @@ impl Machine for Worker {
     }
 }
 
-/// The name of a message, for the log.
 fn name_of(message: &MasterToWorker) -> &'static str {
     match message {
         MasterToWorker::RegisteredWorker { .. } => "RegisteredWorker",

@@ -24,7 +24,7 @@ impl Worker {
     }
 
     pub(super) fn on_log_read(&mut self, peer: PeerId, outcome: LogRead) {
-        // The client is gone, and needs no answer.
+        // The client is gone, so there is no answer.
         let Some(writer) = self.logs.answered(peer) else { return };
         let is_over = writer == Writer::Over;
         self.effects.push(match (outcome, writer) {

@@ -1,9 +1,9 @@
-//! What keeps the Worker from starting executors and cluster drivers: it cannot write in its work directory, its disk is too
-//! full, the machine is short of processes, or the Worker's own program cannot be started.
+//! Obstacles: reasons why the Worker cannot start executors and cluster drivers. It cannot write in its work directory,
+//! its disk is too full, the machine is short of processes, or the Worker's own program cannot be started.
 //!
-//! The shell tries whether it can, from time to time. If a start fails for a reason that may be the disk's, it tries at once, and
-//! the failure is reported after the answer, so that the Master knows whom to blame. If a start fails for a reason that is
-//! certainly the machine's, the Master is told before it hears of the failure.
+//! The shell checks this from time to time. If a start fails for a reason that may lie with the disk, it checks at
+//! once. The failure is reported after the result, so that the Master knows what is at fault. If a start fails for a
+//! reason that certainly lies with the machine, the Master is told before it hears of the failure.
 
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::messages::WorkerToMaster;
@@ -15,12 +15,12 @@ use super::tables::Process;
 use super::{Effect, Note, StartTried, Worker};
 
 impl Worker {
-    /// Plans the next try, if the settings want any.
+    /// Plans the next check, if the settings want one.
     pub(super) fn plan_try(&mut self, now: Timestamp) {
         self.obstacles.plan(now, self.config.try_pause);
     }
 
-    /// Tries whether anything can be started, unless that is going on.
+    /// Begins a check whether anything can be started, unless one is running.
     fn try_to_start(&mut self) {
         if let Some(process) = self.obstacles.begin() {
             self.effects.push(Effect::TryToStart { process });
@@ -33,8 +33,8 @@ impl Worker {
         }
     }
 
-    /// A process could not be started. If the machine is at fault, the Master is told so first; if the disk may be the reason,
-    /// the failure is reported after a try.
+    /// Handles a process that could not be started. If the machine is at fault, the Master is told so first. If the
+    /// disk may be at fault, the failure is reported after a check.
     pub(super) fn on_not_started(&mut self, now: Timestamp, process: Process, why: NotStarted) {
         let NotStarted { failure, fault } = why;
         let is_tried = self.config.try_pause.is_some();
@@ -58,7 +58,7 @@ impl Worker {
         }
     }
 
-    /// The machine could not start a process. What keeps it from that lasts until a try starts one.
+    /// Handles a failed start that is the machine's fault. The obstacle lasts until a check starts a process.
     fn meet_obstacle(&mut self, now: Timestamp, failure: &StartFailure) {
         let before = self.obstacles.reason().cloned();
         if self.obstacles.meet(now, failure, self.config.try_pause) {
@@ -66,7 +66,6 @@ impl Worker {
         }
     }
 
-    /// A process could not be started, and nothing more is to be found out about that.
     fn report_not_started(&mut self, process: Process, failure: StartFailure) {
         match process {
             Process::Executor(executor) => self.on_start_failed(executor, failure),
@@ -77,7 +76,8 @@ impl Worker {
         }
     }
 
-    /// The shell has tried to write in the work directory, and to start a process if it was asked to.
+    /// Handles the result of a check: the shell has tried to write in the work directory, and perhaps to start a
+    /// process.
     pub(super) fn on_start_tried(&mut self, now: Timestamp, tried: StartTried) {
         let before = self.obstacles.reason().cloned();
         self.obstacles.tried(tried, self.config.max_disk_percent);
@@ -88,7 +88,7 @@ impl Worker {
         }
     }
 
-    /// Tells of what keeps the Worker from starting anything, if that is not what it was.
+    /// Reports what keeps the Worker from starting anything, if that has changed.
     fn tell_of_change(&mut self, before: Option<&String>) {
         let reason = self.obstacles.reason().cloned();
         if reason.as_ref() == before {
@@ -103,7 +103,7 @@ impl Worker {
         }
     }
 
-    /// Tells a Master that has just registered this Worker what it may not know.
+    /// Reports an obstacle to a Master that has just registered this Worker and may not know it.
     pub(super) fn tell_of_obstacle_if_new(&mut self, peer: PeerId, is_known: bool) {
         if is_known || self.obstacles.reason().is_some() {
             self.tell_of_obstacle(peer);

@@ -3,27 +3,24 @@
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 use firesteel_protocol::master_search::Due;
 
-/// Why the Worker has to be woken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// A heartbeat is due.
     Heartbeat,
-    /// The search for a Master goes on, or one that was asked had time enough.
+    /// The search for a Master continues, or a Master did not answer in time.
     Registration(Due),
-    /// The grace of an executor is over.
+    /// The grace period of an executor is over.
     KillGrace(ExecutorKey),
-    /// The grace of a cluster driver is over.
+    /// The grace period of a cluster driver is over.
     DriverKillGrace(DriverId),
     /// A supervised driver is to be started again.
     DriverPause(DriverId),
     /// A search for old directories is due.
     Cleaning,
-    /// A try whether anything can be started is due.
+    /// A check whether anything can be started is due.
     StartTry,
-    /// A measurement of what is used is due.
     Measurement,
-    /// The time is over in which executors may end by themselves, since the Worker was asked to leave.
+    /// The time in which executors may end by themselves is over. The Worker was asked to leave.
     LeaveTimeout,
-    /// Killed executors have not ended in time, and the daemon ends without them.
+    /// Killed executors did not end in time, so the daemon ends without them.
     ShutdownTimeout,
 }

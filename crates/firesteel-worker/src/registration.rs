@@ -16,7 +16,7 @@ use super::effect::send;
 use super::tables::{ShutdownPhase, Terms, Told};
 use super::{Effect, Exit, Note, Worker};
 
-/// The shortest interval between heartbeats, whatever a Master asks for.
+/// The shortest interval between heartbeats, even if a Master asks for a shorter one.
 const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(10);
 
 impl Worker {
@@ -47,13 +47,13 @@ impl Worker {
     }
 
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
-        // It may be the connection of a status client, or one that was closed from here.
+        // It may be the connection of a status client, or one that this Worker closed.
         if let Some(orders) = self.registration.search.on_disconnected(now, peer) {
             self.follow(orders);
         }
     }
 
-    /// Stops looking for a Master, but keeps the one it has.
+    /// Stops looking for a Master, but keeps the present one.
     pub(super) fn stop_looking(&mut self) {
         let orders = self.registration.search.stop_looking();
         self.follow(orders);
@@ -112,7 +112,7 @@ impl Worker {
         if let Some(master) = self.registration.search.registered_mut()
             && master.peer == peer
         {
-            // A repetition: heartbeats go on, at the new interval.
+            // A repetition: heartbeats continue, at the new interval.
             (master.terms.url, master.terms.web_address, master.terms.heartbeat) =
                 (url, web_address, heartbeat);
             return;
@@ -133,7 +133,7 @@ impl Worker {
             self.tell_of_leaving();
         }
 
-        // Changes since the Master was told of the executors.
+        // What has changed since the Master was told about the executors.
         let Told { executors, drivers, .. } = asked.told;
         for report in self.executors.reports() {
             if executors.get(&report.executor) != Some(&report.state) {
@@ -170,13 +170,13 @@ impl Worker {
         };
         self.effects.note(Note::Refused { master, refusal: refusal.clone() });
         self.follow(orders);
-        // Executors may live on a Worker that was registered, so it stays and asks again later.
+        // A Worker that was registered may have executors, so it stays and asks again later.
         if !self.registration.search.was_registered() {
             self.exit(Exit::Refused(refusal));
         }
     }
 
-    /// The Master does not know the Worker, which registers again on the same connection.
+    /// Registers again on the same connection, because the Master does not know the Worker.
     pub(super) fn on_reconnect_worker(&mut self, now: Timestamp, peer: PeerId) {
         if !self.shutdown.wants_master() {
             return;

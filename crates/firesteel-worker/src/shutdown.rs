@@ -1,5 +1,3 @@
-//! The shutdown of the daemon.
-
 use std::time::Duration;
 
 use firesteel_protocol::messages::WorkerToMaster;
@@ -10,11 +8,11 @@ use super::effect::send;
 use super::tables::ShutdownPhase;
 use super::{Effect, Exit, Note, Worker};
 
-/// How long killed executors may take to end. A busy machine needs this time, however short the grace was.
+/// How long killed executors may take to end. A busy machine needs this time, even if the grace period was short.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 impl Worker {
-    /// The Master asks the Worker to leave. When it asks again, only the time counts.
+    /// Handles the Master's request that the Worker leaves. A repeated request only changes the time.
     pub(super) fn on_decommission_worker(&mut self, now: Timestamp, within: Option<Duration>) {
         if !self.shutdown.wants_master() {
             return;

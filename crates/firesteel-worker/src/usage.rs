@@ -1,4 +1,4 @@
-//! What the executors and cluster drivers of this Worker use, and its machine.
+//! The usage of this Worker's executors, cluster drivers and machine.
 //!
 //! The shell measures from time to time, and a Master is told of each measurement.
 
@@ -24,7 +24,7 @@ impl Worker {
         self.effects.push(Effect::Measure { executors: executors.collect(), drivers: drivers.collect() });
     }
 
-    /// The shell has measured. What has ended meanwhile is left out: the Master was told of it.
+    /// Handles a measurement. Leaves out processes that have ended meanwhile, since the Master knows of that.
     pub(super) fn on_measured(&mut self, now: Timestamp, mut measurement: Measurement) {
         self.plan_measurement(now);
         measurement.executors.retain(|(executor, _)| self.executors.lives(executor));
@@ -35,21 +35,20 @@ impl Worker {
         }
     }
 
-    /// The shell has measured the processor time of an executor that has ended.
+    /// Handles the processor time of an executor that has ended.
     pub(super) fn on_executor_measured(&mut self, executor: ExecutorKey, cpu_millis: u64) {
         if self.config.usage_pause.is_some() && self.executors.lives(&executor) {
             self.usage.note_executor_time(executor, cpu_millis);
         }
     }
 
-    /// The shell has measured the processor time of a cluster driver's process that has ended.
+    /// Handles the processor time of a cluster driver's process that has ended.
     pub(super) fn on_driver_measured(&mut self, driver: DriverId, cpu_millis: u64) {
         if self.config.usage_pause.is_some() && self.drivers.lives(&driver) {
             self.usage.note_driver_time(driver, cpu_millis);
         }
     }
 
-    /// Tells a Master that has just registered this Worker what there is to tell.
     pub(super) fn report_if_any(&mut self, peer: PeerId) {
         if self.config.web_address.is_some() || self.usage.is_measured() {
             self.report(peer);
@@ -61,7 +60,6 @@ impl Worker {
         self.effects.push(send(peer, WorkerToMaster::WorkerReported(report)));
     }
 
-    /// What this Worker reports of itself.
     #[must_use]
     pub fn report_of_itself(&self) -> WorkerReport {
         WorkerReport {

@@ -7,33 +7,32 @@ use zookeeper_client::{CreateMode, Error, MultiWriteResult, OneshotWatcher};
 use crate::ensemble::{Ensemble, Session, ZooKeeperError};
 use crate::reign::Reign;
 
-/// A Master that may become the leader. It is one until this is dropped or its session ends.
+/// A Master that may become the leader. It stays a candidate until this value is dropped or its session ends.
 #[derive(Debug)]
 pub struct Candidate {
     session: Session,
     address: Address,
-    /// Its node.
+    /// The path of its own node.
     own: String,
-    /// What is watched since the last look.
+    /// The watcher set by the last look.
     watched: Option<OneshotWatcher>,
-    /// The candidate that was first at the last look.
+    /// The first candidate at the last look.
     first: Option<String>,
 }
 
-/// How a candidate stands.
+/// The position of a candidate: follower or leader.
 #[derive(Debug)]
 pub enum Standing {
-    /// Another one is before it.
+    /// Another candidate is before it.
     Follows {
-        /// That one's address, if it says one.
+        /// The address of the first candidate, if it tells one.
         leader: Option<Address>,
     },
-    /// It leads.
     Leads(Box<Reign>),
 }
 
 impl Candidate {
-    /// Becomes a candidate that is reached at this address.
+    /// Becomes a candidate with this address.
     ///
     /// # Errors
     /// The servers cannot be reached, or refuse.
@@ -48,10 +47,10 @@ impl Candidate {
         Ok(Self { session, address: address.clone(), own, watched: None, first: None })
     }
 
-    /// How it stands, as soon as that has changed since the last call.
+    /// Returns the candidate's position as soon as it has changed since the last call.
     ///
     /// # Errors
-    /// The session has ended, so this is no candidate any more.
+    /// The session has ended, so this is no longer a candidate.
     pub async fn next(&mut self) -> Result<Standing, ZooKeeperError> {
         loop {
             if let Some(watched) = self.watched.take() {
@@ -71,7 +70,7 @@ impl Candidate {
                     return Ok(Standing::Leads(Box::new(self.lead().await?)));
                 }
                 Some(first) => return Ok(Standing::Follows { leader: self.address_of(&first).await }),
-                // Its own is gone, too: the session has ended.
+                // Its own node is gone, too, so the session has ended.
                 None => return Err(self.session.failed("stay a candidate")(Error::SessionExpired)),
             }
         }
@@ -79,11 +78,10 @@ impl Candidate {
 
     /// Stops being a candidate, so that another one can lead at once.
     pub async fn resign(self) {
-        // If this fails, the end of the session does it.
+        // If this fails, the end of the session removes the node.
         let _ = self.session.client.delete(&self.own, None).await;
     }
 
-    /// Becomes the leader.
     async fn lead(&self) -> Result<Reign, ZooKeeperError> {
         let failed = self.session.failed("become the leader");
         let asked = Moment::now();
@@ -91,7 +89,7 @@ impl Candidate {
         let url = self.address.url();
         writer.add_set_data(&self.session.leader(), url.as_bytes(), None).map_err(&failed)?;
         let written = writer.commit().await.map_err(|error| failed(error.into()))?;
-        // That of this very write: a later look could see the epoch of the next leader.
+        // The version of exactly this write: a later read could see the epoch of the next leader.
         let version = written.into_iter().find_map(|result| match result {
             MultiWriteResult::SetData { stat } => Some(stat.version),
             _ => None,
@@ -101,7 +99,6 @@ impl Candidate {
         Ok(Reign::begin(self.session.clone(), epoch, asked))
     }
 
-    /// The address of another candidate.
     async fn address_of(&self, candidate: &str) -> Option<Address> {
         let (url, _) = self.session.client.get_data(candidate).await.ok()?;
         let url = String::from_utf8(url).ok()?;

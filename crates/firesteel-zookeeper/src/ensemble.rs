@@ -8,22 +8,22 @@ use firesteel_host::runtime;
 use tokio::runtime::{Handle, Runtime};
 use zookeeper_client::{Acls, Client, CreateMode, Error};
 
-/// The servers that keep what Masters share.
+/// The servers where Masters keep their shared data.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ensemble {
-    /// Their addresses, and the node below which everything is kept if it is not the root: `host:port[,host:port...][/node]`.
+    /// Their addresses, and optionally the node below which everything is kept: `host:port[,host:port...][/node]`.
     pub servers: String,
     /// The node below which everything is kept.
     pub directory: String,
-    /// How long a Master may be silent before another one may lead. The servers may choose another time within their own
-    /// bounds.
+    /// How long a Master may be silent before another one may lead. The servers may choose another time within their
+    /// own limits.
     pub session: Duration,
-    /// How a Master proves who it is, as a scheme and its data: `digest`, `user:password`. Then nobody else can read or write
-    /// the nodes.
+    /// How a Master authenticates, as a scheme and its data: `digest`, `user:password`. Then nobody else can read or
+    /// write the nodes.
     pub identity: Option<(String, String)>,
 }
 
-/// Without the password.
+/// Hides the password.
 impl fmt::Debug for Ensemble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { servers, directory, session, identity: _ } = self;
@@ -35,26 +35,21 @@ impl fmt::Debug for Ensemble {
     }
 }
 
-/// Why something cannot be done in ZooKeeper.
 #[derive(Debug, thiserror::Error)]
 pub enum ZooKeeperError {
-    /// The servers cannot be reached, or refuse something.
     #[error("ZooKeeper at {servers}: cannot {action}: {error}")]
     Failed {
-        /// The servers.
         servers: String,
-        /// What cannot be done.
+        /// The operation that failed.
         action: &'static str,
-        /// What the servers say, or how they cannot be reached.
         error: Error,
     },
-    /// The node that the setting names behind the servers is not there. No client of ZooKeeper's makes it.
+    /// The node that the setting names after the servers does not exist. ZooKeeper's clients never create it.
     #[error(
         "ZooKeeper at {servers} has no node {chroot}, with which spark.deploy.zookeeper.url ends: create it \
          (zkCli.sh -server {servers} create {chroot}), or leave it out of the URL"
     )]
     NoChroot {
-        /// The servers.
         servers: String,
         /// The path of the node.
         chroot: String,
@@ -95,7 +90,7 @@ pub(crate) struct Session {
     thread: Arc<Thread>,
 }
 
-/// A thread that only keeps a session. A daemon with thousands of busy connections would let it wait too long for its turn.
+/// A thread that only keeps a session alive. A daemon with thousands of busy connections would delay it for too long.
 #[derive(Debug)]
 struct Thread(Option<Runtime>);
 
@@ -111,7 +106,7 @@ impl Thread {
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        // What is dropped by a task must not wait.
+        // Dropping a value in a task must not block.
         self.0.take().into_iter().for_each(Runtime::shutdown_background);
     }
 }
@@ -122,12 +117,10 @@ impl Session {
         self.thread.handle()
     }
 
-    /// Who may use the nodes.
     pub(crate) fn acls(&self) -> Acls<'static> {
         if self.ensemble.identity.is_some() { Acls::creator_all() } else { Acls::anyone_all() }
     }
 
-    /// Makes the nodes that are not there yet.
     pub(crate) async fn prepare(&self) -> Result<(), ZooKeeperError> {
         let options = CreateMode::Persistent.with_acls(self.acls());
         for path in [self.candidates(), self.leader(), self.journal()] {

@@ -1,4 +1,4 @@
-//! A Master that leads, and its tenure.
+//! The term of a Master that leads, and its lease.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use zookeeper_client::CheckWriteError;
 use crate::ensemble::Session;
 use crate::znodes::Znodes;
 
-/// A Master that leads. When this is dropped, its session ends, and another one may lead at once.
+/// The term of a Master that leads. When this is dropped, its session ends, and another Master may lead at once.
 #[derive(Debug)]
 pub struct Reign {
     session: Session,
@@ -20,26 +20,26 @@ pub struct Reign {
 }
 
 impl Reign {
-    /// One that began with a request of this moment.
+    /// Begins a term. `asked` is when the request that began it was sent.
     pub(crate) fn begin(session: Session, epoch: i32, asked: Moment) -> Self {
         let tenure = Tenure::until(asked + lease(&session));
         let keeper = session.runtime().spawn(keep(session.clone(), epoch, tenure.clone()));
         Self { session, epoch, tenure, keeper }
     }
 
-    /// Its epoch, which is greater than those of all leaders before.
+    /// Its epoch, which is greater than the epochs of all leaders before.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch.unsigned_abs().into()
     }
 
-    /// How long it lasts: while the ensemble answers.
+    /// Its lease, which is extended while the servers answer.
     #[must_use]
     pub fn tenure(&self) -> Tenure {
         self.tenure.clone()
     }
 
-    /// How long the session lasts without a word, as the servers have granted it.
+    /// How long the session lasts without contact, as granted by the servers.
     #[must_use]
     pub fn session_timeout(&self) -> Duration {
         self.session.client.session_timeout()
@@ -59,15 +59,16 @@ impl Drop for Reign {
     }
 }
 
-/// How long after a request that was answered the leader is sure that no other one leads. The servers give a session up when
-/// they have not heard of it for the whole timeout. What a server has heard may reach their leader half a tick later, and a
-/// tick is at most half of a session.
+/// How long after an answered request the leader can be sure that no other one leads. The servers end a session that
+/// they have not heard of for the whole timeout. Their own leader may learn of a contact half a tick late, and a tick
+/// is at most half of a session.
 fn lease(session: &Session) -> Duration {
     session.client.session_timeout() * 2 / 3
 }
 
-/// Extends the tenure while a majority of the servers agrees that this epoch lasts. A transaction asks them, although it changes
-/// nothing. The servers' own leader would answer a read and a sync for seconds after it was cut off from the others.
+/// Extends the lease while a majority of the servers agrees that this epoch lasts. It asks by a transaction that
+/// changes nothing. A read or a sync would not do: the servers' own leader would answer these for seconds after it was
+/// cut off from the others.
 async fn keep(session: Session, epoch: i32, tenure: Tenure) {
     let (lease, leader) = (lease(&session), session.leader());
     let check_epoch = || async { session.client.new_check_writer(&leader, Some(epoch))?.commit().await };

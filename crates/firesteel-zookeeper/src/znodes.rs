@@ -1,4 +1,4 @@
-//! The journal of a Master that leads, in pieces that are nodes.
+//! The leader's journal, in pieces that are nodes.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,22 +15,22 @@ use crate::ensemble::{Ensemble, Session, ZooKeeperError};
 /// The longest piece, in bytes. Servers take requests of up to 1 MiB.
 const PIECE: usize = 512 << 10;
 
-/// What a node takes in the servers' memory besides its data, in bytes.
+/// The memory that a node takes in the servers besides its data, in bytes.
 const NODE: u64 = 1 << 10;
 
-/// The most requests that are under way at once.
+/// The maximum number of requests in flight.
 const AT_ONCE: usize = 64;
 
-/// The pause before a request is repeated that was lost with its connection.
+/// The pause before a request that was lost with its connection is repeated.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Where the journal of a Master is kept that leads. Its writes fail when another one has begun to lead.
+/// The journal of the leading Master. Its writes fail once another Master has begun to lead.
 #[derive(Debug)]
 pub struct Znodes {
     session: Session,
     epoch: i32,
     tenure: Tenure,
-    /// The number of generations that this Master has begun, and of the pieces of the current one.
+    /// The number of generations that this Master has begun, and the number of pieces in the current one.
     generations: u64,
     pieces: u64,
 }
@@ -53,7 +53,7 @@ impl Znodes {
         Self { session, epoch, tenure, generations: 0, pieces: 0 }
     }
 
-    /// What the latest generation has, with its path. `None` if there is none yet.
+    /// Reads the contents of the latest generation, with its path. `None` if there is none yet.
     ///
     /// # Errors
     /// The servers do not answer.
@@ -61,7 +61,7 @@ impl Znodes {
         read_latest(&self.session).await
     }
 
-    /// The node of the current generation. Its name is this Master's alone.
+    /// The node of the current generation. Only this Master uses this name.
     fn generation(&self) -> String {
         format!("{}/{:010}-{:010}", self.session.journal(), self.epoch, self.generations)
     }
@@ -76,17 +76,18 @@ impl Znodes {
         Ok(())
     }
 
-    /// Makes a node that only this Master makes.
+    /// Creates a node that no other Master creates.
     async fn create(&self, path: &str, data: &[u8]) -> Result<(), Failure> {
         let options = CreateMode::Persistent.with_acls(self.session.acls());
         match self.transaction(|writer| writer.add_create(path, data, &options)).await {
-            // An attempt whose answer was lost has made it.
+            // An attempt whose answer was lost has created it.
             Err(Failure::ZooKeeper(Error::NodeExists)) => Ok(()),
             made => made,
         }
     }
 
-    /// Writes on the condition that no other Master has begun to lead. What is lost with its connection is repeated.
+    /// Writes on the condition that no other Master has begun to lead. Repeats requests that were lost with their
+    /// connection.
     async fn transaction(
         &self,
         write: impl Fn(&mut CheckWriter<'_>) -> Result<(), Error>,
@@ -105,7 +106,7 @@ impl Znodes {
                     return Err(Failure::Deposed);
                 }
                 Err(error) => match Error::from(error) {
-                    // A connection that broke has the error of its socket, or one that says how long it was silent.
+                    // A broken connection gives the error of its socket, or an error about its silence.
                     Error::ConnectionLoss | Error::Timeout | Error::NoHosts | Error::Custom(_) => {
                         sleep(PAUSE).await;
                     }
@@ -120,7 +121,7 @@ impl Znodes {
         Err(Failure::Silent)
     }
 
-    /// A generation with these bytes becomes the current one.
+    /// Makes a new generation with these bytes the current one.
     async fn begin_generation(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         (self.generations, self.pieces) = (self.generations + 1, 0);
         let generation = self.generation();
@@ -138,7 +139,7 @@ impl Znodes {
     }
 }
 
-/// Runs on a thread that may wait.
+/// Blocks, so it runs on a thread that may wait.
 impl Storage for Znodes {
     fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
         let runtime = self.session.runtime().clone();
@@ -155,7 +156,7 @@ impl Storage for Znodes {
     }
 }
 
-/// What the latest generation of an ensemble has, with its path. `None` if there is none yet.
+/// Reads the contents of an ensemble's latest generation, with its path. `None` if there is none yet.
 ///
 /// # Errors
 /// The servers cannot be reached, or do not answer.
@@ -166,7 +167,7 @@ pub async fn read(ensemble: &Ensemble) -> Result<Option<(PathBuf, Vec<u8>)>, Zoo
 async fn read_latest(session: &Session) -> Result<Option<(PathBuf, Vec<u8>)>, ZooKeeperError> {
     let failed = session.failed("read the journal");
     let Session { client, ensemble, .. } = session;
-    // A server may be behind the others until it is asked not to be.
+    // A server may be behind the others until a sync.
     client.sync(&session.journal()).await.map_err(&failed)?;
     let name = match client.get_data(&session.journal()).await {
         Ok((name, _)) if !name.is_empty() => name,
@@ -183,7 +184,7 @@ async fn read_latest(session: &Session) -> Result<Option<(PathBuf, Vec<u8>)>, Zo
     Ok(Some((shown(ensemble, &generation), pieces.concat())))
 }
 
-/// Removes all generations but this one. Whoever begins the next one removes what is left.
+/// Removes all generations but this one. If some are left, the next generation removes them.
 async fn remove_others(session: Session, current: String) {
     let Session { client, .. } = &session;
     let Ok(generations) = client.list_children(&session.journal()).await else { return };
@@ -194,7 +195,7 @@ async fn remove_others(session: Session, current: String) {
         let removing = paths.map(|path| async move { client.delete(&path, None).await });
         let removed: Vec<Result<(), Error>> = stream::iter(removing).buffered(AT_ONCE).collect().await;
         if removed.iter().all(Result::is_ok) {
-            // If this fails, the next generation's beginning tries again.
+            // If this fails, the next generation tries again.
             let _ = client.delete(&generation, None).await;
         }
     }
@@ -204,7 +205,7 @@ fn last_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The path of a node, as people are told it.
+/// The path of a node, as shown to people.
 fn shown(ensemble: &Ensemble, node: &str) -> PathBuf {
     format!("zookeeper://{}{node}", ensemble.servers).into()
 }

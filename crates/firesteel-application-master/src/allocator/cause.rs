@@ -21,19 +21,17 @@ pub enum Cause {
     OverMemory {
         /// Physical or virtual memory.
         kind: MemoryKind,
-        /// For example `2.1 GB of 2 GB`, if the manager said so.
+        /// For example `2.1 GB of 2 GB`, if the manager reports it.
         used: Option<String>,
     },
     /// The manager or the machine ended it, with this status.
     Manager(i32),
-    /// It ended in another way, with this status: it exited by itself, a signal ended it (128 and the
-    /// signal's number), or it could not be started as requested.
+    /// It ended in another way, with this status. It exited by itself, was ended by a signal (128 and the signal's
+    /// number), or could not be started as requested.
     Failed(i32),
-    /// It ended while the driver was ending.
     DriverStopping,
 }
 
-/// A kind of memory that the processes of a container use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
     /// The size of their address space.
@@ -43,7 +41,7 @@ pub enum MemoryKind {
 }
 
 impl Cause {
-    /// The cause behind an exit status and the manager's diagnostics.
+    /// The cause that an exit status and the manager's diagnostics show.
     ///
     /// Source: YARN's `ContainerExitStatus`, 3.4.1, and Spark on YARN, 4.0.1.
     #[must_use]
@@ -61,7 +59,7 @@ impl Cause {
         }
     }
 
-    /// Against what this end counts.
+    /// What this end counts against.
     #[must_use]
     pub fn blame(&self) -> Blame {
         match self {
@@ -72,14 +70,13 @@ impl Cause {
     }
 }
 
-/// Against what an end counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// It does not count as a failure.
     None,
-    /// It counts for the application, which fails after too many of these.
+    /// It counts against the application, which fails after too many of these.
     Application,
-    /// It also counts for the host, which is excluded after too many of these.
+    /// It also counts against the host, which is excluded after too many of these.
     Host,
 }
 

@@ -1,5 +1,3 @@
-//! The settings of an allocator.
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -8,7 +6,6 @@ use firesteel_protocol::ids::ExecutorId;
 
 use super::size::Sizing;
 
-/// The settings of an allocator.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The racks of the hosts. The manager must have the same.
@@ -17,21 +14,19 @@ pub struct Config {
     pub sizing: Sizing,
     /// The initial number of executors of each profile, until the driver sets it.
     pub initial_target: u64,
-    /// The hosts that a request names.
     pub naming: Naming,
-    /// The number of the first executor to launch. It is above all numbers that the driver has seen, so that
-    /// a restarted ApplicationMaster gives no number twice.
+    /// The number of the first executor to launch. It is above all numbers that the driver has seen. So a restarted
+    /// ApplicationMaster gives no number twice.
     pub first_executor: ExecutorId,
     /// The longest interval between two calls to the manager. Spark's default is 3 s.
     pub heartbeat: Duration,
-    /// The interval between two calls while something is wanted. It doubles with each call that leaves
-    /// something wanted, up to a heartbeat. Spark's default is 200 ms.
+    /// The interval between two calls while something is wanted. It doubles with each call after which something is
+    /// still wanted, up to a heartbeat. Spark's default is 200 ms.
     pub initial_pause: Duration,
     /// The number of failed calls in a row that ends the application. Spark's default is 5.
     pub most_errors: u32,
     /// The number of failed executors that ends the application.
     pub most_failures: u64,
-    /// How long a failure counts. `None`: for ever.
     pub failure_window: Option<Duration>,
     /// Whether hosts where executors fail are excluded.
     pub exclusion: HostExclusion,
@@ -41,7 +36,6 @@ pub struct Config {
     pub decommissioning: Decommissioning,
 }
 
-/// Whether hosts where executors fail are excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostExclusion {
     /// They are not excluded. Spark's default.
@@ -56,7 +50,6 @@ pub enum HostExclusion {
     },
 }
 
-/// What happens when a host is being decommissioned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decommissioning {
     /// Nothing happens. Spark's default.

@@ -8,7 +8,6 @@ use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 /// The maximum number of ended containers that are remembered, in case they are granted or reported again.
 const MOST_REMEMBERED: usize = 10_000;
 
-/// A container of the application.
 #[derive(Clone, Debug)]
 pub(super) struct Container {
     pub(super) host: Arc<str>,
@@ -27,20 +26,18 @@ pub(super) struct Container {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Its executor's process is being started.
     Launching(ExecutorId),
-    /// Its executor's process runs.
     Running(ExecutorId),
     /// It was given back. The manager has not reported its end yet.
     Released(Residue),
 }
 
-/// What is left in a container that was given back.
+/// The remaining contents of a container that was given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Residue {
     /// No executor that the driver knows.
     Nothing,
-    /// An executor whose end was not told to the driver.
+    /// An executor with an unreported end.
     Executor(ExecutorId),
 }
 
@@ -53,7 +50,7 @@ impl Stage {
         }
     }
 
-    /// The executor whose end is still to be told.
+    /// The executor with an unreported end.
     pub(super) fn executor(self) -> Option<ExecutorId> {
         match self {
             Self::Released(Residue::Nothing) => None,
@@ -64,14 +61,13 @@ impl Stage {
     }
 }
 
-/// All containers of the application.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Containers {
     rows: BTreeMap<ContainerId, Container>,
     of_executor: BTreeMap<ExecutorId, ContainerId>,
     /// The containers to give back with the next call.
     to_release: BTreeSet<ContainerId>,
-    /// The containers given back with the call that is under way.
+    /// The containers given back with the call in progress.
     releasing: BTreeSet<ContainerId>,
     ended: BTreeSet<ContainerId>,
     ended_order: VecDeque<ContainerId>,
@@ -91,12 +87,11 @@ impl Containers {
         self.rows.contains_key(id) || self.ended.contains(id)
     }
 
-    /// The container of an executor whose end was not told.
     pub(super) fn of(&self, executor: ExecutorId) -> Option<&ContainerId> {
         self.of_executor.get(&executor)
     }
 
-    /// The executors whose ends were not told, by number.
+    /// The executors with unreported ends, by number.
     pub(super) fn executors(&self) -> impl Iterator<Item = ExecutorId> {
         self.of_executor.keys().copied()
     }
@@ -112,7 +107,8 @@ impl Containers {
         self.rows.insert(id, container);
     }
 
-    /// A container's process runs. Returns its executor's profile, unless the process was not being started.
+    /// Records that a container's process runs. Returns its executor's profile. `None`: the process was not being
+    /// started.
     pub(super) fn run(&mut self, id: &ContainerId) -> Option<ProfileId> {
         let container = self.rows.get_mut(id)?;
         match container.stage {
@@ -124,7 +120,6 @@ impl Containers {
         }
     }
 
-    /// Gives a container back.
     pub(super) fn release(&mut self, id: &ContainerId, residue: Residue) {
         let container = self.rows.get_mut(id).expect("only a container that is here is given back");
         if let (Some(executor), Residue::Nothing) = (container.stage.executor(), residue) {
@@ -134,7 +129,6 @@ impl Containers {
         self.to_release.insert(id.clone());
     }
 
-    /// Removes a container that has ended.
     pub(super) fn remove(&mut self, id: &ContainerId) -> Option<Container> {
         let container = self.rows.remove(id)?;
         if let Some(executor) = container.stage.executor() {
@@ -152,30 +146,28 @@ impl Containers {
         Some(container)
     }
 
-    /// Takes the containers to give back with the next call.
     pub(super) fn releases(&mut self) -> Vec<ContainerId> {
         self.releasing = std::mem::take(&mut self.to_release);
         self.releasing.iter().cloned().collect()
     }
 
-    /// The manager received the last call.
+    /// Records that the manager received the last call.
     pub(super) fn heard(&mut self) {
         self.releasing.clear();
     }
 
-    /// The manager may not have received the last call.
+    /// Records that the manager may not have received the last call.
     pub(super) fn doubt(&mut self) {
         self.to_release.append(&mut self.releasing);
     }
 
-    /// The manager has forgotten everything: containers whose ends it has not reported are given back again.
+    /// Records that the manager has forgotten everything. Containers with unreported ends are given back again.
     pub(super) fn forget(&mut self) {
         self.releasing.clear();
         let released = self.rows.iter().filter(|(_, container)| container.stage.live().is_none());
         self.to_release = released.map(|(id, _)| id.clone()).collect();
     }
 
-    /// Checks the table. Returns the first contradiction.
     pub(super) fn contradiction(&self) -> Option<String> {
         let executors = self.rows.iter().filter_map(|(id, row)| Some((row.stage.executor()?, id.clone())));
         let executors: BTreeMap<_, _> = executors.collect();

@@ -11,7 +11,6 @@ use super::loss::Loss;
 use super::note::Note;
 use super::size::ContainerSize;
 
-/// An effect of an allocator, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Call the manager. Leads to `Allocated` or `AllocateFailed`. There is one call at a time.
@@ -22,26 +21,13 @@ pub enum Effect {
     /// `ContainerStartFailed`.
     Launch(Launch),
     /// Tell the driver that an executor has ended. Comes once for each executor.
-    ExecutorEnded {
-        /// The executor's number.
-        executor: ExecutorId,
-        /// The host's name.
-        host: Arc<str>,
-        /// Why the executor is lost.
-        loss: Loss,
-    },
+    ExecutorEnded { executor: ExecutorId, host: Arc<str>, loss: Loss },
     /// Tell the driver that a host is being decommissioned.
-    Decommission {
-        /// The host's name.
-        host: String,
-    },
-    /// Answer a question of the driver.
+    Decommission { host: String },
     AnswerLoss {
-        /// The number of the question.
         question: u64,
-        /// The executor's number.
         executor: ExecutorId,
-        /// Why it has ended. `None`: not known.
+        /// Why it has ended. `None`: unknown.
         loss: Option<Loss>,
     },
     /// The application has failed. Nothing comes after this.
@@ -59,42 +45,36 @@ impl From<Note> for Effect {
 /// One call to the manager. All numbers replace earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// The containers wanted at each location. Locations that are not named stay as they were.
+    /// The containers wanted at each location. The numbers at other locations stay the same.
     pub asks: Vec<Ask>,
-    /// The containers to give back.
     pub release: Vec<ContainerId>,
     /// The hosts to exclude from now on, in order.
     pub exclude: Vec<String>,
-    /// The hosts to exclude no longer, in order.
+    /// The hosts to stop excluding, in order.
     pub include: Vec<String>,
 }
 
-/// The number of containers of a profile wanted at a location. A container that is wanted on any of three
-/// hosts counts for each of these, for each of their racks, and for any host.
+/// The number of containers of a profile wanted at a location. For example, a container may be wanted on any of three
+/// hosts. It counts for each host, for each of their racks, and for any host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// Where containers are asked for.
+    /// Where the containers are wanted.
     pub location: Location,
-    /// The number of containers. 0 takes an earlier number back.
+    /// The number of containers. 0 withdraws an earlier number.
     pub containers: u64,
-    /// What each container must have.
     pub size: Arc<ContainerSize>,
 }
 
-/// A location where containers are wanted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
-    /// The host with this name.
     Host(Arc<str>),
-    /// The rack with this name.
     Rack(Arc<str>),
     /// Any host: the total of containers wanted.
     Any,
 }
 
-/// The name in Hadoop: that of the host or the rack, or `*`.
+/// The name in Hadoop: the host's or the rack's name, or `*`.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -104,41 +84,29 @@ impl fmt::Display for Location {
     }
 }
 
-/// A container in which an executor is to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The container's id.
     pub container: ContainerId,
-    /// The host's name.
     pub host: Arc<str>,
-    /// The executor's number.
     pub executor: ExecutorId,
-    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The number of cores.
     pub cores: Cores,
-    /// Its own memory, without what the container has beyond it.
+    /// The executor's own memory, without the container's overhead.
     pub memory: MiB,
 }
 
-/// Why an application has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Too many executors have failed.
     ExecutorsFailed {
-        /// The number of failures.
         failures: u64,
     },
-    /// All machines are excluded.
     AllExcluded {
-        /// The number of machines.
         machines: u64,
     },
-    /// The manager cannot be reached any more.
+    /// The manager can no longer be reached.
     Manager {
-        /// The number of failed calls in a row.
         errors: u32,
-        /// How the last call failed.
+        /// The error of the last call.
         last: AllocateFailure,
     },
 }

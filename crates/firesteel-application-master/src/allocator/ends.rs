@@ -15,8 +15,8 @@ use super::loss::Loss;
 use super::note::Note;
 
 impl Allocator {
-    /// A container has ended. The end of a live executor counts by its cause; that of a container that was
-    /// given back does not.
+    /// Handles the end of a container. If its executor was live, the end counts by its cause. The end of a container
+    /// that was given back does not count.
     pub(super) fn on_completed(&mut self, now: Timestamp, completed: Completed) {
         let Completed { container: id, status, diagnostics } = completed;
         let Some(stage) = self.containers.get(&id).map(|container| container.stage) else {
@@ -43,11 +43,10 @@ impl Allocator {
         }
     }
 
-    /// A container's process could not be started. The container is given back, and the failure counts for
-    /// its host.
+    /// Handles a failed start: gives the container back, and counts the failure for its host.
     ///
-    /// Source: Spark on YARN, 4.0.1, where it does not count, so that an application that cannot be started
-    /// anywhere is tried for ever.
+    /// Source: Spark on YARN, 4.0.1, where it does not count. There, an application that cannot be started anywhere is
+    /// tried for ever.
     pub(super) fn on_start_failed(&mut self, now: Timestamp, id: &ContainerId, error: String) {
         // The container may have been given back, or have ended, meanwhile.
         let Some(container) = self.containers.get(id) else { return };
@@ -62,7 +61,7 @@ impl Allocator {
         self.lose(executor, host, Loss::NotStarted { error });
     }
 
-    /// The driver ends an executor. The end is told when the manager reports that the container has ended.
+    /// Ends an executor for the driver. The end is reported when the manager reports that the container has ended.
     pub(super) fn kill(&mut self, executor: ExecutorId) {
         let found = self.containers.of(executor).cloned();
         let stage = |id: &ContainerId| Some(self.containers.get(id)?.stage);
@@ -74,7 +73,7 @@ impl Allocator {
         self.containers.release(&id, Residue::Executor(executor));
     }
 
-    /// The driver asks why an executor has ended. If it has not ended yet, the answer comes when it does.
+    /// Handles the driver's question why an executor has ended. If it has not ended yet, the answer comes when it does.
     pub(super) fn on_question(&mut self, now: Timestamp, question: u64, executor: ExecutorId) {
         // The answer may be on its way, so the manager is called soon.
         self.pace.wake(now);
@@ -85,7 +84,7 @@ impl Allocator {
         self.effects.push(Effect::AnswerLoss { question, executor, loss });
     }
 
-    /// Subtracts an executor from those of its profile.
+    /// Subtracts an executor from the counts of its profile.
     fn leave(&mut self, id: &ContainerId, stage: Stage) {
         let container = self.containers.get(id).expect("the container was found");
         let profile = self.profiles.get_mut(&container.profile).expect("an executor's profile is known");
@@ -110,7 +109,7 @@ impl Allocator {
         }
     }
 
-    /// Tells an executor's end once, and answers the questions about it.
+    /// Reports an executor's end once, and answers the questions about it.
     fn lose(&mut self, executor: ExecutorId, host: Arc<str>, loss: Loss) {
         for question in self.losses.lose(executor, &loss) {
             let loss = Some(loss.clone());

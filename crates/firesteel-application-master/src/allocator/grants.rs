@@ -1,4 +1,4 @@
-//! Granted containers: they serve requests, and executors are launched in them.
+//! Handles granted containers: they serve requests, and executors are launched in them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ struct Arrival {
 }
 
 impl Allocator {
-    /// Matches granted containers with requests, the oldest request first: first all containers with requests
-    /// for their hosts, then the rest with requests for their racks, then with any. What is left is given
-    /// back.
+    /// Matches granted containers with requests, the oldest request first. First it matches all containers with
+    /// requests for their hosts, then the rest with requests for their racks, then with any request. Containers without
+    /// a match are given back.
     ///
     /// A request that names hosts may be served elsewhere, since it also asks for any host.
     ///
-    /// Source: Spark on YARN, 4.0.1. There, a container that is no longer wanted when its executor would be
-    /// launched stays with the application unused.
+    /// Source: Spark on YARN, 4.0.1. There, a container may become unwanted before its executor is launched. It stays
+    /// with the application, unused.
     pub(super) fn on_granted(&mut self, granted: Vec<Granted>) {
         let mut arrivals = Vec::with_capacity(granted.len());
         let mut seen = BTreeSet::new();
@@ -67,7 +67,7 @@ impl Allocator {
             self.effects.note(Note::GrantedTwice { container: granted.container });
             return None;
         }
-        // A container of a profile that was never asked for serves no request, and is given back.
+        // A container of a profile that was never requested serves no request, and is given back.
         let Some(profile) = self.profiles.get_mut(&granted.profile) else { return Some(granted) };
         let asked = profile.size.memory;
         if granted.memory >= asked {
@@ -92,7 +92,7 @@ impl Allocator {
         self.containers.insert(container, Container { host: host.into(), profile, stage });
     }
 
-    /// Launches an executor in a container that serves a request, if one is still missing.
+    /// Launches an executor in a container that serves a request, if an executor is still missing.
     fn use_container(&mut self, granted: Granted, level: Locality) {
         let profile = self.profiles.get_mut(&granted.profile).expect("it has met a request of the profile");
         if profile.launched() >= profile.target() {
@@ -119,8 +119,8 @@ impl Allocator {
         self.effects.push(Effect::Launch(launch));
     }
 
-    /// A container's process runs. Late reports about containers that were given back or have ended are
-    /// ignored.
+    /// Records that a container's process runs. Ignores late reports about containers that were given back or have
+    /// ended.
     pub(super) fn on_started(&mut self, id: &ContainerId) {
         let Some(profile) = self.containers.run(id) else { return };
         let profile = self.profiles.get_mut(&profile).expect("an executor's profile is known");

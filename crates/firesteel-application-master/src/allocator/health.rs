@@ -8,22 +8,21 @@ use firesteel_protocol::time::Timestamp;
 use super::cause::Blame;
 use super::config::HostExclusion;
 
-/// The failures within the window, and the excluded hosts: those of the settings, those that the driver
-/// names, and those where executors failed.
+/// The failures within the window, and the excluded hosts. Hosts are excluded by the settings, by the driver, or
+/// because executors failed there.
 ///
 /// Source: Spark on YARN, 4.0.1.
 #[derive(Clone, Debug)]
 pub(super) struct Health {
     exclusion: HostExclusion,
     window: Option<Duration>,
-    /// The maximum number of failures that are remembered: the number that ends the application.
+    /// The maximum number of remembered failures: the number that ends the application.
     most: usize,
     failures: VecDeque<Timestamp>,
     on_host: BTreeMap<String, VecDeque<Timestamp>>,
     never: BTreeSet<String>,
     by_driver: BTreeSet<String>,
     by_failures: BTreeMap<String, Timestamp>,
-    /// The excluded hosts that the manager was told, with all calls.
     told: BTreeSet<String>,
     /// The hosts that the last call named.
     named: BTreeSet<String>,
@@ -34,9 +33,9 @@ pub(super) struct Health {
 /// The result of counting a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The failure counts, or not even that.
+    /// Nothing more happens. The failure itself may or may not count.
     Nothing,
-    /// The host is excluded from now on, after that many failures.
+    /// The host is excluded from now on, after this number of failures.
     Excluded { failures: u64 },
 }
 
@@ -62,7 +61,8 @@ impl Health {
         }
     }
 
-    /// An executor failed on that host. A failure on a host that is excluded for failures does not count.
+    /// Counts an executor that failed on this host. A failure on a host that is already excluded for failures does not
+    /// count.
     pub(super) fn failed(&mut self, now: Timestamp, host: &str, blame: Blame) -> Verdict {
         let HostExclusion::On { failures: most, timeout } = self.exclusion else {
             return self.count(now, blame);
@@ -79,7 +79,7 @@ impl Health {
         let on_host = self.on_host.entry(host.to_owned()).or_default();
         on_host.push_back(now);
         let failures = count(on_host, now, window);
-        // More failures are not needed to exclude the host again.
+        // Further failures are not needed to exclude the host again.
         while on_host.len() as u64 > most.saturating_add(1) {
             on_host.pop_front();
         }
@@ -110,7 +110,7 @@ impl Health {
         self.by_driver = hosts;
     }
 
-    /// The changes to tell the manager: hosts that are newly excluded, and those that no longer are.
+    /// The changes for the manager: hosts that are newly excluded, and hosts that no longer are.
     pub(super) fn changes(&mut self, now: Timestamp) -> (Vec<String>, Vec<String>) {
         self.by_failures.retain(|_, until| *until > now);
         self.on_host.retain(|_, times| count(times, now, self.window) > 0);
@@ -124,17 +124,17 @@ impl Health {
         self.never.iter().chain(&self.by_driver).chain(self.by_failures.keys())
     }
 
-    /// The manager received the last changes.
+    /// Records that the manager received the last changes.
     pub(super) fn heard(&mut self) {
         self.doubted.clear();
     }
 
-    /// The manager may not have received the last changes: these hosts are named again.
+    /// Records that the manager may not have received the last changes. The next call names these hosts again.
     pub(super) fn doubt(&mut self) {
         self.doubted = std::mem::take(&mut self.named);
     }
 
-    /// The manager has forgotten everything.
+    /// Records that the manager has forgotten everything.
     pub(super) fn forget(&mut self) {
         self.told.clear();
         self.named.clear();

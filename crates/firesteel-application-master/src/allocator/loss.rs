@@ -7,21 +7,15 @@ use firesteel_protocol::ids::ExecutorId;
 
 use super::cause::Cause;
 
-/// Why an executor has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Its container ended.
     Ended {
-        /// Why the container ended.
         cause: Cause,
-        /// What the manager says about it, in words.
+        /// The manager's message about it, in words.
         diagnostics: String,
     },
-    /// The driver ended it.
     Killed,
-    /// Its process could not be started.
     NotStarted {
-        /// The error, in words for people.
         error: String,
     },
 }
@@ -37,12 +31,11 @@ impl fmt::Display for Loss {
     }
 }
 
-/// The maximum number of remembered losses for which the driver has not asked.
+/// The maximum number of remembered losses that the driver has not asked about.
 const MOST_REMEMBERED: usize = 1000;
-/// The maximum number of open questions.
 pub(super) const MOST_OPEN: usize = 1000;
 
-/// Losses for which the driver has not asked, and questions about executors that have not ended.
+/// The losses that the driver has not asked about, and the driver's questions about live executors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     /// The executors in the order of their losses, to drop the oldest.
@@ -53,7 +46,6 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Whether a question is open.
     pub(super) fn is_awaited(&self) -> bool {
         self.open_in_all > 0
     }
@@ -75,8 +67,8 @@ impl Losses {
         Some(loss)
     }
 
-    /// An executor has ended. Returns the questions that this answers. Without any, the loss is kept for the
-    /// first question.
+    /// Records that an executor has ended. Returns the questions that this answers. If there are none, keeps the loss
+    /// for the first question.
     pub(super) fn lose(&mut self, executor: ExecutorId, loss: &Loss) -> Vec<u64> {
         let questions = self.open.remove(&executor).unwrap_or_default();
         self.open_in_all -= questions.len();

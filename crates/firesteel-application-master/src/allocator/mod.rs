@@ -1,13 +1,13 @@
 //! The allocator gets containers for executors from the manager of another cluster.
 //!
 //! The *manager* (YARN's ResourceManager) decides which application gets which container. The allocator asks it for
-//! containers on the hosts where tasks prefer to run. It matches granted containers with its requests: by host, then
-//! by rack, then any. It has executors launched in them, and gives back what it cannot use. It counts failures,
+//! containers on the hosts where tasks prefer to run. It matches granted containers with its requests: by host, then by
+//! rack, then any. It has executors launched in them, and gives back containers that it cannot use. It counts failures,
 //! excludes hosts with many of them, and says when the application has failed.
 //!
-//! It does not know YARN's protocol. [`Effect::Allocate`] says how many containers are wanted where, and
-//! [`Event::Allocated`] says what was granted. `firesteel_placement` matches containers with requests, by the rule by
-//! which the Master ranks Workers near an application's preferred hosts.
+//! It does not know YARN's protocol. [`Effect::Allocate`] has the wanted number of containers at each location, and
+//! [`Event::Allocated`] has the granted containers. `firesteel_placement` matches containers with requests. It uses the
+//! same rule by which the Master ranks Workers near an application's preferred hosts.
 //!
 //! ```text
 //!  RequestExecutors -> target --renew--> requests --asks--> manager
@@ -62,7 +62,6 @@ pub use view::{AllocatorView, ProfileView};
 /// The maximum number of hosts remembered as being decommissioned.
 const MOST_DECOMMISSIONING: usize = 200;
 
-/// The allocator of an application's containers.
 #[derive(Clone, Debug)]
 pub struct Allocator {
     config: Config,
@@ -99,7 +98,6 @@ enum Phase {
     Failed,
 }
 
-/// Why an allocator has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The next call to the manager is due.
@@ -107,7 +105,6 @@ pub enum Reason {
 }
 
 impl Allocator {
-    /// An allocator that has not registered.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let default = Profile::new(config.sizing.default_container(), config.initial_target);
@@ -132,18 +129,17 @@ impl Allocator {
         }
     }
 
-    /// The size of a container for an executor of that profile, if the profile is known.
+    /// The size of a container for an executor of this profile, if the profile is known.
     #[must_use]
     pub fn size(&self, profile: ProfileId) -> Option<Arc<ContainerSize>> {
         self.profiles.get(&profile).map(|profile| Arc::clone(&profile.size))
     }
 
-    /// The executors that were launched and whose ends were not told, by number.
+    /// The executors that were launched and have no reported end, by number.
     pub(crate) fn executors(&self) -> impl Iterator<Item = ExecutorId> {
         self.containers.executors()
     }
 
-    /// A copy of its tables at that time.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> AllocatorView {
         let view = |profile: &Profile| ProfileView {
@@ -202,7 +198,7 @@ impl Machine for Allocator {
 }
 
 impl Allocator {
-    /// The manager has registered the application, and knows only the containers that it granted.
+    /// Handles the manager's registration of the application. The manager knows only the containers that it granted.
     fn on_registered(&mut self, now: Timestamp) {
         self.phase = Phase::Registered;
         self.errors = 0;
@@ -212,7 +208,7 @@ impl Allocator {
         self.pace.start(now);
     }
 
-    /// The driver has registered. What it says of the default profile takes precedence over the settings.
+    /// Handles the driver's registration. Its default profile takes precedence over the settings.
     fn on_driver(&mut self, first_executor: ExecutorId, needs: ExecutorNeeds) {
         self.next_executor = self.next_executor.max(first_executor);
         let profile =
@@ -231,8 +227,8 @@ impl Allocator {
         profile.size = Arc::new(self.config.sizing.default_container());
     }
 
-    /// The driver's request replaces its last one: the preferences of tasks for all profiles, and the targets
-    /// of those that it names.
+    /// Handles the driver's request, which replaces its last one. It contains the tasks' preferences for all profiles,
+    /// and targets for some profiles.
     ///
     /// Source: Spark on YARN, 4.0.1, where hosts are excluded only if a target changes at the same time.
     fn on_request(&mut self, now: Timestamp, targets: Vec<Target>, excluded: BTreeSet<String>) {
@@ -274,10 +270,10 @@ impl Allocator {
         change
     }
 
-    /// The manager's answer: machines, granted containers, and ended containers.
+    /// Handles the manager's answer: machines, granted containers, and ended containers.
     fn on_allocated(&mut self, now: Timestamp, allocated: Allocated) {
         if !self.pace.is_called() {
-            // The answer belongs to no known call, but what it says of containers is still true.
+            // The answer belongs to no known call, but its containers are still valid.
             self.effects.note(Note::UnexpectedAnswer);
         } else {
             self.errors = 0;
@@ -335,7 +331,7 @@ impl Allocator {
         }
     }
 
-    /// Whether something is awaited that the next call may bring.
+    /// Whether the next call may bring something that is wanted.
     fn wanted(&self) -> Wanted {
         let pending = self.profiles.values().any(|profile| profile.requests.pending() > 0);
         if pending || self.losses.is_awaited() { Wanted::Something } else { Wanted::Nothing }

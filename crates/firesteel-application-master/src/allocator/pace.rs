@@ -1,18 +1,18 @@
-//! Decides when the manager is called.
+//! The times at which the manager is called.
 
 use std::time::Duration;
 
 use firesteel_protocol::time::Timestamp;
 
-/// The pace of calls to the manager. There is one call at a time. Calls are a heartbeat apart; while something is
+/// The pace of calls to the manager. There is one call at a time. Calls are a heartbeat apart. While something is
 /// wanted, they start at a short interval that doubles with each call.
 ///
 /// ```text
 ///  calls while something is wanted: at once, after 200 ms, 400, 800, 1600, 3000, 3000 ..
 /// ```
 ///
-/// Source: Spark on YARN, 4.0.1, as it is intended. Its code subtracts milliseconds from nanoseconds, so that calls
-/// for new demand can follow each other without a pause.
+/// Source: the intended behaviour of Spark on YARN, 4.0.1. Its code subtracts milliseconds from nanoseconds, so that
+/// calls for new demand can follow each other without a pause.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     heartbeat: Duration,
@@ -64,12 +64,10 @@ impl Pace {
         self.state = State::Waiting(now);
     }
 
-    /// Makes no more calls.
     pub(super) fn stop(&mut self) {
         self.state = State::Asleep;
     }
 
-    /// Whether a call is due.
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         matches!(self.state, State::Waiting(due) if due <= now)
     }
@@ -81,25 +79,22 @@ impl Pace {
         }
     }
 
-    /// Whether a call has not been answered.
     pub(super) fn is_called(&self) -> bool {
         matches!(self.state, State::Called(_))
     }
 
-    /// When the manager was last called.
     pub(super) fn called(&self) -> Option<Timestamp> {
         self.called
     }
 
-    /// The call was made.
     pub(super) fn call(&mut self, now: Timestamp) {
         self.called = Some(now);
         self.state = State::Called(Woken::No);
     }
 
-    /// The call was answered, or failed.
+    /// Records that the call was answered, or failed.
     pub(super) fn answered(&mut self, now: Timestamp, wanted: Wanted) {
-        // An answer to no call changes no pause.
+        // An answer without a call changes no pause.
         let State::Called(woken) = self.state else { return };
         let pause = match wanted {
             Wanted::Something => {
@@ -118,8 +113,7 @@ impl Pace {
         }
     }
 
-    /// There is new demand: the pauses start again, and the next call comes an initial pause after the last
-    /// one.
+    /// Handles new demand: the pauses start again, and the next call comes an initial pause after the last one.
     pub(super) fn wake(&mut self, now: Timestamp) {
         self.next = self.initial;
         match &mut self.state {
@@ -143,7 +137,7 @@ mod tests {
         Timestamp::from_millis(millis)
     }
 
-    /// A pace whose first call was made and answered at 1,000.
+    /// A pace after its first call, made and answered at 1,000.
     fn pace(wanted: Wanted) -> Pace {
         let mut pace = Pace::new(MS(3000), MS(200));
         pace.start(at(1000));

@@ -6,13 +6,13 @@ use std::time::Duration;
 use firesteel_protocol::messages::MOST_PREFERRED;
 use firesteel_protocol::time::Timestamp;
 
-/// How long a host has to grant a request, by the manager's answers: its machine has reported twice by then.
+/// How long a host has to grant a request, measured by the manager's answers. Its machine has reported twice by then.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a host that granted nothing is not asked. Containers end, so it may have room later.
+/// How long a host that granted nothing is skipped. Containers end, so it may have room later.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// The hosts that are not asked, each until a time.
+/// The hosts that are skipped, each until a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PassedOver(BTreeMap<String, Timestamp>);
 
@@ -35,7 +35,7 @@ impl PassedOver {
         self.0.retain(|_, until| *until > now);
     }
 
-    /// The preferred hosts that may be asked.
+    /// The preferred hosts that are not skipped.
     pub(super) fn open(&self, on_hosts: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
         let open = on_hosts.iter().filter(|(host, _)| !self.0.contains_key(*host));
         open.map(|(host, tasks)| (host.clone(), *tasks)).collect()

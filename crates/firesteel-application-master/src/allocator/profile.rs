@@ -17,26 +17,23 @@ use super::size::ContainerSize;
 /// The maximum number of executors of a profile. Managers count in 32 bits.
 const MOST_EXECUTORS: u64 = i32::MAX as u64;
 
-/// A resource profile with its executors and requests.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     pub(super) size: Arc<ContainerSize>,
     target: u64,
-    /// The number of waiting tasks with preferred hosts.
     tasks: u64,
     tasks_per_executor: u64,
     on_hosts: BTreeMap<String, u64>,
-    /// The number of executors whose process runs.
     pub(super) running: u64,
     /// The number of executors whose process is being started.
     pub(super) starting: u64,
-    /// The number of both on each host.
+    /// The number of running and starting executors on each host.
     pub(super) on_host: BTreeMap<Arc<str>, u64>,
     pub(super) requests: Requests,
     passed_over: PassedOver,
 }
 
-/// How executors are asked for.
+/// The inputs for new requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking<'a> {
     pub(super) topology: &'a Topology,
@@ -45,7 +42,6 @@ pub(super) struct Asking<'a> {
     pub(super) heard: Timestamp,
 }
 
-/// Whether a target has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     None,
@@ -68,7 +64,6 @@ impl Profile {
         }
     }
 
-    /// The number of executors wanted.
     pub(super) fn target(&self) -> u64 {
         self.target
     }
@@ -80,14 +75,14 @@ impl Profile {
         change
     }
 
-    /// Replaces what is known of waiting tasks, within the limits that a valid driver keeps.
+    /// Replaces the facts about waiting tasks, within the limits that a valid driver keeps.
     pub(super) fn set_hints(&mut self, target: &mut Target) {
         self.tasks = target.tasks;
         self.tasks_per_executor = target.tasks_per_executor;
         self.on_hosts = std::mem::take(&mut target.on_hosts).into_iter().take(MOST_PREFERRED).collect();
     }
 
-    /// Forgets what is known of waiting tasks.
+    /// Forgets the facts about waiting tasks.
     pub(super) fn clear_hints(&mut self) {
         self.tasks = 0;
         self.on_hosts.clear();
@@ -98,13 +93,12 @@ impl Profile {
         self.running + self.starting
     }
 
-    /// Asks for executors, or takes requests back, until the target equals executors plus requests.
+    /// Asks for executors, or withdraws requests, until the target equals executors plus requests.
     ///
-    /// Pending requests stay while nothing is missing, even if tasks now prefer other hosts. A request for
-    /// one host that did not grant it in time is made again.
+    /// Pending requests stay while nothing is missing, even if tasks now prefer other hosts. A request for a single
+    /// host is made again if the host did not grant it in time.
     ///
-    /// Source: Spark on YARN, 4.0.1, which does not count executors that are being started among those of a
-    /// host.
+    /// Source: Spark on YARN, 4.0.1, which does not count executors that are being started among those of a host.
     pub(super) fn renew(&mut self, now: Timestamp, how: &Asking<'_>) {
         match how.naming {
             Naming::Many => {}
@@ -141,7 +135,7 @@ impl Profile {
         }
     }
 
-    /// Takes back requests for hosts that had time to grant them. These hosts are not asked for a while.
+    /// Withdraws requests for hosts that had time to grant them. These hosts are skipped for a while.
     fn pass_over(&mut self, now: Timestamp, heard: Timestamp) {
         self.passed_over.expire(now);
         let waited = self.requests.of_one_host().filter(|(.., since)| PassedOver::has_waited(*since, heard));
@@ -152,7 +146,7 @@ impl Profile {
         }
     }
 
-    /// That many executors, on the hosts that need them.
+    /// The preferred hosts of this number of new executors, according to the needs of tasks.
     fn wishes(&self, executors: u64, pending: &Pending, how: &Asking<'_>) -> Vec<HostPreference> {
         let held = |host: &str| self.on_host.get(host).copied().unwrap_or(0);
         let expected =

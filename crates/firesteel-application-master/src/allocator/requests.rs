@@ -8,12 +8,12 @@ use firesteel_protocol::time::Timestamp;
 
 use super::effect::Location;
 
-/// Pending requests. Requests made at once for the same hosts form one group with a number. An index by host
-/// and rack finds the group that a container serves, so the cost of a granted container does not grow with
-/// the number of requests. (Spark looks at every request.)
+/// Pending requests. Requests made at the same time for the same hosts form one group with a number. An index by host
+/// and rack finds the group that a container serves, so the cost of a granted container does not grow with the number
+/// of requests. (Spark looks at every request.)
 ///
-/// What the manager must be told is counted by location once for each call, since a request for many hosts
-/// counts at each of them.
+/// The numbers for the manager are computed by location once for each call, since a request for many hosts counts at
+/// each of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     /// The groups by number, which is also their age: numbers only grow.
@@ -39,24 +39,23 @@ struct Group {
     since: Timestamp,
 }
 
-/// The groups by what the waiting tasks now prefer, each part by age.
+/// The groups, sorted by the present preferences of waiting tasks. Each part is in order of age.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// Groups that name a host which waiting tasks prefer.
+    /// Groups with a host that waiting tasks prefer.
     pub(super) local: Vec<u64>,
-    /// Groups that name only hosts which no waiting task prefers any more.
+    /// Groups for hosts that no waiting task prefers any more.
     pub(super) stale: Vec<u64>,
     /// Groups that name no host.
     pub(super) any: Vec<u64>,
 }
 
 impl Requests {
-    /// The number of executors that are asked for.
     pub(super) fn pending(&self) -> u64 {
         self.pending
     }
 
-    /// Asks for that many more executors on those hosts.
+    /// Asks for this many more executors on these hosts.
     pub(super) fn add(&mut self, now: Timestamp, sites: Sites, executors: u64) {
         if executors == 0 {
             return;
@@ -69,7 +68,7 @@ impl Requests {
         self.groups.insert(id, Group { sites, executors, since: now });
     }
 
-    /// Takes back at most `most` requests of those groups, in that order. Returns their number.
+    /// Withdraws at most `most` requests of these groups, in this order. Returns the number withdrawn.
     pub(super) fn cancel(&mut self, ids: &[u64], most: u64) -> u64 {
         let mut left = most;
         for id in ids {
@@ -80,7 +79,7 @@ impl Requests {
         most - left
     }
 
-    /// The groups that name only one host, with that host and their time.
+    /// The groups that name exactly one host. Returned with the host and the group's time.
     pub(super) fn of_one_host(&self) -> impl Iterator<Item = (u64, &str, Timestamp)> {
         self.groups.iter().filter_map(|(id, group)| {
             let mut hosts = group.sites.hosts();
@@ -94,7 +93,7 @@ impl Requests {
         ids.iter().filter_map(|id| self.groups.get(id)).map(|group| group.executors).sum()
     }
 
-    /// Lets a container serve the oldest matching request at that level. Returns whether there is one.
+    /// Lets a container serve the oldest matching request at this level. Returns whether there is one.
     pub(super) fn serve(&mut self, container: &Sites, level: Locality) -> bool {
         let id = self.located.first(container, level);
         id.inspect(|id| self.take_from(*id, 1)).is_some()
@@ -116,7 +115,7 @@ impl Requests {
         *moved -= i64::try_from(count).unwrap_or(i64::MAX);
     }
 
-    /// All groups, by what the waiting tasks now prefer.
+    /// All groups, sorted by the present preferences of waiting tasks.
     pub(super) fn parts(&self, on_hosts: &BTreeMap<String, u64>) -> Parts {
         let mut parts = Parts::default();
         for (id, group) in &self.groups {
@@ -130,7 +129,7 @@ impl Requests {
         parts
     }
 
-    /// The number of executors that these groups ask for, in all and on each host.
+    /// The number of executors that these groups ask for, in total and on each host.
     pub(super) fn naming(&self, ids: &[u64]) -> Pending {
         let mut pending = Pending::default();
         for group in ids.iter().filter_map(|id| self.groups.get(id)) {
@@ -145,14 +144,14 @@ impl Requests {
         pending
     }
 
-    /// A container came that serves no request. The manager may count one less than is asked for, so the next
+    /// Handles a container that serves no request. The manager may now count one less than was requested, so the next
     /// call names these locations again.
     pub(super) fn remind(&mut self, container: &Sites) {
         self.touched.extend(locations(container));
     }
 
-    /// The numbers that the next call must name: those that changed, those that the manager may have reduced,
-    /// and those that it may not have received.
+    /// The numbers that the next call must name. Such a number has changed, or the manager may have reduced it or not
+    /// received it.
     pub(super) fn asks(&mut self) -> Vec<(Location, u64)> {
         for (_, (sites, moved)) in std::mem::take(&mut self.moved) {
             for location in locations(&sites) {
@@ -169,18 +168,17 @@ impl Requests {
         self.named.iter().map(ask).collect()
     }
 
-    /// The manager may not have received the last call.
+    /// Records that the manager may not have received the last call.
     pub(super) fn doubt(&mut self) {
         self.touched.append(&mut self.named);
     }
 
-    /// The manager has forgotten everything.
+    /// Records that the manager has forgotten everything.
     pub(super) fn forget(&mut self) {
         self.named.clear();
         self.touched = self.wanted.keys().cloned().collect();
     }
 
-    /// Checks the table. Returns the first contradiction.
     pub(super) fn contradiction(&self) -> Option<String> {
         let pending: u64 = self.groups.values().map(|group| group.executors).sum();
         if pending != self.pending {
@@ -211,7 +209,7 @@ impl Requests {
     }
 }
 
-/// The locations at which a request for those hosts counts.
+/// The locations at which a request for these hosts counts.
 fn locations(sites: &Sites) -> impl Iterator<Item = Location> {
     let hosts = sites.hosts().map(|host| Location::Host(host.into()));
     hosts.chain(sites.racks().map(|rack| Location::Rack(rack.into()))).chain([Location::Any])

@@ -6,25 +6,24 @@ use std::str::FromStr;
 
 use firesteel_placement::{Cores, MiB};
 
-/// What the executors of one profile need. What is left open is inherited from the default profile, except
-/// the overhead, which follows from the profile's own heap, and resources, which are never inherited.
+/// The needs of one profile's executors. Fields that are `None` are inherited from the default profile. Exceptions: the
+/// overhead follows from the profile's own heap, and resources are never inherited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExecutorNeeds {
-    /// The number of cores.
     pub cores: Option<Cores>,
     /// The executor's own memory (Spark: heap).
     pub memory: Option<MiB>,
-    /// The container's memory beyond all other amounts. `None`: a part of the executor's own memory.
+    /// The container's memory beyond all other amounts. `None`: a fraction of the executor's own memory.
     pub overhead: Option<MiB>,
-    /// The amount of memory outside of the heap.
+    /// The memory outside of the heap.
     pub off_heap: Option<MiB>,
-    /// The amount of memory of Python processes.
+    /// The memory of Python processes.
     pub python: Option<MiB>,
     /// The custom resources, by Spark's names.
     pub resources: BTreeMap<String, u64>,
 }
 
-/// How the sizes of containers follow from needs.
+/// How the sizes of containers are computed from needs.
 ///
 /// Source: Spark on YARN, 4.0.1.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,9 +38,9 @@ pub struct Sizing {
     pub overhead_factor: f64,
     /// The least overhead. Spark's default is 384 MiB.
     pub least_overhead: MiB,
-    /// The manager's names of resources that differ from Spark's: `gpu` is `yarn.io/gpu`.
+    /// The manager's names of resources, if they differ from Spark's: `gpu` is `yarn.io/gpu`.
     pub names: BTreeMap<String, String>,
-    /// The resources of the default profile by the manager's names.
+    /// Further resources of the default profile, by the manager's names.
     pub extra: BTreeMap<String, Amount>,
 }
 
@@ -60,14 +59,11 @@ impl Default for Sizing {
     }
 }
 
-/// The size of a container, as the manager is asked for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerSize {
     /// Its virtual cores: the executor's cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
-    /// The part of the memory that is the executor's own.
     pub own_memory: MiB,
     /// The other resources, by the manager's names.
     pub resources: BTreeMap<String, Amount>,
@@ -78,7 +74,7 @@ impl Sizing {
     #[must_use]
     pub fn default_container(&self) -> ContainerSize {
         let mut size = self.memory_and_cores(&self.default);
-        // As in Spark, only custom resources that the manager has a name for are asked for.
+        // As in Spark, only custom resources that the manager has a name for are requested.
         let named =
             |(spark, amount): (&String, &u64)| Some((self.names.get(spark)?.clone(), Amount::plain(*amount)));
         size.resources.extend(self.extra.clone());
@@ -115,17 +111,17 @@ impl Sizing {
     }
 
     fn overhead(&self, own_memory: MiB) -> MiB {
-        // Cut off to whole MiB, as in Spark. A product that is out of range saturates.
+        // Truncated to whole MiB, as in Spark. A product that is out of range saturates.
         MiB((own_memory.0 as f64 * self.overhead_factor) as i64).max(self.least_overhead)
     }
 }
 
-/// An amount of a resource: a number, with a unit of the manager's if it has one.
+/// An amount of a resource: a number, with the manager's unit if it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
     /// The number without its unit.
     pub value: u64,
-    /// The letters after the number; those for powers of ten in upper case. Empty: no unit.
+    /// The letters after the number. Letters for powers of ten are in upper case. Empty: no unit.
     pub unit: String,
 }
 
@@ -135,7 +131,6 @@ impl Amount {
     }
 }
 
-/// A text that is not an amount.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no amount of a resource: write a number and perhaps a unit, such as 2 or 2G")]
 pub struct BadAmount(pub String);

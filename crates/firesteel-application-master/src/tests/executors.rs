@@ -1,4 +1,4 @@
-//! Executors come and go, and the driver hears of it.
+//! Executors start and end, and the driver is told.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn every_end_is_told_with_its_reason() {
         bench.apply(Event::ContainerStarted { container: container(1) });
         let effects = bench.end(1, status, diagnostics);
         match (&effects[..], &expected) {
-            // The words of the cause are the allocator's.
+            // The words of the cause come from the allocator.
             (
                 [
                     Effect::Send {
@@ -82,7 +82,7 @@ fn a_driver_is_told_of_executors_on_a_host_that_is_being_decommissioned() {
         let effects = bench.answer(Allocated { machines: 3, decommissioning, ..Allocated::default() });
         assert_eq!(effects, Vec::from_iter(told.then(|| leaving.clone())), "{host}");
     }
-    // A driver that comes back is told again.
+    // A driver that returns is told again.
     bench.apply(Event::Disconnected { peer: DRIVER });
     let description = description(ExecutorLimit::AtMost(1));
     let back = bench.driver(DriverToMaster::RegisterApplication(Box::new(description)));
@@ -158,7 +158,7 @@ fn an_executor_that_has_had_its_turn_is_not_replaced() {
     bench.grant(1);
     bench.apply(Event::ContainerStarted { container: container(1) });
     bench.end(1, 3, "");
-    // One is wanted still, and asked for already.
+    // One is still wanted, and was already requested.
     assert_eq!(bench.call(), Call::default());
 }
 

@@ -31,8 +31,8 @@ use firesteel_host::signals::{EndRequest, EndRequests};
 /// executors, so an executor that is asked to end can see all its tasks end.
 pub const TASK_KILL_GRACE: Duration = Duration::from_secs(5);
 
-/// The queue limit for the driver. Output stays within the credit that the driver gave. So a driver that
-/// reads slowly slows the tasks down, and must never count as a peer that is too slow.
+/// The queue limit for the driver. Output stays within the credit that the driver gave. So a driver that reads slowly
+/// only slows the tasks down, and must never count as a peer that is too slow.
 const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 
 /// The command line of an executor, and its secret.
@@ -40,66 +40,39 @@ const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 pub struct Options {
     /// The address at which its driver listens.
     pub driver: Address,
-    /// The id of its application.
     pub app: AppId,
-    /// Its number in the application.
     pub executor: ExecutorId,
     /// Its resource profile in the application.
     pub profile: ProfileId,
-    /// The Worker that starts it.
     pub worker: WorkerId,
-    /// The host of that Worker.
     pub host: String,
-    /// The cores that it has.
     pub cores: Cores,
-    /// The addresses of its custom resources.
     pub resources: Resources,
-    /// The secret of its application.
     pub secret: Secret,
-    /// Whether it is part of a local cluster, of which the application's secret is the secret, too.
+    /// Whether it is part of a local cluster. Then the cluster's secret is the same as the application's.
     pub in_local_cluster: bool,
 }
 
 /// Why an executor could not start, or ended without being asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
-    /// The operating system does not tie it to its Worker, or does not let it catch signals.
+    /// The operating system cannot tie it to its Worker, or does not let it catch signals.
     #[error("cannot set up the executor: {error}")]
     SetUp {
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },
-    /// The driver could not be reached.
     #[error("executor {executor} cannot reach its driver: {error}")]
-    DriverUnreachable {
-        /// The executor that failed.
-        executor: ExecutorKey,
-        /// What is wrong, in short.
-        trouble: ExecutorTrouble,
-        /// Why the driver could not be reached.
-        error: String,
-    },
-    /// The driver refused the executor.
+    DriverUnreachable { executor: ExecutorKey, trouble: ExecutorTrouble, error: String },
     #[error("the driver rejected executor {executor}: {reason}")]
-    Refused {
-        /// The executor that was refused.
-        executor: ExecutorKey,
-        /// What is wrong, in short.
-        trouble: ExecutorTrouble,
-        /// The reason that the driver gave.
-        reason: RefusedExecutor,
-    },
+    Refused { executor: ExecutorKey, trouble: ExecutorTrouble, reason: RefusedExecutor },
     /// The driver's connection ended before the driver accepted the executor.
     #[error("the driver closed the connection before it accepted executor {executor}")]
-    DriverGone {
-        /// The executor that was not accepted.
-        executor: ExecutorKey,
-    },
+    DriverGone { executor: ExecutorKey },
 }
 
 impl ExecutorError {
-    /// What went wrong, as the executor's exit code tells it.
+    /// The trouble that the executor's exit code reports.
     #[must_use]
     pub fn trouble(&self) -> ExecutorTrouble {
         match self {
@@ -110,8 +83,8 @@ impl ExecutorError {
     }
 }
 
-/// Asks the kernel to signal this process when its Worker ends, so that an executor dies with its Worker
-/// even if the Worker was killed. Call this at the very start, on the main thread.
+/// Asks the kernel to signal this process when its Worker ends. So an executor ends with its Worker even if the Worker
+/// was killed. Call this at the very start, on the main thread.
 ///
 /// # Errors
 /// The kernel refuses, or the Worker has already ended.
@@ -125,16 +98,15 @@ pub fn die_with_parent() -> Result<(), ExecutorError> {
     Ok(())
 }
 
-/// Runs the driver's tasks until the driver is done or gone, or until the executor is asked to end. When it
-/// returns, all tasks have ended. Await it within a runtime.
+/// Runs the driver's tasks until the driver is done or gone, or until the executor is asked to end. When it returns,
+/// all tasks have ended. Await it within a runtime.
 ///
-/// It is no error that the driver is gone or silent: an application that ends takes its executors with it in this way
-/// too.
+/// It is no error if the driver is gone or silent, since applications also end their executors in this way.
 ///
 /// # Errors
 /// The driver cannot be reached or refuses the executor.
 pub fn run(options: Options) -> BoxFuture<'static, Result<(), ExecutorError>> {
-    // In a box, so that this crate compiles the future, and not each one that awaits it.
+    // Boxed, so that this crate compiles the future, instead of each crate that awaits it.
     Box::pin(serve(options))
 }
 
@@ -190,11 +162,9 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
     }
 }
 
-/// Performs the effects of the executor's machine.
 struct ExecutorShell {
     key: ExecutorKey,
     driver: Address,
-    /// The connection to the driver, once it is open.
     peer: Arc<OnceLock<PeerId>>,
     runners: Runners,
 }
@@ -253,7 +223,6 @@ impl Shell for ExecutorShell {
     }
 }
 
-/// The runners of this executor's tasks.
 struct Runners {
     context: Arc<RunnerContext>,
     table: BTreeMap<AttemptId, TaskRunner>,
@@ -274,7 +243,7 @@ impl Runners {
     }
 }
 
-/// What it means that the driver could not be dialled.
+/// The trouble that a failed connection to the driver shows.
 fn trouble_of(error: &DialError) -> ExecutorTrouble {
     match error {
         DialError::UnknownHost { .. } => ExecutorTrouble::UnknownHost,

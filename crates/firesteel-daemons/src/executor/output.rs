@@ -7,7 +7,6 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 /// The size of the first piece. If output comes fast, pieces grow up to [`MAX_OUTPUT`].
 const SMALL_PIECE: usize = 4 << 10;
 
-/// One output stream, read in pieces.
 #[derive(Debug)]
 pub(super) struct Output<R> {
     pipe: Option<R>,
@@ -15,12 +14,9 @@ pub(super) struct Output<R> {
     piece: usize,
 }
 
-/// The result of one read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read {
-    /// At least one byte was read.
     Piece(Bytes),
-    /// The stream has ended.
     End,
 }
 
@@ -29,7 +25,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
         Self { pipe: Some(pipe), buffer: BytesMut::new(), piece: SMALL_PIECE }
     }
 
-    /// Whether the end of the stream has not been read yet.
+    /// Whether the stream's end is still to be read.
     pub(super) fn is_open(&self) -> bool {
         self.pipe.is_some()
     }

@@ -1,4 +1,4 @@
-//! The runner of one task attempt, from the start of its process until none of its processes is left.
+//! The runner of one task attempt, from the start of its process until the last of its processes has ended.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -25,40 +25,34 @@ use firesteel_host::inbox::Inbox;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::start::{enter, spawn};
 
-/// The variable with the task's number.
+/// The environment variable with the task's number.
 pub const TASK_ID: &str = "FIRESTEEL_TASK_ID";
-/// The variable with the number of this attempt.
+/// The environment variable with the number of this attempt.
 pub const TASK_ATTEMPT: &str = "FIRESTEEL_TASK_ATTEMPT";
-/// The variable with the host on which the task runs.
+/// The environment variable with the host on which the task runs.
 pub const HOST: &str = "FIRESTEEL_HOST";
 
-/// How long the outputs may stay open after the process and its group have ended, before the runner
-/// searches for the processes that hold them open. Also how long they may then be open and silent.
+/// How long the outputs may stay open after the process and its group have ended. Then the runner searches for the
+/// processes that hold them open. Also how long they may then be open and silent.
 const OPEN_LIMIT: Duration = Duration::from_millis(250);
 /// The time limit of that search.
 const STRAYS_LIMIT: Duration = Duration::from_secs(5);
-/// The most bytes that two pipes can hold.
+/// The maximum number of bytes that two pipes can hold.
 const PIPE: u64 = 2 << 20;
 
-/// A task attempt to run.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The id of the attempt.
     pub attempt: AttemptId,
-    /// The command and the input of the task.
     pub spec: TaskSpec,
     /// The addresses of the executor's resources that this task may use.
     pub resources: Resources,
 }
 
-/// What all runners of an executor share.
+/// Shared by all runners of an executor.
 #[derive(Clone, Debug)]
 pub struct RunnerContext {
-    /// The executor that runs the tasks.
     pub executor: ExecutorKey,
-    /// The Worker that started the executor.
     pub worker: WorkerId,
-    /// The host of that Worker.
     pub host: String,
 }
 
@@ -68,7 +62,7 @@ pub struct TaskRunner {
     orders: watch::Sender<Orders>,
 }
 
-/// The orders to a runner so far. This is a state and not a queue, so it cannot grow.
+/// The orders to a runner so far. This is a state, not a queue, so it cannot grow.
 #[derive(Clone, Copy, Debug)]
 struct Orders {
     /// The total number of output bytes that may be read.
@@ -141,9 +135,7 @@ struct Process {
     stdout: Output<ChildStdout>,
     stderr: Output<ChildStderr>,
     stage: Stage,
-    /// The strongest signal that was sent.
     signalled: Option<Signal>,
-    /// The number of output bytes that were read.
     read: u64,
 }
 
@@ -153,7 +145,7 @@ fn start(launch: Launch, context: &RunnerContext) -> Result<Process, NotStarted>
     let mut child_command = std::process::Command::new(byte_text::os(&command.program));
     child_command
         .args(command.arguments.iter().map(|word| byte_text::os(word)))
-        // It proves who the executor is, not who its task is.
+        // The secret identifies the executor, not its task.
         .env_remove(EXECUTOR_SECRET)
         .envs(command.environment.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value))))
         .envs(environment::of_task(&resources, std::env::var(CUDA).ok().as_deref()))
@@ -214,7 +206,7 @@ impl Process {
                     continue;
                 }
                 changed = receiver.changed(), if !handle_is_gone => {
-                    // Without its handle the runner reads what it was allowed, and no more.
+                    // Without its handle, the runner reads only what it was allowed.
                     handle_is_gone = changed.is_err();
                     continue;
                 }
@@ -254,7 +246,8 @@ impl Process {
         self.stage.status().filter(|_| !self.stdout.is_open() && !self.stderr.is_open())
     }
 
-    /// Closes the outputs once all that the pipes could still hold was read after the end of all processes.
+    /// Counts bytes read after the end of all processes. Closes the outputs when these are all that the pipes could
+    /// hold.
     fn count_after_end(&mut self, length: u64) {
         if let Stage::Cleared { left, .. } = &mut self.stage {
             *left = left.saturating_sub(length);
@@ -270,12 +263,11 @@ impl Process {
     }
 }
 
-/// The stage of a process whose outputs are being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Running,
-    /// The process has ended, and its group was killed. If the outputs are still open, processes outside
-    /// the group hold them, and the runner searches for those.
+    /// The process has ended, and its group was killed. If the outputs are still open, the runner searches for
+    /// processes outside the group that hold them.
     Ended {
         status: ExitStatus,
         search_at: Instant,

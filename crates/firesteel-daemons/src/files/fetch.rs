@@ -18,11 +18,11 @@ use super::private;
 use firesteel_host::net::conversation::{Conversation, ConversationError};
 use firesteel_host::net::{DialError, Introduction};
 
-/// How long a Worker waits for a driver that sends nothing. A driver tells Workers that wait for their turn
-/// to keep waiting.
+/// How long a Worker waits for a driver that sends nothing. While it waits for its turn, the driver tells it to keep
+/// waiting.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often a broken connection is dialled again, counted over all files together.
+/// How often a broken connection is opened again, counted over all files together.
 const RECONNECTIONS: u32 = 6;
 
 /// The pause before the first reconnection. It doubles each time.
@@ -31,7 +31,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Why a file cannot be fetched. Worded as a clause about the file, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// The driver cannot be reached.
     #[error(transparent)]
     Dial(#[from] DialError),
     /// The connection to the driver broke too often.
@@ -39,29 +38,14 @@ pub enum FetchError {
     Conversation(#[from] ConversationError),
     /// The driver closed the connection too often.
     #[error("the driver closed the connection after {received} of {length} bytes")]
-    HungUp {
-        /// The number of bytes that were received.
-        received: u64,
-        /// The number of bytes that were expected.
-        length: u64,
-    },
-    /// The driver refused the request.
+    HungUp { received: u64, length: u64 },
     #[error("{reason}")]
-    Refused {
-        /// The reason that the driver gave.
-        reason: String,
-    },
+    Refused { reason: String },
     /// The bytes received are not the file that was submitted.
     #[error("its content differs from what was submitted: it may have changed since")]
     Changed,
-    /// The file cannot be written to the disk.
     #[error("cannot write {path:?}: {error}")]
-    Write {
-        /// The path that was being written.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
+    Write { path: PathBuf, error: io::Error },
     /// The fetch was stopped, because the file is no longer needed.
     #[error("it is no longer needed")]
     Stopped,
@@ -88,7 +72,7 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// Makes a fetcher that has not dialled yet, for the Worker that introduces itself in this way.
+    /// Makes an unconnected fetcher for the Worker with this introduction.
     #[must_use]
     pub fn new(source: Address, introduction: Introduction, stop: CancellationToken) -> Self {
         Self { source, introduction, conversation: None, reconnections: 0, stop }
@@ -125,8 +109,8 @@ impl Fetcher {
         download.finish(file).await
     }
 
-    /// Closes the connection before a pause that may be long. The driver closes idle connections, and other
-    /// Workers wait for their turn. The next file uses a new connection.
+    /// Closes the connection before a pause that may be long. The driver closes idle connections, and other Workers
+    /// wait for their turn. The next file uses a new connection.
     pub fn hang_up(&mut self) {
         self.conversation = None;
     }
@@ -170,7 +154,6 @@ impl Fetcher {
     }
 }
 
-/// The state of a file that is being received.
 struct Download {
     path: PathBuf,
     received: u64,

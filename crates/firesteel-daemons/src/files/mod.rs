@@ -1,5 +1,5 @@
-//! Files of an application (`--files`, `--archives`), on their way from the machine where it is submitted
-//! to the directories of its executors.
+//! Files of an application (`--files`, `--archives`), on their way from the machine where it is submitted to the
+//! directories of its executors.
 //!
 //! ```text
 //!  offer: read and digest -> description -> Master -> Worker: fetch, verify, unpack, link -> executor
@@ -12,12 +12,12 @@
 //! - [`unpack`]: unpacks archives.
 //! - `private`: files and directories that no other user can read.
 //!
-//! The description travels with the application; the bytes never pass through an owner loop. A Worker asks
-//! for a file by its digest, so it gets the file that was submitted, or none.
+//! The description travels with the application; the bytes never pass through an owner loop. A Worker asks for a file
+//! by its digest, so it gets the file that was submitted, or none.
 //!
-//! A Worker keeps the files until the application ends, or until a while after its last executor there has
-//! ended. Files of a Worker that was killed (SIGKILL) stay until directories are cleaned by age, because it
-//! is not certain that the Worker is gone:
+//! A Worker keeps the files until the application ends, or until a while after its last executor there has ended. If a
+//! Worker was killed (SIGKILL), its files stay until directories are cleaned by age, because it is not certain that the
+//! Worker is gone:
 //!
 //! ```text
 //! <work directory>/<application>/files-<Worker>/NAME     a file, read-only, for the Worker's user alone

@@ -1,4 +1,4 @@
-//! The files that an application brings: opened and read once, for their length and digest.
+//! The files of an application: opened and read once, for their length and digest.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,7 +21,6 @@ use super::server;
 use super::unpack::{UnpackError, check_archive};
 use firesteel_host::net::Listener;
 
-/// The number of bytes that are read at once.
 const PIECE: usize = 1 << 20;
 
 /// The files of an application on the machine where it is submitted. They stay open. If a file is later
@@ -37,78 +36,43 @@ pub(super) struct OfferedFile {
     pub(super) file: File,
 }
 
-/// Why a file cannot be offered.
 #[derive(Debug, thiserror::Error)]
 pub enum OfferError {
-    /// The file cannot be opened or read.
     #[error("cannot read the file {path:?}: {error}")]
     Read {
-        /// The path of the file.
         path: PathBuf,
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },
-    /// The path is a directory.
     #[error("{path:?} is a directory: pack it and give the archive with --archives")]
-    Directory {
-        /// The path of the directory.
-        path: PathBuf,
-    },
+    Directory { path: PathBuf },
     /// The path is a pipe or a device.
     #[error("{path:?} is not a regular file: give a regular file")]
-    Irregular {
-        /// The path that was given.
-        path: PathBuf,
-    },
-    /// The place is not on this machine.
+    Irregular { path: PathBuf },
+    /// The file is not on this machine.
     #[error("{text:?} is not a path on this machine: download the file and give its path")]
-    Remote {
-        /// The text that was given.
-        text: String,
-    },
-    /// The format of the archive is not supported.
+    Remote { text: String },
     #[error("cannot unpack {path:?}: the name of an archive must end with .tar, .tar.gz, .tgz, .zip or .jar")]
-    Format {
-        /// The path of the file.
-        path: PathBuf,
-    },
+    Format { path: PathBuf },
     /// The archive is damaged, or its name does not match its format.
     #[error("cannot copy {path:?} to the executors: {error}")]
-    Archive {
-        /// The path of the archive.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: UnpackError,
-    },
+    Archive { path: PathBuf, error: UnpackError },
     /// The name cannot be used for a file in an executor's directory.
     #[error(
         "{name:?} cannot be the name of {text:?} in an executor's directory: set another one, as in PATH#NAME"
     )]
-    Name {
-        /// The text that was given.
-        text: String,
-        /// The name that cannot be used.
-        name: String,
-    },
-    /// Two files have the same name.
+    Name { text: String, name: String },
     #[error("{first:?} and {second:?} would both have the name {name:?}: set another one, as in PATH#NAME")]
     Twice {
         /// The text of the first file.
         first: String,
-        /// The text of the second file.
         second: String,
-        /// The name of both files.
         name: String,
     },
-    /// There are too many files.
     #[error(
         "{found} files are more than the {MOST_FILES} that can be brought along: pack them into an archive"
     )]
-    TooMany {
-        /// The number of files.
-        found: usize,
-    },
+    TooMany { found: usize },
     /// Reading was stopped, because its caller no longer waits.
     #[error("stopped")]
     Stopped,
@@ -119,7 +83,6 @@ pub enum OfferError {
 struct UnopenedFile {
     path: PathBuf,
     name: String,
-    /// The format, if it is an archive.
     archive: Option<ArchiveFormat>,
 }
 
@@ -145,13 +108,11 @@ impl OfferedFiles {
         Ok(Self { files: Arc::new(files?) })
     }
 
-    /// Whether there are no files.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// All files, each with its description.
     pub fn each(&self) -> impl Iterator<Item = (&FileDescription, &File)> {
         self.files.iter().map(|file| (&file.description, &file.file))
     }
@@ -172,7 +133,7 @@ impl OfferedFiles {
         listener.also_serve(Role::Worker, server::start(Arc::clone(&self.files)))
     }
 
-    /// Does the same for at most this number of Workers at one time.
+    /// Serves like [`serve_on`](Self::serve_on), but at most this number of Workers at the same time.
     #[cfg(test)]
     pub(super) fn serve_some_on(&self, listener: Listener, at_once: usize) -> Listener {
         listener.also_serve(Role::Worker, server::start_with(Arc::clone(&self.files), at_once))
@@ -267,7 +228,7 @@ fn read(unopened: UnopenedFile, stop: &CancellationToken) -> Result<OfferedFile,
         }
     }
     if let Some(format) = archive {
-        // Checked here, it is one error; checked by Workers, it would be one for each executor.
+        // Checked here, it is one error. Checked by Workers, it would be one error for each executor.
         check_archive(&file, format, stop).map_err(|error| match error {
             UnpackError::Stopped => OfferError::Stopped,
             error => OfferError::Archive { path: path.clone(), error },

@@ -1,8 +1,8 @@
 //! Files and directories on a Worker that other users of the machine cannot read.
 //!
-//! A file that an application brings may be readable by its owner alone, such as a key. The Worker's copy is
-//! therefore never readable by more users than the original: only the Worker's user reads it. The mode is
-//! given when a file is made, so there is no moment at which others could open it.
+//! A file of an application may be readable only by its owner, such as a key. The Worker's copy is therefore never
+//! readable by more users than the original: only the Worker's user reads it. The mode is given when a file is made, so
+//! there is no moment at which others could open it.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -15,7 +15,7 @@ const PRIVATE_DIRECTORY: u32 = 0o700;
 /// The mode of a directory of executors. Its group may read logs in it.
 const SHARED_DIRECTORY: u32 = 0o750;
 
-/// How often a directory is made whose parent is removed at the same moment.
+/// How often to try to make a directory whose parent is being removed at the same time.
 const ATTEMPTS: u32 = 5;
 
 /// The mode of an executor's log.
@@ -29,7 +29,7 @@ pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(PRIVATE_DIRECTORY).create(path)
 }
 
-/// Makes such a directory with its parents, unless it exists.
+/// Makes a directory that only its owner can use, with its parents, unless it exists.
 ///
 /// # Errors
 /// The directory cannot be made.

@@ -21,7 +21,7 @@ use firesteel_host::net::conversation::Conversation;
 use firesteel_host::net::{Introduction, Listener, QueueLimits};
 use firesteel_host::owner::Context;
 
-/// A driver's machine that offers one file of three million bytes, and a Worker's directory.
+/// A driver's machine that offers a file of three million bytes, and a Worker's directory.
 struct Rig {
     scratch: TempDir,
     /// Keeps the listener open.
@@ -74,7 +74,7 @@ fn mode_of(path: &Path) -> u32 {
     fs::metadata(path).expect("it is there").permissions().mode() & 0o7777
 }
 
-/// Forwards connections to an address, and cuts each after this many bytes to the side that dialled.
+/// A proxy to an address that cuts each connection after this many bytes to the side that dialled.
 async fn cutting(address: &Address, after: u64) -> Address {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
     let own = Address::new("127.0.0.1", listener.local_addr().expect("it is bound").port());
@@ -177,7 +177,7 @@ async fn a_fetch_that_nobody_needs_any_more_stops() {
     assert!(matches!(fetched, Err(FetchError::Stopped)), "{fetched:?}");
 }
 
-/// Asks for one byte after the other, for a quarter of an hour.
+/// Requests one byte after the other, for a quarter of an hour.
 async fn hold_the_only_place(rig: &Rig) {
     let hello = Introduction::new(Role::Worker, "slow");
     let dialled = Conversation::dial(&rig.address, &hello, Role::Driver).await;

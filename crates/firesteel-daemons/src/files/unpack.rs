@@ -1,12 +1,12 @@
-//! Unpacking of archives into directories, without writing outside the directory.
+//! Unpacks archives into directories, without writing outside the directory.
 //!
-//! A link is kept as it is, wherever it leads, as tar keeps it: a packed Python environment has a link to the
-//! system's interpreter. An entry that would be written through a link is refused, whatever the order of entries
-//! (`layout`). Links are made last, so that nothing is written after the first of them. Unpacked files are
-//! read-only and for this user alone; their owners, times and special bits are dropped.
+//! A link is kept unchanged, wherever it leads, as tar does: a packed Python environment has a link to the system's
+//! interpreter. An entry that would be written through a link is refused, in any order of entries (`layout`). Links are
+//! made last, so that nothing is written after the first of them. Unpacked files are read-only and for this user alone.
+//! Their owners, times and special bits are dropped.
 //!
-//! An archive is checked by unpacking it without writing, so it is refused on the machine where it is submitted for
-//! all that does not depend on a Worker.
+//! An archive is checked by unpacking it without writing. So the submitting machine refuses an archive for every reason
+//! that does not depend on a Worker.
 
 mod layout;
 
@@ -27,93 +27,50 @@ use zip::result::ZipError;
 use self::layout::{Layout, MOST_PATH, Place, inside};
 use super::private;
 
-/// The maximum number of entries in an archive.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// The contents may be this many times larger than the archive,
+/// The contents of an archive may be this many times larger than the archive.
 const MOST_RATIO: u64 = 200;
 
-/// and up to this many bytes in any case.
+/// Contents of at most this many bytes are always allowed.
 const ALWAYS_FINE: u64 = 1 << 30;
 
-/// The maximum length of a long name, or of another description of an entry, in bytes.
+/// The maximum length of a long name, or of another extended header of an entry, in bytes.
 const MOST_HEADER: u64 = 1 << 20;
 
 /// Why an archive cannot be unpacked. Worded as a clause about the archive, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
-    /// The archive cannot be read, or it is no archive.
     #[error("cannot unpack it: {0}")]
     Read(io::Error),
-    /// The zip archive cannot be read.
     #[error("cannot unpack it: {0}")]
     Zip(#[from] ZipError),
-    /// The contents cannot be written to the disk.
     #[error("cannot write {path:?}: {error}")]
-    Write {
-        /// The path that was being written.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
-    /// The path of an entry, or of what a hard link is another name for, is absolute or has `..`.
+    Write { path: PathBuf, error: io::Error },
+    /// The path of an entry, or of a hard link's target, is absolute or contains `..`.
     #[error("its entry {entry:?} leads out of the directory")]
-    LeadsOut {
-        /// The name of the entry.
-        entry: PathBuf,
-    },
+    LeadsOut { entry: PathBuf },
     /// A parent of the entry is a link.
     #[error("its entry {entry:?} leads through its link {link:?}")]
-    Through {
-        /// The name of the entry.
-        entry: PathBuf,
-        /// The path of the link.
-        link: PathBuf,
-    },
-    /// An earlier entry is in the place of this one, or of a parent of it.
+    Through { entry: PathBuf, link: PathBuf },
+    /// An earlier entry has the path of this one, or of a parent of it.
     #[error("its entry {entry:?} cannot be where its entry {by:?} is")]
-    Taken {
-        /// The name of the entry.
-        entry: PathBuf,
-        /// The path of the earlier entry.
-        by: PathBuf,
-    },
-    /// A hard link to something else than an earlier file.
+    Taken { entry: PathBuf, by: PathBuf },
+    /// A hard link whose target is not an earlier file.
     #[error("its hard link {entry:?} is another name for {target:?}, which is no file before it")]
-    NoTarget {
-        /// The name of the entry.
-        entry: PathBuf,
-        /// What the link names.
-        target: PathBuf,
-    },
+    NoTarget { entry: PathBuf, target: PathBuf },
     /// The name of an entry, or the target of a link, is empty, too long, or has a NUL byte.
     #[error("the name or target of its entry {entry:?} is empty, too long, or has a NUL byte")]
-    Name {
-        /// The name of the entry.
-        entry: PathBuf,
-    },
-    /// The archive has no entries.
+    Name { entry: PathBuf },
     #[error("it has no entries")]
     Empty,
-    /// The entry is a device or a pipe.
     #[error("its entry {entry:?} is not a file, directory or link")]
-    Kind {
-        /// The name of the entry.
-        entry: PathBuf,
-    },
+    Kind { entry: PathBuf },
     /// A name, or another description, is far too long.
     #[error("the header of an entry has {length} bytes")]
-    Header {
-        /// The length in bytes.
-        length: u64,
-    },
-    /// The contents are too large for the archive's length.
+    Header { length: u64 },
     #[error("its content is longer than {most} bytes, {MOST_RATIO} times the length of the archive")]
-    TooLarge {
-        /// The maximum size of the contents, in bytes.
-        most: u64,
-    },
-    /// The archive has too many entries.
+    TooLarge { most: u64 },
     #[error("it has more than {MOST_ENTRIES} entries")]
     TooMany,
     /// Unpacking was stopped, because the archive is no longer needed.
@@ -121,10 +78,10 @@ pub enum UnpackError {
     Stopped,
 }
 
-/// Unpacks an archive without writing anything, to find what is wrong with it. Call this where blocking is allowed.
+/// Unpacks an archive without writing anything, to find out whether it is valid. Call this where blocking is allowed.
 ///
 /// # Errors
-/// The archive is damaged, is no archive of that format, or has an entry that is not allowed.
+/// The archive is damaged, has another format, or has an entry that is not allowed.
 pub(super) fn check_archive(
     file: &File,
     format: ArchiveFormat,
@@ -141,8 +98,7 @@ fn from_the_start(mut file: &File) -> Result<BufReader<&File>, UnpackError> {
 /// Makes a directory and unpacks an archive into it. Call this where blocking is allowed.
 ///
 /// # Errors
-/// The archive cannot be read or written, or has an entry that is not allowed. Entries unpacked until then
-/// are left.
+/// The archive cannot be read or written, or has an entry that is not allowed. Entries that were already unpacked stay.
 pub fn unpack(
     archive: &Path,
     format: ArchiveFormat,
@@ -161,9 +117,9 @@ fn write_error(path: &Path) -> impl FnOnce(io::Error) -> UnpackError {
     move |error| UnpackError::Write { path: path.to_owned(), error }
 }
 
-/// Checks the headers alone. The description of an entry is read into memory later, so it must be short.
+/// Checks only the headers. The description of an entry is read into memory later, so it must be short.
 fn check_entries(reader: Stoppable<'_, impl Read>, stop: &CancellationToken) -> Result<(), UnpackError> {
-    // A read that was stopped is not the archive's fault, whatever error the library makes of it.
+    // If a read was stopped, the archive is not at fault, whatever error the library reports.
     check_headers(reader, stop)
         .map_err(|error| if stop.is_cancelled() { UnpackError::Stopped } else { error })
 }
@@ -191,8 +147,8 @@ fn check_headers(reader: impl Read, stop: &CancellationToken) -> Result<(), Unpa
     Ok(())
 }
 
-/// A reader that can be stopped between two reads. One entry may be as large as the whole archive, and is
-/// skipped by reading it.
+/// A reader that can be stopped between two reads. A single entry may be as large as the whole archive, and is skipped
+/// by reading it.
 struct Stoppable<'a, R> {
     inner: R,
     stop: &'a CancellationToken,
@@ -207,16 +163,11 @@ impl<R: Read> Read for Stoppable<'_, R> {
     }
 }
 
-/// What is done with the entries of an archive.
+/// What to do with the entries of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// They are read to their ends.
     Check,
-    /// They are written.
-    Write {
-        /// The directory.
-        root: PathBuf,
-    },
+    Write { root: PathBuf },
 }
 
 struct Unpacking<'a> {
@@ -224,7 +175,7 @@ struct Unpacking<'a> {
     layout: Layout,
     entries: usize,
     most: u64,
-    /// The number of bytes that the contents may still have.
+    /// The number of further bytes that the contents may have.
     left: u64,
     stop: &'a CancellationToken,
 }
@@ -255,8 +206,7 @@ impl<'a> Unpacking<'a> {
         if self.entries == 0 { Err(UnpackError::Empty) } else { Ok(()) }
     }
 
-    /// Reads what follows the last entry: the checksum comes at the end. Bytes after it are no part of the archive, as
-    /// for gzip.
+    /// Reads the rest after the last entry, since the checksum comes at the end. Later bytes are ignored, as gzip does.
     fn finish_gzip(&self, rest: &mut impl Read) -> Result<(), UnpackError> {
         let rest = &mut Stoppable { inner: rest, stop: self.stop };
         match io::copy(rest, &mut io::sink()) {
@@ -313,7 +263,7 @@ impl<'a> Unpacking<'a> {
         Ok(())
     }
 
-    /// Where an entry goes, relative to the root. `None` if it is the root itself.
+    /// The path of an entry relative to the root. `None` if it is the root itself.
     fn admit(&mut self, path: &Path) -> Result<Option<PathBuf>, UnpackError> {
         if self.stop.is_cancelled() {
             return Err(UnpackError::Stopped);
@@ -326,7 +276,7 @@ impl<'a> Unpacking<'a> {
         Ok((at != Path::new("")).then_some(at))
     }
 
-    /// Makes a directory, even if a file or a link of that name came before.
+    /// Makes a directory, even if an earlier entry with this name was a file or a link.
     fn make_directory(&mut self, entry: &Path, at: &Path) -> Result<(), UnpackError> {
         let before = self.layout.put(entry, at, Place::Directory)?;
         let Purpose::Write { root } = &self.purpose else { return Ok(()) };
@@ -336,7 +286,7 @@ impl<'a> Unpacking<'a> {
         make_directories(root, at)
     }
 
-    /// Writes a file. It takes the place of an earlier file or link of that name, because the last one counts.
+    /// Writes a file. It replaces an earlier file or link with this name, because the last entry counts.
     fn make_file(
         &mut self,
         entry: &Path,
@@ -373,7 +323,8 @@ impl<'a> Unpacking<'a> {
         }
     }
 
-    /// Keeps a link until all else is written. What it takes the place of goes at once, so that no hard link gets it.
+    /// Stores a link, which is made after everything else. An earlier file at its path is removed at once, so that no
+    /// hard link can refer to that file.
     fn keep_link(&mut self, entry: &Path, at: &Path, target: PathBuf) -> Result<(), UnpackError> {
         let before = self.layout.put(entry, at, Place::Link(target))?;
         match (&self.purpose, before) {
@@ -382,7 +333,7 @@ impl<'a> Unpacking<'a> {
         }
     }
 
-    /// Makes another name for an earlier entry, which may be a link.
+    /// Makes a hard link to an earlier entry, which may itself be a symbolic link.
     fn make_hard_link(&mut self, entry: &Path, at: &Path, target: &Path) -> Result<(), UnpackError> {
         let (target, place) = self.layout.linked(entry, target)?;
         if target == at {
@@ -416,7 +367,7 @@ fn make_directories(root: &Path, at: &Path) -> Result<(), UnpackError> {
     private::create_directories(&path).map_err(write_error(&path))
 }
 
-/// Prepares the place of an entry: makes its parents and removes an earlier entry of the same name.
+/// Prepares the path of an entry: makes its parents and removes an earlier entry with the same name.
 fn clear(root: &Path, at: &Path) -> Result<PathBuf, UnpackError> {
     make_directories(root, at.parent().unwrap_or(Path::new("")))?;
     let path = root.join(at);

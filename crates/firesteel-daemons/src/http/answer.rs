@@ -1,34 +1,31 @@
-//! What a request gets: a status, a type and a text.
+//! The response to a request: a status, a type and a text.
 
 use firesteel_host::plain;
 use hyper::StatusCode;
 
-/// What a request gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(super) status: StatusCode,
     pub(super) content_type: &'static str,
     pub(super) body: String,
-    /// The address that the browser shall open instead.
+    /// The address of a redirect.
     pub(super) location: Option<String>,
-    /// What a browser may ask for again, to learn that it has the same already.
+    /// The version of a file. A browser sends it back to find out whether its copy is current.
     pub(super) version: Option<String>,
 }
 
-/// A sentence for people.
+/// Plain text, such as a sentence for people.
 const PLAIN: &str = "text/plain;charset=utf-8";
 
 /// Spark's type for JSON.
 const JSON: &str = "text/json;charset=utf-8";
 
-/// The text format of Prometheus.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A page for browsers.
+/// The type of pages for browsers.
 const HTML: &str = "text/html; charset=utf-8";
 
 impl Answer {
-    /// A text of this type.
     fn of(status: StatusCode, content_type: &'static str, body: String) -> Self {
         Self { status, content_type, body, location: None, version: None }
     }
@@ -48,22 +45,21 @@ impl Answer {
         Self { version: Some(version), ..Self::of(StatusCode::OK, content_type, body) }
     }
 
-    /// The browser has this version of a file already.
+    /// Tells the browser that its version of a file is current.
     pub(super) fn not_modified(version: String) -> Self {
         Self { version: Some(version), ..Self::of(StatusCode::NOT_MODIFIED, PLAIN, String::new()) }
     }
 
-    /// The browser shall open this address.
+    /// Redirects the browser to this address.
     pub(super) fn see(location: String) -> Self {
         Self { location: Some(location), ..Self::of(StatusCode::FOUND, PLAIN, String::new()) }
     }
 
-    /// One line of text.
+    /// Plain text in one line.
     pub(super) fn line(status: StatusCode, line: &str) -> Self {
         Self::of(status, PLAIN, format!("{line}\n"))
     }
 
-    /// JSON.
     pub(super) fn json(body: String) -> Self {
         Self::of(StatusCode::OK, JSON, body)
     }
@@ -73,7 +69,6 @@ impl Answer {
         Self::of(status, "application/json;charset=utf-8", body)
     }
 
-    /// Metrics with their types.
     pub(super) fn metrics(body: String) -> Self {
         Self::of(StatusCode::OK, METRICS, body)
     }
@@ -83,12 +78,12 @@ impl Answer {
         Self::of(StatusCode::OK, PLAIN, body)
     }
 
-    /// The daemon cannot answer now, for this reason.
+    /// The daemon cannot respond now, for this reason.
     pub(super) fn unavailable(reason: &str) -> Self {
         Self::line(StatusCode::SERVICE_UNAVAILABLE, reason)
     }
 
-    /// There is nothing at this path.
+    /// There is nothing at this path. Lists the valid paths.
     pub(super) fn not_found(paths: &[&str]) -> Self {
         let line = format!("Nothing is at this path. Try one of these: {}", paths.join(" "));
         Self::line(StatusCode::NOT_FOUND, &line)

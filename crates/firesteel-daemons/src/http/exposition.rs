@@ -11,18 +11,16 @@ pub(super) struct Exposition {
     text: String,
 }
 
-/// A metric with its name, which samples are added to.
+/// A metric with its name, to add samples to.
 #[derive(Debug)]
 pub(super) struct Family<'a> {
     text: &'a mut String,
     name: &'static str,
 }
 
-/// The names and values of labels.
 pub(super) type Labels<'a> = &'a [(&'static str, &'a str)];
 
 impl Exposition {
-    /// A number that rises and falls.
     pub(super) fn gauge(&mut self, name: &'static str, help: &str) -> Family<'_> {
         self.family(name, help, "gauge")
     }
@@ -32,7 +30,7 @@ impl Exposition {
         self.family(name, help, "counter")
     }
 
-    /// Durations, in seconds.
+    /// A histogram of durations, in seconds.
     pub(super) fn histogram(&mut self, name: &'static str, help: &str, distribution: &Distribution) {
         self.family(name, help, "histogram");
         let Distribution { buckets, sum } = distribution;
@@ -46,7 +44,6 @@ impl Exposition {
         self.write(format_args!("{name}_count {count}"));
     }
 
-    /// The page.
     pub(super) fn finish(self) -> String {
         self.text
     }
@@ -63,7 +60,6 @@ impl Exposition {
 }
 
 impl Family<'_> {
-    /// A sample with these labels.
     pub(super) fn sample(mut self, labels: Labels<'_>, value: impl Display) -> Self {
         self.text.push_str(self.name);
         for (at, (label, word)) in labels.iter().enumerate() {
@@ -80,7 +76,7 @@ impl Family<'_> {
     }
 }
 
-/// A label's value. Hidden characters are replaced: names come from strangers.
+/// A label's value. Hidden characters are replaced, since names come from strangers.
 fn escaped(word: &str) -> String {
     plain::clean(word).replace('\\', "\\\\").replace('"', "\\\"")
 }
@@ -94,8 +90,8 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// What a page has: the type of each family, and each sample with its value. Strict: panics on what Prometheus would
-    /// refuse, and on names and units that are not conventional.
+    /// The contents of a page of metrics: the type of each family, and each sample with its value. Strict: panics on
+    /// everything that Prometheus would refuse, and on unconventional names and units.
     pub(in super::super) fn parsed(page: &str) -> (BTreeMap<String, String>, BTreeMap<String, f64>) {
         let (mut types, mut samples) = (BTreeMap::new(), BTreeMap::new());
         let mut helped = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Questions to a daemon's owner loop, asked as a client on a connection asks them.
+//! Requests to a daemon's owner loop, sent in the same way as by a client on a connection.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -8,10 +8,8 @@ use futures_util::StreamExt;
 
 use super::snapshot::Unanswered;
 
-/// The number of bytes for which a question counts in the inbox.
 const QUESTION: usize = 64;
 
-/// A client of the owner loop.
 pub(super) struct Inquiry<E> {
     envoy: Envoy<E>,
     letters: Letters,
@@ -25,7 +23,7 @@ impl<E: Send + 'static> Inquiry<E> {
         Ok(Self { envoy, letters })
     }
 
-    /// Asks a question and waits for its answer. `event` makes the question an event of the machine.
+    /// Sends a request and waits for its answer. `event` turns the request into an event of the machine.
     pub(super) async fn ask<A: Message>(
         &mut self,
         event: impl FnOnce(Arrival) -> E,

@@ -1,6 +1,6 @@
 //! JSON in the layout of Spark's pages, which scripts search by line.
 //!
-//! An object has a line for each field, a list is on one line, and a space stands before each colon. Source: Jackson's
+//! An object has a line for each field. A list is on one line. There is a space before each colon. Source: Jackson's
 //! `DefaultPrettyPrinter`, which Spark 4.0.1 uses.
 
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
-/// The value as JSON. Hidden characters are escapes.
+/// The value as JSON, with escapes for hidden characters.
 pub(super) fn json(value: &impl Serialize) -> String {
     let mut bytes = Vec::new();
     let written = value.serialize(&mut Serializer::with_formatter(&mut bytes, Jackson::default()));
@@ -20,9 +20,9 @@ pub(super) fn json(value: &impl Serialize) -> String {
 
 #[derive(Debug, Default)]
 struct Jackson {
-    /// The number of objects around this place.
+    /// The number of enclosing objects.
     depth: usize,
-    /// Whether the object or list that ends now has anything in it.
+    /// Whether the current object or list has any entries.
     has_any: bool,
 }
 

@@ -1,16 +1,16 @@
-//! The HTTP server of a daemon: pages for people, JSON for monitors, whether it is alive and ready, and metrics.
+//! The HTTP server of a daemon: pages for people, JSON for monitors, health and metrics.
 //!
-//! - `server`: accepts connections, within bounds; knows no path
-//! - `site`: what is served to browsers and monitors
-//! - `question`, `query`: what a request asks; `answer`: what it gets; `names`: how readers may call the server
-//! - `pages`: what the pages of both daemons have in common
-//! - `master`, `worker`: the paths of each daemon, with what they answer
+//! - `server`: accepts connections, within limits; knows no paths
+//! - `site`: the interface to the daemon that is served
+//! - `question`, `query`: requests; `answer`: responses; `names`: the host names by which readers may call the server
+//! - `pages`: the common parts of both daemons' pages
+//! - `master`, `worker`: the paths of each daemon, with their responses
 //! - `rest`: Spark's REST protocol for submissions, at a port of its own
-//! - `snapshot`: a daemon's state, read from its owner at most once a second; `inquiry`: how the owner is asked
+//! - `snapshot`: a daemon's state, read from its owner at most once a second; `inquiry`: how the owner gets requests
 //! - `jackson`: JSON in the layout of Spark's pages
-//! - `exposition`: metrics in the text format of Prometheus; `vitals`: those that every daemon has
+//! - `exposition`: metrics in the text format of Prometheus; `vitals`: the metrics of every daemon
 //!
-//! The owner loop does nothing for HTTP but answer the questions that `firesteel status` asks, and count. The server has a
+//! For HTTP, the owner loop only counts, and answers the requests that `firesteel status` sends. The server has a
 //! thread of its own, which makes all texts.
 
 mod answer;

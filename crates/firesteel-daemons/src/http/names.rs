@@ -1,16 +1,16 @@
-//! The names by which readers may call a server, so that a page of another site cannot read what it answers.
+//! The host names by which readers may call a server. They prevent that a page of another site reads its responses.
 //!
-//! A browser lets a page read the answers of the server that the page came from, which it knows by its name only. The owner of
-//! a name can give it this server's address once the page is loaded (DNS rebinding): then the browser sends the page's
-//! requests here, with that name in `Host`. An address as such cannot be given away, and a name of this server's not by
-//! strangers.
+//! A browser lets a page read the responses of the server that the page came from. It identifies that server by its
+//! name only. The owner of a name can point it to this server's address after the page was loaded (DNS rebinding). Then
+//! the browser sends the page's requests here, with that name in `Host`. An attacker cannot do this with an IP address,
+//! nor with a name of this server.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use hyper::http::uri::Authority;
 
-/// The names of a server. Addresses are always among them.
+/// The host names of a server. IP addresses are always accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Names {
     /// In lower case, without a dot at the end.
@@ -18,7 +18,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// `localhost`, the name of this machine, and these.
+    /// The names `localhost`, this machine's name, and these.
     pub(super) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let machine = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
         let own = ["localhost".to_owned()].into_iter().chain(machine);
@@ -26,8 +26,8 @@ impl Names {
         Self { known: all.map(|name| plain_name(&name)).filter(|name| !name.is_empty()).collect() }
     }
 
-    /// Why a request that calls the server so is refused. `None`: it is not. A request may name the server in its target and
-    /// in `Host`, and each name counts.
+    /// Why a request with these names is refused. `None`: it is not. A request may name the server in its target and in
+    /// `Host`, and each name counts.
     pub(super) fn refuse(&self, called: &[String]) -> Option<String> {
         if called.is_empty() {
             return Some("The request does not say whom it asks: it needs a header Host.".to_owned());
@@ -51,7 +51,7 @@ impl Names {
     }
 }
 
-/// A name as it is compared: names differ neither by capitals nor by a dot at the end.
+/// A name in the form for comparisons: in lower case, without a dot at the end.
 fn plain_name(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }

@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-/// The most names that are read. The rest is ignored.
+/// The maximum number of names that are read. Further ones are ignored.
 const MOST: usize = 64;
 
-/// Names with their values, in the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads `a=b&c=d`, in which other characters are written as `%XX`.
+    /// Parses `a=b&c=d`, with `%XX` for other characters.
     pub(super) fn of(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty()).take(MOST);
         Self(
@@ -21,28 +20,24 @@ impl Query {
         )
     }
 
-    /// The first value of a name. `None` if it is not there or empty.
+    /// The first value of a name. `None` if it is missing or empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(other, value)| other == name && !value.is_empty());
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Whether the name is there, with or without a value.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(other, _)| other == name)
     }
 
-    /// The first value of a name as a number.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.get(name)?.parse().ok()
     }
 
-    /// All values of a name.
     pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    /// The names that have values, with them.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()
@@ -50,7 +45,7 @@ impl Query {
             .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The same with these values, as a link: `?a=b&c=d`. `None` takes a name out.
+    /// A link with these values changed: `?a=b&c=d`. `None` removes a name.
     pub(super) fn with(&self, changes: &[(&str, Option<&str>)]) -> String {
         let is_changed = |name: &str| changes.iter().any(|(other, _)| *other == name);
         let kept = self.iter().filter(|(name, _)| !is_changed(name));
@@ -71,7 +66,7 @@ pub(super) fn link<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> S
     if text.is_empty() { "?".to_owned() } else { text }
 }
 
-/// Reads `%XX`, and `+` as a space. What is no UTF-8 becomes U+FFFD.
+/// Decodes `%XX`, and `+` as a space. Bytes that are not UTF-8 become U+FFFD.
 fn decoded(text: &str) -> String {
     let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
     let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What a request asks, and where it comes from.
+//! A request, and where it comes from.
 
 use std::net::IpAddr;
 
@@ -7,39 +7,33 @@ use hyper::http::request::Parts;
 
 use super::query::Query;
 
-/// A request.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
-    /// The path, as it came.
     pub(super) path: String,
-    /// What follows the path.
     pub(super) query: Query,
-    /// The form that was sent, if the request changes something.
     pub(super) form: Option<Query>,
-    /// The names by which the request calls this server, with ports: in its target, if that has one, and in `Host`.
+    /// The host names by which the request calls this server, with ports: in its target, if that has one, and in
+    /// `Host`.
     pub(super) called: Vec<String>,
     /// The version of a file that the browser has.
     pub(super) has_version: Option<String>,
-    /// Where the page came from that sent the form, as the browser says it.
+    /// The origin of the page that sent the form, as the browser reports it.
     pub(super) origin: Origin,
-    /// The address of the one who asks.
     pub(super) from: IpAddr,
 }
 
-/// Where the page came from that sent a form.
+/// The origin of the page that sent a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// From this server, or the browser does not say.
+    /// This server, or the browser does not say.
     Here,
-    /// From another site.
     Elsewhere,
 }
 
-/// The relation of a page's site to this one. Source: the W3C's Fetch Metadata.
+/// The header with the relation of a page's site to this one. Source: the W3C's Fetch Metadata.
 pub(super) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl Question {
-    /// The request with this head and form.
     pub(super) fn of(head: &Parts, form: Option<&[u8]>, from: IpAddr) -> Self {
         let header = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
         let is_foreign = match (header(SEC_FETCH_SITE), header(ORIGIN), header(HOST)) {

@@ -1,6 +1,7 @@
 //! Spark's REST protocol for submissions, at a Master's port of its own.
 //!
-//! What a request means and what is answered, `firesteel_spark::rest` decides. The Master is asked as a client asks it.
+//! `firesteel_spark::rest` decides what a request means and how to respond. The Master gets the same requests as from a
+//! client.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,36 +25,30 @@ use super::question::SEC_FETCH_SITE;
 use super::server::{HttpMeter, Responder};
 use super::snapshot::{PATIENCE, Unanswered};
 
-/// The longest body of a request, in bytes. A Master takes cluster drivers of half this length.
+/// The longest body of a request, in bytes. A Master accepts cluster drivers of half this length.
 const LONGEST_BODY: usize = 256 << 10;
 
-/// What a Master answers who submit by REST. It is the same while the Master leads and stands by in turn.
+/// The REST site of a Master. The same site serves while the Master leads and stands by.
 #[derive(Debug)]
 pub(crate) struct RestSite {
     role: Mutex<Role>,
 }
 
-/// What the Master does.
 #[derive(Clone, Debug)]
 enum Role {
-    /// It does not lead.
     Other(NotAlive),
-    /// It leads.
     Leads(Envoys<Event>),
 }
 
 impl RestSite {
-    /// The site of a Master that starts.
     pub(crate) fn new() -> Self {
         Self { role: Mutex::new(Role::Other(NotAlive::Recovering)) }
     }
 
-    /// The Master does not lead.
     pub(crate) fn stands(&self, state: NotAlive) {
         *self.role() = Role::Other(state);
     }
 
-    /// The Master leads.
     pub(crate) fn leads(&self, envoys: Envoys<Event>) {
         *self.role() = Role::Leads(envoys);
     }
@@ -62,7 +57,6 @@ impl RestSite {
         self.role.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what a client of this name wants.
     async fn perform(&self, call: &Call, by: String) -> answers::Answer {
         let role = self.role().clone();
         let envoys = match role {
@@ -81,7 +75,6 @@ impl RestSite {
     }
 }
 
-/// What the Master is asked.
 fn question(call: &Call, by: String) -> Result<ClientToMaster, answers::Answer> {
     Ok(match call {
         Call::Create(submission) => {
@@ -104,7 +97,7 @@ async fn ask(envoys: &Envoys<Event>, question: ClientToMaster) -> Result<MasterT
     timeout(PATIENCE, inquiry.ask(event)).await.unwrap_or(Err(Unanswered::Late))
 }
 
-/// What the Master said, in Spark's words.
+/// The Master's answer in the form of Spark's.
 fn worded(call: &Call, answer: &MasterToClient) -> answers::Answer {
     match (call, answer) {
         (Call::Create(submission), MasterToClient::SubmitDriverResponse(answer)) => {
@@ -128,7 +121,7 @@ impl Responder for RestSite {
 
     async fn respond(&self, request: Request<Incoming>, from: IpAddr, _: &HttpMeter) -> Answer {
         let (head, body) = request.into_parts();
-        // Only browsers say where a page came from. Submitters run a program.
+        // Only browsers tell the origin of a page. Submitters use a program.
         if [ORIGIN, SEC_FETCH_SITE].iter().any(|header| head.headers.contains_key(header)) {
             return written(&answers::of_a_page());
         }

@@ -1,8 +1,7 @@
-//! Accepts connections, reads a request from each, and writes the answer. Knows no path.
+//! Accepts connections, reads a request from each, and writes the response. Knows no paths.
 //!
-//! Everything is bounded: the number of connections, the length of a request, the time that it may take, and the bytes of the
-//! answers that wait to be read. One connection carries one request, so none is idle. While all places are taken, those who
-//! have said nothing have to leave.
+//! There are limits on the number of connections, the length of a request, its time, and the bytes of unread responses.
+//! One connection carries one request, so none is idle. At the connection limit, silent connections are closed.
 
 use std::convert::Infallible;
 use std::io;
@@ -36,40 +35,36 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::answer::Answer;
 
-/// The most connections, if the limit of open files allows that many.
+/// The maximum number of connections, if the limit of open files allows it.
 const PLACES: usize = 512;
 
-/// How long a connection may say nothing while others wait for its place.
+/// How long a connection may be silent while others wait for its permit.
 const CROWDED: Duration = Duration::from_millis(250);
 
-/// How long a request may take to come whole.
+/// How long a request may take to arrive completely.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a connection with a request may last after that.
+/// How long a connection may last after its request.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The longest head of a request, in bytes.
 const LONGEST_HEAD: usize = 16 << 10;
 
-/// The most headers of a request.
 const MOST_HEADERS: usize = 64;
 
-/// The most bytes of answers that have not been read, in KiB. A single answer may be longer.
+/// The maximum size of unread responses in total, in KiB. A single response may be longer.
 const UNREAD: usize = 64 << 10;
 
-/// What pages may do: use style sheets, scripts and pictures of this server, send forms to it, and nothing else. So text
+/// The content security policy of pages: style sheets, scripts, pictures and form targets of this server only. So text
 /// that found its way into a page as code would not run.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'self'";
 
-/// Who answers requests of all methods.
+/// Responds to requests of all methods.
 pub(crate) trait Responder: Send + Sync + 'static {
     /// What is served, for the log.
     const SERVES: &'static str;
-    /// The setting that chooses another port.
     const PORT_SETTING: &'static str;
 
-    /// The answer to a request of somebody at this address.
     fn respond(
         &self,
         request: Request<Incoming>,
@@ -78,39 +73,32 @@ pub(crate) trait Responder: Send + Sync + 'static {
     ) -> impl Future<Output = Answer> + Send;
 }
 
-/// What the server counts.
 #[derive(Debug, Default)]
 pub(crate) struct HttpMeter {
     accepted: Counter,
     ended: Counter,
     /// Connections that ended without a request.
     pub(super) silent: Counter,
-    /// Answers by the first digit of their status, from 1.
+    /// Responses by the first digit of their status, from 1.
     pub(super) answers: [Counter; 5],
 }
 
 impl HttpMeter {
-    /// The number of open connections.
     pub(super) fn connections(&self) -> u64 {
         let ended = self.ended.get();
         self.accepted.get().saturating_sub(ended)
     }
 }
 
-/// Why a daemon cannot serve HTTP.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// All ports that may be tried are in use.
     #[error(
         "cannot serve HTTP on {host}: port {first} is in use, and so are the {retries} after it: choose another one with \
          {setting}"
     )]
     InUse {
-        /// The host to listen on.
         host: String,
-        /// The first port.
         first: u16,
-        /// The number of ports tried after it.
         retries: u16,
         /// The setting that chooses another one.
         setting: &'static str,
@@ -118,15 +106,12 @@ pub enum HttpError {
     /// The host or the port cannot be listened on, or the system gives no thread.
     #[error("cannot serve HTTP on {address}: {error}")]
     Io {
-        /// The address to listen on.
         address: Address,
-        /// The error of the system.
         #[source]
         error: io::Error,
     },
 }
 
-/// A server that runs until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     url: String,
@@ -135,7 +120,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server on this host. `None` if there is to be none, or if nobody asked for one and all ports are in use.
+    /// Starts a server on this host. `None` if there is to be none, or if nobody asked for one and all ports are in
+    /// use.
     pub(crate) async fn start<R: Responder>(
         host: &str,
         settings: HttpSettings,
@@ -173,18 +159,17 @@ impl Server {
         Ok(Some(Self { url, local, _end: end.drop_guard() }))
     }
 
-    /// Where it serves, `http://host:port/`.
+    /// The URL that it serves, `http://host:port/`.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// The address on which it listens.
     pub(crate) fn local(&self) -> SocketAddr {
         self.local
     }
 }
 
-/// Listens on the first of these ports that is not in use. Beyond 65535 they go on from 1024, as in Spark.
+/// Listens on the first of these ports that is free. After 65535 they continue from 1024, as in Spark.
 async fn bind(
     host: &str,
     first: u16,
@@ -211,18 +196,17 @@ async fn bind(
     Err(HttpError::InUse { host: host.to_owned(), first, retries, setting })
 }
 
-/// The port that is tried after this number of retries. Source: Spark Utils.userPort, 4.0.1.
+/// The port to try after this number of retries. Source: Spark Utils.userPort, 4.0.1.
 fn nth_port(first: u16, retry: u16) -> u16 {
     let port = u32::from(first) + u32::from(retry);
     let port = if port > u32::from(u16::MAX) { (port - 1024) % (65_536 - 1024) + 1024 } else { port };
     u16::try_from(port).expect("it is below 65536")
 }
 
-/// What all connections share.
 struct Shared<S> {
     site: Arc<S>,
     meter: HttpMeter,
-    /// Tells those who have said nothing that another one waits for a place.
+    /// Tells silent connections that another one waits for a permit.
     crowd: Notify,
     unread: Arc<Semaphore>,
 }
@@ -261,7 +245,6 @@ async fn accept<S: Responder>(listener: tokio::net::TcpListener, site: Arc<S>) {
     }
 }
 
-/// Serves one connection.
 async fn serve<S: Responder>(stream: TcpStream, shared: &Arc<Shared<S>>) {
     let has_asked = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&has_asked);
@@ -300,7 +283,6 @@ async fn serve<S: Responder>(stream: TcpStream, shared: &Arc<Shared<S>>) {
     }
 }
 
-/// Answers one request.
 async fn respond<S: Responder>(
     request: Request<Incoming>,
     from: IpAddr,
@@ -347,7 +329,7 @@ async fn respond<S: Responder>(
     Ok(response)
 }
 
-/// The text of an answer, with its share of what may be unread.
+/// The text of a response, with its share of the limit on unread bytes.
 struct Body {
     text: String,
     _held: Option<OwnedSemaphorePermit>,
@@ -395,7 +377,7 @@ mod tests {
         let mut stream = TcpStream::connect(address).await.expect("it listens");
         let _ = stream.write_all(request).await;
         let mut text = Vec::new();
-        // A connection that is reset has said all it had to say.
+        // A connection that is reset has been read completely.
         let _ = timeout(Duration::from_secs(20), stream.read_to_end(&mut text)).await.expect("it ends");
         String::from_utf8_lossy(&text).into_owned()
     }

@@ -1,4 +1,4 @@
-//! A site: what is served to browsers and monitors. It is read, and takes forms where it says so.
+//! A site: the pages and data that are served to browsers and monitors.
 
 use std::net::IpAddr;
 
@@ -13,21 +13,20 @@ use super::server::{HttpMeter, Responder};
 /// The longest form that a request may send, in bytes.
 pub(super) const LONGEST_FORM: usize = 64 << 10;
 
-/// What a daemon answers.
+/// The responses of a daemon.
 pub(crate) trait Site: Send + Sync + 'static {
-    /// The answer to a request.
     fn answer(&self, question: &Question, meter: &HttpMeter) -> impl Future<Output = Answer> + Send;
 
-    /// Whether forms are sent to this path. At all other paths nothing can be changed.
+    /// Whether this path accepts forms. No other path can change anything.
     fn takes_forms(&self, path: &str) -> bool;
 }
 
-/// A site is read, and takes forms where it says so.
+/// Responds to GET and HEAD requests, and to forms where the site accepts them.
 impl<S: Site> Responder for S {
     const SERVES: &'static str = "pages, JSON, health and metrics";
     const PORT_SETTING: &'static str = "--webui-port (0: any free one; none: no HTTP)";
 
-    /// The answer. A body is read only at paths that take forms.
+    /// The response. A body is read only at paths that accept forms.
     async fn respond(&self, request: Request<Incoming>, from: IpAddr, meter: &HttpMeter) -> Answer {
         let is_read = [Method::GET, Method::HEAD].contains(request.method());
         let is_form = request.method() == Method::POST && self.takes_forms(request.uri().path());

@@ -1,4 +1,4 @@
-//! A daemon's state as its owner told it, read at most once a second or in a longer time, however many ask.
+//! A daemon's state, read from its owner at most once a second (or less often), for any number of requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-/// How long a snapshot answers requests, unless it is made for another time.
+/// How long a snapshot is reused, unless another time is given.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// How long a request waits for the owner.
@@ -16,7 +16,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// The latest state, and the reading of a newer one.
 #[derive(Debug)]
 pub(super) struct Snapshot<V> {
-    /// How long the state answers requests.
+    /// How long the state is reused.
     fresh: Duration,
     state: Mutex<State<V>>,
 }
@@ -24,17 +24,16 @@ pub(super) struct Snapshot<V> {
 #[derive(Debug)]
 struct State<V> {
     latest: Option<(Instant, Arc<V>)>,
-    /// It goes on if the request that waited for it has given up.
+    /// The reading in progress. It continues if the request that waited for it has given up.
     under_way: Option<JoinHandle<Result<V, Unanswered>>>,
 }
 
-/// Why there is no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unanswered {
     /// The owner does not answer.
     #[error("stuck: the daemon did not answer within {} s", PATIENCE.as_secs())]
     Late,
-    /// The owner has ended, or its tenure.
+    /// The owner has ended, or its lease.
     #[error("ended: the daemon ends, or another Master leads")]
     Ended,
 }
@@ -46,14 +45,14 @@ impl<V> Default for Snapshot<V> {
 }
 
 impl<V> Snapshot<V> {
-    /// A snapshot that answers requests for this time.
+    /// A snapshot that is reused for this time.
     pub(super) fn lasting(fresh: Duration) -> Self {
         Self { fresh, state: Mutex::new(State { latest: None, under_way: None }) }
     }
 }
 
 impl<V: Send + Sync + 'static> Snapshot<V> {
-    /// The state, not older than it may be. `read` reads it from the owner.
+    /// The state, no older than the limit. `read` reads it from the owner.
     pub(super) async fn get<F>(&self, read: impl FnOnce() -> F) -> Result<Arc<V>, Unanswered>
     where
         F: Future<Output = Result<V, Unanswered>> + Send + 'static,

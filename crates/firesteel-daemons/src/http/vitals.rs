@@ -1,4 +1,4 @@
-//! The metrics that every daemon has: its process, its owner loop, and its HTTP server.
+//! The common metrics of all daemons: process, owner loop, and HTTP server.
 
 use std::fmt::{Display, Write as _};
 use std::fs;
@@ -49,7 +49,6 @@ pub(super) fn process(page: &mut Exposition, started: SystemTime) {
         .sample(&[], since.as_secs_f64());
 }
 
-/// The names of the metrics of an owner loop.
 pub(super) struct OwnerNames {
     pub(super) events: &'static str,
     pub(super) inbox_messages: &'static str,
@@ -78,7 +77,6 @@ pub(super) fn owner(page: &mut Exposition, names: &OwnerNames, meter: &OwnerMete
     }
 }
 
-/// The metrics of the HTTP server.
 pub(super) fn http(page: &mut Exposition, meter: &HttpMeter) {
     page.gauge("firesteel_http_connections", "Open connections to the HTTP server.")
         .sample(&[], meter.connections());
@@ -94,7 +92,7 @@ pub(super) fn http(page: &mut Exposition, meter: &HttpMeter) {
     .sample(&[], meter.silent.get());
 }
 
-/// A gauge as Spark writes it. Source: Spark PrometheusServlet, 4.0.1.
+/// A gauge in Spark's form. Source: Spark PrometheusServlet, 4.0.1.
 pub(super) fn spark_gauge(page: &mut String, name: &str, value: impl Display) {
     for kind in ["Number", "Value"] {
         writeln!(page, "metrics_{name}_{kind}{{type=\"gauges\"}} {value}")

@@ -1,18 +1,18 @@
-//! The audit lines of a Master's log: who asked for what, from where, and what became of it.
+//! The audit lines of a Master's log: who asked for what, from where, and with what result.
 
 use firesteel_host::net::PeerInfo;
 use firesteel_master::Audit;
 use firesteel_protocol::Mentions;
 use firesteel_protocol::process::Quoted;
 
-/// The target of audit lines. The log has them at each level of `--quiet`.
+/// The target of audit lines. The log contains them at every level of `--quiet`.
 pub const TARGET: &str = "audit";
 
 /// Writes an audit line. `peer` describes the connection that the request came on.
 pub(super) fn write(audit: &Audit, peer: Option<&PeerInfo>) {
     let Mentions { app, executor: _, worker, driver, peer: number } = audit.mentions();
     let from = peer.map_or_else(|| "a connection that is gone".to_owned(), |peer| peer.remote.to_string());
-    // Requests that name nobody come from a client that has a name.
+    // Requests without a name come from a client that has one.
     let who = audit.by.as_deref().or(peer.map(|peer| peer.name.as_str())).unwrap_or("somebody");
     tracing::info!(
         target: TARGET,
@@ -28,7 +28,7 @@ pub(super) fn write(audit: &Audit, peer: Option<&PeerInfo>) {
             id.peer = number.map(display)
         },
         "{} from {from}: {audit}",
-        // A name cannot look like the rest of the line.
+        // Quoted, so that a name cannot look like the rest of the line.
         Quoted(who)
     );
 }

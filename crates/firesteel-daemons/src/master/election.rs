@@ -1,4 +1,4 @@
-//! A Master that is one of several: it stands by, and leads when it is elected.
+//! One of several Masters, which stands by and leads when it is elected.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ use super::standby::Standby;
 use super::{MasterError, Seat};
 use crate::master_journal;
 
-/// The pause before ZooKeeper is tried again.
+/// The pause before the next attempt to reach ZooKeeper.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a Master that was asked to end tries to let another one lead at once.
+/// How long a Master that was asked to end tries to hand over the leadership.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Stands by and leads in turn, until it is asked to end.
@@ -56,7 +56,7 @@ pub(super) async fn serve(
     }
 }
 
-/// Stands by, leads, and leads no longer. The request, if it was asked to end.
+/// Stands by, leads, and stops leading. Returns the request if it was asked to end.
 async fn turn(
     seat: &Seat,
     ensemble: &Ensemble,
@@ -83,7 +83,6 @@ async fn turn(
     }
 }
 
-/// Why a turn ends before a Master leads.
 #[derive(Debug, thiserror::Error)]
 enum Interruption {
     #[error(transparent)]
@@ -103,7 +102,7 @@ fn ended(request: EndRequest) -> Result<(), MasterError> {
     Ok(())
 }
 
-/// Waits until it is elected. Meanwhile those who come are told who leads.
+/// Waits until it is elected. Meanwhile it tells peers who leads.
 async fn elected(
     seat: &Seat,
     candidate: &mut Candidate,
@@ -122,7 +121,7 @@ async fn elected(
     }
 }
 
-/// Recovers the state that the Masters share, and leads. Those who come are turned away until then.
+/// Recovers the state that the Masters share, and leads. Peers are refused until the state is recovered.
 async fn lead(
     seat: &Seat,
     reign: &Reign,
@@ -133,7 +132,7 @@ async fn lead(
     tracing::info!("elected in epoch {}: reading the state that the Masters share", reign.epoch());
     let read = match znodes.read().await {
         Ok(read) => read,
-        // Whoever can read it leads.
+        // The Master that can read it leads.
         Err(error) => {
             tracing::warn!("cannot lead: {error}");
             return Ok(End::Deposed);

@@ -1,5 +1,3 @@
-//! A Master that leads.
-
 use firesteel_host::journal::Writer;
 use firesteel_host::net::{Arrival, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context};
@@ -12,18 +10,17 @@ use super::shell::{End, MasterShell};
 use super::{MasterError, Seat};
 use crate::spark;
 
-/// A Master that leads, with all that it knows.
 pub(super) struct Leader {
     pub(super) master: Master,
-    /// `None` if it is to forget.
+    /// `None` if the Master keeps no state.
     pub(super) journal: Option<Writer>,
-    /// 0 if it was not elected.
+    /// Its epoch; 0 if it was not elected.
     pub(super) epoch: u64,
     pub(super) tenure: Tenure,
 }
 
 impl Leader {
-    /// Serves until it is asked to end, cannot keep its state, or its tenure is over. Calls `announce` when it can be
+    /// Serves until it is asked to end, cannot keep its state, or its lease is over. Calls `announce` when it can be
     /// reached.
     pub(super) async fn serve(
         self,

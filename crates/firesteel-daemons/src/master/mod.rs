@@ -1,10 +1,10 @@
 //! The Master's daemon: its options and its errors.
 //!
-//! - `leader`: a Master that leads, until it is asked to end or its tenure is over
-//! - `standby`: a Master that stands by, and turns everybody away
-//! - `election`: a Master that is one of several: it stands by and leads in turn
+//! - `leader`: a Master that leads, until it is asked to end or its lease is over
+//! - `standby`: a Master that stands by, and refuses all peers
+//! - `election`: one of several Masters, which stands by and leads in turn
 //! - `shell`: performs a Master's effects
-//! - `audit_log`: the lines of the log on what people asked for
+//! - `audit_log`: the log lines about people's requests
 
 pub mod audit_log;
 mod election;
@@ -43,39 +43,29 @@ use crate::http::{HttpError, Server};
 use crate::master_journal::{self, StateError};
 use crate::spark;
 
-/// The options of a Master's daemon.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The address to listen on. Port 0 means any free port.
     pub address: Address,
-    /// The settings of the Master.
     pub properties: Properties,
-    /// How it announces that it is ready.
     pub announcement: Announcement,
-    /// What ends the daemon.
     pub lifetime: Lifetime,
-    /// The secret of the local cluster that it is part of. It then serves nobody else, at its own port alone.
+    /// The secret of its local cluster. With one, the Master serves only peers of that cluster, at its own port alone.
     pub local_cluster: Option<Secret>,
-    /// What becomes of executors of applications that a new state does not have. `Ended`: the state has to be new.
+    /// What to do with executors of applications that a new state does not have. With `Ended` the state must be new.
     pub foreign: Foreign,
 }
 
-/// Why a Master could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum MasterError {
-    /// A setting cannot be used.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// The Master cannot listen on its address.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The Master cannot serve HTTP.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// The Master's state cannot be read or kept.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The Master can no longer keep its state. Nothing that was decided since was told to anybody.
+    /// The Master can no longer keep its state. No decision since then was sent to anyone.
     #[error(
         "{0}. Executors keep running. Nobody was told of what could not be written: when the cause is removed, start the \
          Master again"
@@ -84,7 +74,6 @@ pub enum MasterError {
     /// The Master cannot start the thread that accepts connections.
     #[error("cannot start the thread that accepts connections: {0}")]
     Acceptor(#[source] io::Error),
-    /// The Master cannot catch signals.
     #[error("cannot catch signals: {0}")]
     Signals(#[source] io::Error),
 }
@@ -94,17 +83,17 @@ pub enum MasterError {
 /// # Errors
 /// The Master could not start.
 pub fn run(options: Options) -> BoxFuture<'static, Result<(), MasterError>> {
-    // In a box, so that this crate compiles the future, and not each one that awaits it.
+    // Boxed, so that this crate compiles the future, instead of each crate that awaits it.
     Box::pin(serve(options))
 }
 
 async fn serve(options: Options) -> Result<(), MasterError> {
     let Options { address, properties, announcement, lifetime, local_cluster, foreign } = options;
-    // Settings are checked before anything else is done.
+    // Settings are checked before anything else happens.
     firesteel_settings::master::config(&properties, String::new())?;
     let recovery = match local_cluster {
         None => firesteel_settings::master::recovery(&properties)?,
-        // It ends with the command that the cluster is for, and is one of no others.
+        // It ends with the command that runs the local cluster, so it keeps no state.
         Some(_) => Recovery::Nowhere,
     };
     let (http, rest_settings) = match local_cluster {
@@ -144,7 +133,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
         }
         Recovery::Nowhere => serve_alone(&seat, None, announcement, &mut requests).await,
         Recovery::Directory(directory) => {
-            // Nobody could return to a Master on a port that happened to be free.
+            // No Worker or driver could return to a Master on a random port.
             let default = || (address.port != 0).then(|| PathBuf::from(format!("recovery-{}", address.port)));
             let directory = directory.or_else(default).map(|path| path::absolute(&path).unwrap_or(path));
             serve_alone(&seat, directory, announcement, &mut requests).await
@@ -152,25 +141,21 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     }
 }
 
-/// What a Master has, whether it leads or stands by.
+/// The parts of a Master's daemon that stay the same while it leads and stands by.
 struct Seat {
     listener: Listener,
-    /// The address at which others reach it.
     reached: Address,
     properties: Properties,
     clock: Clock,
     local_cluster: Option<Secret>,
-    /// What HTTP requests are answered from.
     site: Arc<MasterSite>,
     server: Option<Server>,
-    /// What submissions by REST are answered from.
     rest: Arc<RestSite>,
     _rest: Option<Server>,
     foreign: Foreign,
 }
 
 impl Seat {
-    /// Announces that it can be reached.
     fn announce(&self, announcement: Announcement) {
         tracing::info!("listening on {}", self.reached.url());
         announcement.ready(&self.reached, self.server.as_ref().map(Server::url));
@@ -183,20 +168,18 @@ impl Seat {
         Ok(Config { first_application, web_address, foreign: self.foreign, ..config })
     }
 
-    /// The same socket, for one who accepts connections after another one has, and what arrives there that speaks Spark's
-    /// RPC. In a local cluster nothing does.
+    /// Another listener on the same socket, and a channel with its connections that speak Spark's RPC. In a local
+    /// cluster none do.
     fn listener(&self) -> Result<(Listener, mpsc::Receiver<Guest>), MasterError> {
         let listener = self.listener.another().map_err(MasterError::Acceptor)?;
         Ok(spark::at(listener, self.local_cluster.is_some()))
     }
 
-    /// How it introduces itself with this hello.
     fn introduction(&self, hello: Hello) -> Introduction {
         Introduction::from(hello).in_local_cluster(self.local_cluster.clone())
     }
 }
 
-/// Serves as the only Master, with a journal in this directory if there is one.
 async fn serve_alone(
     seat: &Seat,
     directory: Option<PathBuf>,
@@ -215,7 +198,7 @@ async fn serve_alone(
     }
 }
 
-/// The Master with what its journal has, and the journal. Without a journal it is a new one.
+/// The Master recovered from its journal, and the journal. Without a journal, a new Master.
 fn recovered(
     config: Config,
     directory: Option<PathBuf>,
@@ -230,8 +213,8 @@ fn recovered(
     }
 }
 
-/// The first number of an application: ten for each millisecond of the second in which the Master started.
-/// So a Master that replaces another one within that second does not reuse an id.
+/// The first number of an application: ten for each millisecond of the second in which the Master started. So ids stay
+/// unique if a Master replaces another one within that second.
 fn first_application(started: Timestamp) -> u64 {
     started.millis() % 1000 * 10
 }

@@ -1,4 +1,4 @@
-//! The shell of a Master: it keeps records, sends messages and writes the log.
+//! The shell of a Master: it stores records, sends messages and writes the log.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -14,27 +14,25 @@ use firesteel_protocol::ids::PeerId;
 use super::audit_log;
 use crate::master_journal;
 
-/// Performs a Master's effects: it keeps records, sends messages and writes the log.
+/// Performs a Master's effects: it stores records, sends messages and writes the log.
 pub(super) struct MasterShell {
-    /// `None` if the Master is to forget. A commit under way has it locked.
+    /// `None` if the Master keeps no state. A commit in progress holds the lock.
     journal: Option<Arc<Mutex<Writer>>>,
-    /// What the next commit makes durable.
     batch: Batch,
-    /// Whether that has something that must be durable before anybody hears of it.
+    /// Whether the batch has records that must be durable before anyone learns of them.
     is_due: bool,
-    /// When it was seen last that the journal is in its place.
+    /// When the journal was last checked to be in its place.
     looked: Instant,
 }
 
-/// How often a Master that writes nothing sees whether its journal is in its place, if anything happens at all.
+/// An active Master that writes nothing checks at this interval that its journal is in its place.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How a Master ends.
 pub(super) enum End {
     Asked(EndRequest),
     /// It can no longer keep its state.
     NotDurable(JournalError),
-    /// Its tenure is over: another Master may lead.
+    /// Its lease is over, so another Master may lead.
     Deposed,
 }
 
@@ -77,8 +75,8 @@ impl Shell for MasterShell {
         ControlFlow::Continue(())
     }
 
-    /// Writes on a thread that may wait for the disk. If nothing else is to be done and the disk is quick, writes here: to wake
-    /// that thread, and then this one, would take longer.
+    /// Writes on a thread that may wait for the disk. If there is nothing else to do and the disk is quick, it writes
+    /// here, because waking the two threads would take longer.
     fn commit(&mut self, master: &Master, is_quiet: bool) -> Option<Commit<End>> {
         let is_due = std::mem::take(&mut self.is_due) || self.batch.is_full();
         let looks = is_due || self.looked.elapsed() >= LOOK;
@@ -112,7 +110,7 @@ impl Shell for MasterShell {
     }
 
     fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<End, Event> {
-        // What may wait for a next commit is in the last one.
+        // Records that may wait for a next commit go into the last one.
         self.is_due |= !self.batch.is_empty();
         ControlFlow::Break(End::Asked(request))
     }

@@ -1,5 +1,5 @@
-//! A Master that stands by: it says who leads, hears nobody, and hangs up when that changes, on drivers first and on a few
-//! peers at a time.
+//! A Master that stands by. It says who leads, handles no messages, and closes connections when that changes: drivers
+//! first, a few peers at a time.
 
 use firesteel_host::net::{QueueLimits, Welcome};
 use firesteel_host::owner::Context;
@@ -12,11 +12,10 @@ use firesteel_spark::translate::clients::NotAlive;
 use super::{MasterError, Seat};
 use crate::spark;
 
-/// Turns everybody away until it is dropped. Then it accepts no more, and hangs up.
+/// Refuses all peers until it is dropped. Then it stops accepting, and closes the connections.
 pub(super) struct Standby(Tenure);
 
 impl Standby {
-    /// Begins. Those who come are told this leader.
     pub(super) fn begin(seat: &Seat, leader: Option<Address>) -> Result<Self, MasterError> {
         seat.site.stands_by(leader.clone());
         seat.rest.stands(NotAlive::Standby);

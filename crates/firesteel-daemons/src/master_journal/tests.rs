@@ -1,4 +1,5 @@
-//! A journal with records of all kinds: whatever happens to its bytes, a Master is recovered or the journal is refused.
+//! A journal with records of all kinds. However its bytes are damaged, either a Master is recovered, or the journal is
+//! refused.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,7 +59,7 @@ impl Story {
         self.worker(*peer, WorkerToMaster::ExecutorStateChanged(ExecutorReport::new(executor, state)));
     }
 
-    /// The Worker of an executor reports what it uses.
+    /// Reports the usage of an executor from its Worker.
     fn measure(&mut self, (peer, executor): &(PeerId, ExecutorKey)) {
         let id = |worker: &&WorkerView| {
             self.master.view().applications.iter().any(|app| {
@@ -78,12 +79,12 @@ impl Story {
         self.apply(Event::Received { peer, arrived: NOW, message: Inbound::Client(message) })
     }
 
-    /// A cluster driver is submitted. Returns it with the connection of its Worker.
+    /// Submits a cluster driver. Returns it with the connection of its Worker.
     fn submit(&mut self, client: PeerId) -> (PeerId, DriverId) {
         self.submit_with(client, ResourceAmounts::new())
     }
 
-    /// The same with custom resources that it needs.
+    /// Submits a cluster driver that needs custom resources.
     fn submit_with(&mut self, client: PeerId, needs: ResourceAmounts) -> (PeerId, DriverId) {
         let user = "a test".to_owned();
         let (cores, memory, supervise, resources) = (Cores(1), MiB(512), false, needs);
@@ -98,7 +99,7 @@ impl Story {
         self.worker(*worker, WorkerToMaster::DriverStateChanged(report))
     }
 
-    /// Of two cluster drivers, one did not run where it was placed first, and ends; the other one is asked to end.
+    /// Runs two cluster drivers. One did not run where it was placed first, and ends. The other one is asked to end.
     fn run_cluster_drivers(&mut self, client: PeerId) {
         let first = self.submit(client);
         let again = launched(&self.report_driver(&first, DriverState::Submitted));
@@ -117,8 +118,8 @@ impl Story {
         self.client(client, ClientToMaster::RequestKillDriver { driver, by: "a test".to_owned() });
     }
 
-    /// Two Workers come, of which one is decommissioned and ends. Of two applications, one goes on, with executors that
-    /// failed and that were taken back.
+    /// Adds two Workers, of which one is decommissioned and ends, and two applications. One application stays, with
+    /// executors that failed and executors that were taken back.
     fn tell(&mut self, chapter: u64) {
         let [one, other, driver, guest] = [0, 1, 2, 3].map(|peer| PeerId(chapter * 10 + peer));
         let host = |peer: PeerId| format!("10.0.{chapter}.{}", peer.0);
@@ -144,7 +145,7 @@ impl Story {
         self.report(&executors[1], ExecutorState::Killed(Some(ExitStatus::Signal(15))));
 
         self.run_cluster_drivers(PeerId(chapter * 10 + 4));
-        // The second one takes the place of the first one among the latest.
+        // The second one replaces the first one in the list of latest ones.
         for _ in 0..2 {
             let (app, _) = registered(&self.driver(guest, application(2)));
             self.driver(guest, DriverToMaster::UnregisterApplication { app, outcome: None });
@@ -226,12 +227,12 @@ fn every_truncation_and_every_flipped_bit_is_recovered_or_refused_and_never_wron
     let mut writer = Writer::begin(Directory::lock(scratch.path()).expect("it is new"), &encoded(&first))
         .expect("there is room");
     let path = scratch.path().join("journal-0000000001");
-    // Without the room behind the last batch.
+    // Without the room after the last batch.
     let written = || {
         let file = fs::read(&path).expect("it is there");
         Contents::of(file).expect("it is whole").written().to_vec()
     };
-    // The length of the file after each batch, and the image of the Master that is recovered from it.
+    // The length of the file after each batch, and the image of the Master recovered from it.
     let mut recovered = Vec::new();
     let mut replayed = first.clone();
     let mut note = |replayed: &[Record]| {
@@ -265,7 +266,7 @@ fn every_truncation_and_every_flipped_bit_is_recovered_or_refused_and_never_wron
     }
     let (last, before_last) = (&recovered[recovered.len() - 1], &recovered[recovered.len() - 2]);
     assert_eq!(last.0, whole.len());
-    // A bit of the room is flipped, and others are not.
+    // One bit of the room is flipped, and no other.
     for bit in 0..8 * 40 {
         let mut roomy = [&whole[..], &[0; 40]].concat();
         roomy[whole.len() + bit / 8] ^= 1 << (bit % 8);
@@ -280,7 +281,7 @@ fn every_truncation_and_every_flipped_bit_is_recovered_or_refused_and_never_wron
     }
 }
 
-/// A later version has more fields in each record. A Master that goes back to this one reads its journal.
+/// A later version has more fields in each record. After a downgrade, this version reads its journal.
 #[test]
 fn records_with_fields_of_a_later_version_are_read() {
     let master = Master::recover(config(), NOW, []).expect("no record contradicts another one");
@@ -292,7 +293,7 @@ fn records_with_fields_of_a_later_version_are_read() {
     assert_eq!(Record::read_all(&bytes), Ok(records));
 }
 
-/// A Master that is upgraded reads what earlier releases have written: see `fixtures/journal/README.md`.
+/// After an upgrade, a Master reads the journals of earlier releases: see `fixtures/journal/README.md`.
 #[test]
 fn journals_of_earlier_releases_are_read() {
     for (name, file) in [

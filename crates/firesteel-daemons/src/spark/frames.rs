@@ -10,17 +10,17 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-/// The longest frame that is read, in bytes. An application's description has some ten thousand.
+/// The longest frame that is read, in bytes. An application's description has some ten thousand bytes.
 const MOST: usize = 8 << 20;
 
-/// The number of bytes to be written from which on nothing more is taken: neither from the peer, nor for it. What the owner
-/// sends takes much less room in its queue than here.
+/// If this number of bytes waits to be written, nothing more is read from the peer or taken for it. The owner's
+/// messages take much less room in its queue than here.
 const ENOUGH: usize = 32 << 10;
 
-/// How much room a read has, in bytes.
+/// The number of bytes reserved for a read.
 const ROOM: usize = 16 << 10;
 
-/// A connection, cut into frames.
+/// A connection, split into frames.
 #[derive(Debug)]
 pub struct Frames {
     reader: OwnedReadHalf,
@@ -28,30 +28,27 @@ pub struct Frames {
     received: BytesMut,
     to_write: BytesMut,
     tenure: Tenure,
-    /// Its place, if it was accepted here.
     _place: Option<Place>,
 }
 
 /// Why a connection ends, if the peer does not end it.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
-    /// What comes is no frame.
     #[error("it sent {0}")]
     Frame(#[from] FrameError),
-    /// The operating system reported an error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl Frames {
-    /// The frames of a connection that was accepted. Nothing is written when the tenure is over.
+    /// The frames of an accepted connection. Nothing is written after the lease is over.
     #[must_use]
     pub fn of(guest: Guest, tenure: Tenure) -> Self {
         let Guest { stream, remote: _, place } = guest;
         Self { _place: Some(place), ..Self::of_stream(stream, tenure) }
     }
 
-    /// The frames of a connection that was dialled. Nothing is written when the tenure is over.
+    /// The frames of a dialled connection. Nothing is written after the lease is over.
     #[must_use]
     pub fn of_stream(stream: TcpStream, tenure: Tenure) -> Self {
         let (reader, writer) = stream.into_split();
@@ -59,31 +56,31 @@ impl Frames {
         Self { reader, writer, received, to_write, tenure, _place: None }
     }
 
-    /// Whether enough waits to be written: nothing more should be pushed.
+    /// Whether nothing more should be pushed, because too many bytes wait to be written.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.to_write.len() >= ENOUGH
     }
 
-    /// Has a frame written by the next [`exchange`](Self::exchange).
+    /// Adds a frame to be written by the next [`exchange`](Self::exchange).
     pub fn push(&mut self, frame: &Frame) {
         frame.encode(&mut self.to_write);
     }
 
-    /// A frame that has come. `None` if more has to be [read](Self::exchange) first.
+    /// A frame that has arrived. `None` if more must be [read](Self::exchange) first.
     ///
     /// # Errors
-    /// What has come cannot become a frame.
+    /// The received bytes cannot become a frame.
     pub fn take(&mut self) -> Result<Option<Frame>, Broken> {
         let frame = Frame::decode(&mut self.received, MOST)?;
         if self.received.is_empty() {
-            // A connection from which nothing comes holds no memory for it.
+            // An idle connection holds no memory for reading.
             self.received = BytesMut::new();
         }
         Ok(frame)
     }
 
-    /// Writes and reads what can be. Returns whether the peer has more to say. May be dropped and called again.
+    /// Writes and reads as much as possible. Returns whether the peer may send more. May be dropped and called again.
     ///
     /// # Errors
     /// The connection is broken.
@@ -114,7 +111,7 @@ impl Frames {
         }
     }
 
-    /// Writes what is left, and ends this side of the connection.
+    /// Writes the rest, and ends this side of the connection.
     ///
     /// # Errors
     /// The connection is broken.

@@ -4,8 +4,8 @@
 //! - [`master`]: drivers at a Master
 //! - [`verifier`]: answers whether an endpoint is there, and nothing else
 //!
-//! The state machines know nothing of it. The task of a connection speaks for its peers, each with an
-//! [`Envoy`](firesteel_host::net::Envoy) of its own, and translates.
+//! The state machines do not know this protocol. The task of a connection translates, and represents each of its peers
+//! by a [virtual peer](firesteel_host::net::Envoy).
 
 use firesteel_host::net::{Guest, Listener};
 use firesteel_spark::frame::FIRST_BYTE;
@@ -15,11 +15,11 @@ pub mod frames;
 pub mod master;
 pub mod verifier;
 
-/// How many connections of Spark's may wait to be served.
+/// The maximum number of accepted connections of Spark's that wait to be served.
 const GUESTS: usize = 64;
 
-/// Has a listener also accept connections that speak Spark's RPC, which come from the channel. In a local cluster it does not,
-/// since they cannot prove that they belong to it.
+/// Makes a listener also accept connections that speak Spark's RPC, which come from the channel. Not in a local
+/// cluster, since such peers cannot prove that they belong to it.
 #[must_use]
 pub fn at(listener: Listener, is_local_cluster: bool) -> (Listener, mpsc::Receiver<Guest>) {
     let (guests, arriving) = mpsc::channel(GUESTS);

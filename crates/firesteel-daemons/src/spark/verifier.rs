@@ -1,7 +1,8 @@
-//! Answers whether an endpoint is there, and nothing else.
+//! Answers whether an endpoint exists, and nothing else.
 //!
-//! Executors of Spark's ask once whether their Worker is there, and end when that connection does, so that they share the
-//! Worker's fate. Drivers and Workers ask whether a Master is there; one that stands by is, and is silent otherwise.
+//! Spark's executors ask once whether their Worker exists, and end when that connection does. So they end with the
+//! Worker. Drivers and Workers ask whether a Master exists. A standby Master answers that it does, and sends nothing
+//! else.
 //!
 //! Source: Spark WorkerWatcher and RpcEndpointVerifier, 4.0.1.
 
@@ -13,7 +14,7 @@ use tokio::time::sleep;
 
 use super::frames::{Broken, Frames};
 
-/// Serves all connections that come, until no more can. Each ends with the tenure.
+/// Serves all connections that come, until the channel ends. Each connection ends with the lease.
 pub async fn serve(mut guests: mpsc::Receiver<Guest>, endpoint: &'static str, tenure: Tenure) {
     while let Some(guest) = guests.recv().await {
         let tenure = tenure.clone();
@@ -31,7 +32,7 @@ pub async fn serve(mut guests: mpsc::Receiver<Guest>, endpoint: &'static str, te
     }
 }
 
-/// Answers until the peer ends the connection, or has asked nothing in time.
+/// Answers until the peer ends the connection, or sends no request in time.
 async fn answer(mut frames: Frames, endpoint: &str) -> Result<(), Broken> {
     let mut mute = Box::pin(sleep(FIRST_MESSAGE_TIMEOUT));
     let mut has_asked = false;

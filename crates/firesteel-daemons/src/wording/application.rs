@@ -10,7 +10,6 @@ use firesteel_protocol::messages::{
     ApplicationDetail, ApplicationState, ApplicationView, ExecutorState, ExecutorView, Outcome,
 };
 
-/// The state's name as in Spark, such as `RUNNING`.
 #[must_use]
 pub fn state(state: ApplicationState) -> &'static str {
     match state {
@@ -26,7 +25,7 @@ pub fn state(state: ApplicationState) -> &'static str {
 /// The state of a live application: `WAITING`, `RUNNING`, or `RUNNING (0 executors)` if none of its executors is left;
 /// after a restart of the Master `UNKNOWN (driver not back yet)`.
 ///
-/// Source: Spark Master, 4.0.1, where an application that was once given an executor is RUNNING until it ends.
+/// Source: Spark Master, 4.0.1, where an application is RUNNING from its first executor until its end.
 #[must_use]
 pub fn live_state(application: &ApplicationView) -> String {
     let word = state(application.state);
@@ -47,7 +46,7 @@ pub fn live_state(application: &ApplicationView) -> String {
     }
 }
 
-/// The application's cores: `8 of 24`, or `8` where there is no maximum.
+/// The application's cores: `8 of 24`, or `8` if there is no maximum.
 #[must_use]
 pub fn cores(application: &ApplicationView) -> String {
     let granted = application.cores_granted.0;
@@ -57,7 +56,7 @@ pub fn cores(application: &ApplicationView) -> String {
     }
 }
 
-/// The number of addresses in use and in all: `gpu 1/2`, `gpu:A100 0.75/2`.
+/// The number of addresses, used and total: `gpu 1/2`, `gpu:A100 0.75/2`.
 #[must_use]
 pub fn resources(used: &Resources, all: &Resources) -> String {
     let each =

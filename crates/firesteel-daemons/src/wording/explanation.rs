@@ -18,7 +18,7 @@ use firesteel_protocol::messages::{
 use super::application::{heading, shown_state_and_end};
 use super::worker;
 
-/// The largest number of late Workers that are named.
+/// The maximum number of late Workers that are named.
 const MOST_LATE: usize = 3;
 
 /// The explanation of an application, one sentence each. Sentences about a profile are indented.
@@ -50,8 +50,8 @@ pub fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     all
 }
 
-/// The one reason that matters most why a live application waits or has less than it asks for, as its driver is told it. `None`: it
-/// has all.
+/// The most important reason why a live application waits or has less than it asks for. Its driver gets the same one.
+/// `None`: it has everything.
 #[must_use]
 pub fn brief(detail: &ApplicationDetail) -> Option<String> {
     let scheduling = detail.scheduling.as_ref()?;
@@ -66,7 +66,7 @@ pub fn brief(detail: &ApplicationDetail) -> Option<String> {
     }
 }
 
-/// What says more about a reason that comes from the order in which applications are served.
+/// An addition to a reason that the serving order causes.
 fn by_order<'a>(scheduling: &'a SchedulingStatus, reason: &Reason) -> Option<&'a Hindrance> {
     match reason {
         Reason::GangTooLarge { .. } | Reason::GangWaits { .. } | Reason::KeptForAnother => {
@@ -87,8 +87,8 @@ fn by_order<'a>(scheduling: &'a SchedulingStatus, reason: &Reason) -> Option<&'a
     }
 }
 
-/// When an application is expected to start for which room is reserved. `None`: no room is reserved for it, or too little of what
-/// runs says how long it runs.
+/// When an application with reserved room is expected to start. `None`: no room is reserved for it, or the time is
+/// unknown.
 #[must_use]
 pub fn expected_start(detail: &ApplicationDetail) -> Option<String> {
     let at = detail.scheduling.as_ref()?.expected_start?;
@@ -99,8 +99,8 @@ pub fn expected_start(detail: &ApplicationDetail) -> Option<String> {
     Some(format!("It is expected to start {when}: enough of what runs says that it will have ended by then."))
 }
 
-/// Which Workers are late, of those that run executors of the application, or of all while it lacks room on Workers: they may be
-/// lost soon.
+/// The late Workers with executors of the application, which may be lost soon. If it lacks room on Workers, all late
+/// Workers.
 #[must_use]
 pub fn late_workers(detail: &ApplicationDetail) -> Option<String> {
     let scheduling = detail.scheduling.as_ref()?;
@@ -123,15 +123,13 @@ pub fn hindrance(hindrance: &Hindrance) -> String {
     sentence(&clean(&hindrance.to_string()))
 }
 
-/// The words with a capital and a full stop.
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     format!("{}{}.", first.map(String::from).unwrap_or_default(), letters.as_str())
 }
 
-/// The first sentence on its executors: `It has 2 executors with 8 cores in all; its maximum is 24
-/// cores.`
+/// The first sentence about its executors: `It has 2 executors with 8 cores in all; its maximum is 24 cores.`
 fn holds(detail: &ApplicationDetail) -> String {
     let app = &detail.application;
     let most = match app.max_cores {
@@ -157,7 +155,7 @@ fn waits(detail: &ApplicationDetail, scheduling: &SchedulingStatus) -> Option<St
     ))
 }
 
-/// The Workers on which it is given no executors for a while, and why.
+/// The Workers on which it gets no executors for a while, and why.
 fn exclusions(detail: &ApplicationDetail, scheduling: &SchedulingStatus) -> Vec<String> {
     let one = |excluded| format!("Excluded for it: {}.", worker::for_how_long(excluded, detail.now));
     let mut all: Vec<String> = scheduling.excluded.iter().map(one).collect();
@@ -210,7 +208,7 @@ pub fn reasons(
 ) -> Vec<String> {
     let mut all = Vec::new();
     match &profile.shortfall {
-        // What was said of the whole application is not said again.
+        // What applies to the whole application was already said.
         Some(Shortfall { reason: Reason::Paused { .. }, .. }) => {}
         Some(Shortfall { reason, .. }) if by_order(scheduling, reason).is_some() => {}
         Some(shortfall) => all.push(sentence(&clean(&without_holder(shortfall).to_string()))),
@@ -263,7 +261,7 @@ pub fn reasons(
     all
 }
 
-/// The shortfall as it is explained where the holders of cores are listed anyway.
+/// The shortfall without the holders of cores, since they are listed separately.
 fn without_holder(shortfall: &Shortfall) -> Shortfall {
     match &shortfall.reason {
         Reason::Held { workers, .. } => {
@@ -296,7 +294,7 @@ fn needs_room(profile: &ProfileView) -> bool {
     }
 }
 
-/// The sentence on a profile: `It wants any number of executors of 4 cores and 1 GiB of memory; it has 2.`
+/// The sentence about a profile: `It wants any number of executors of 4 cores and 1 GiB of memory; it has 2.`
 fn wants(subject: &str, profile: &ProfileView) -> String {
     let size = match profile.size {
         ExecutorSize::Fixed(each) => cores(each),
@@ -311,8 +309,8 @@ fn wants(subject: &str, profile: &ProfileView) -> String {
     format!("{subject} wants {most} of {}; it has {}.", list(&each), profile.held)
 }
 
-/// The sentence on an advice: `With --executor-cores 2, 3 more executors with 6 cores in all would
-/// be placed at once.`
+/// The sentence about an advice: `With --executor-cores 2, 3 more executors with 6 cores in all would be placed at
+/// once.`
 fn advised(detail: &ApplicationDetail, profile: &ProfileView, advice: &Advice) -> String {
     let most = detail.application.max_cores.unwrap_or(Cores::UNLIMITED);
     let instead = match advice.change {
@@ -340,7 +338,6 @@ fn target(limit: u64) -> String {
     )
 }
 
-/// The other applications in the cluster.
 fn others(scheduling: &SchedulingStatus) -> Vec<String> {
     let cluster = &scheduling.cluster;
     let mut all = vec![format!(
@@ -375,7 +372,6 @@ fn others(scheduling: &SchedulingStatus) -> Vec<String> {
     all
 }
 
-/// How the executors of an ended application ended.
 fn ends(detail: &ApplicationDetail) -> Vec<String> {
     let app = &detail.application;
     if app.executors_ended == 0 {

@@ -1,12 +1,12 @@
-//! What is used of a machine and by processes, in words.
+//! The usage of machines and processes, in words.
 
 use firesteel_protocol::messages::{MachineUsage, Usage, WorkerReport};
 
-/// What stands for an amount that was not measured.
+/// The text for an amount that was not measured.
 const NOT_MEASURED: &str = "-";
 
-/// What is used of a Worker's machine: processors (`1.5/8`), memory (`3.1 GiB/7.6 GiB`), and the disk of the work directory
-/// (`41 %`).
+/// The usage of a Worker's machine: processors (`1.5/8`), memory (`3.1 GiB/7.6 GiB`), and the disk of the work
+/// directory (`41 %`).
 #[must_use]
 pub fn of_machine(report: Option<&WorkerReport>) -> [String; 3] {
     let (machine, disk) = report.map_or((None, None), |report| (report.machine, report.disk));
@@ -19,7 +19,7 @@ pub fn of_machine(report: Option<&WorkerReport>) -> [String; 3] {
     ]
 }
 
-/// What processes use: cores (`0.7`) and memory (`512 MiB`).
+/// The usage of processes: cores (`0.7`) and memory (`512 MiB`).
 #[must_use]
 pub fn of_processes(usage: Option<Usage>) -> [String; 2] {
     let dash = || NOT_MEASURED.to_owned();

@@ -1,4 +1,4 @@
-//! The state of a Worker, and for how long it is excluded, in words.
+//! The state of a Worker and its exclusions, in words.
 
 use firesteel_host::plain::clean;
 use firesteel_placement::words::{counted, duration};
@@ -18,7 +18,7 @@ pub fn state_in_words(worker: &WorkerView, now: Timestamp) -> String {
     }
 }
 
-/// The same, without when and why the Worker is gone.
+/// The state of a Worker, without when and why it is gone.
 #[must_use]
 pub fn state_alone(worker: &WorkerView, now: Timestamp) -> String {
     let remark = worker.remark.as_ref();
@@ -50,7 +50,7 @@ pub fn state_alone(worker: &WorkerView, now: Timestamp) -> String {
     }
 }
 
-/// For how long a Worker is excluded, and why: `worker-1 for 3.5 s: executors fail there (2 times in a row)`.
+/// How long a Worker is excluded, and why: `worker-1 for 3.5 s: executors fail there (2 times in a row)`.
 #[must_use]
 pub fn for_how_long(excluded: &ExcludedWorker, now: Timestamp) -> String {
     let ExcludedWorker { worker, end, times, until, for_all } = excluded;

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use firesteel_placement::{Cores, MiB};
 
-/// The memory in MiB that is left to the system and to the daemon.
+/// The memory in MiB that is reserved for the system and the daemon.
 const LEFT_TO_THE_SYSTEM: i64 = 1024;
-/// The least memory in MiB that a Worker offers by default.
+/// The minimum memory in MiB that a Worker offers by default.
 const LEAST: i64 = 1024;
 
-/// The cores that this process may use. These are all of the machine's cores, less those that affinity and
-/// the quota of its control group exclude.
+/// The cores that this process may use: the machine's cores, without those that its affinity and the quota of its
+/// control group exclude.
 #[must_use]
 pub fn cores() -> Cores {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -48,74 +48,51 @@ use firesteel_settings::WorkerSettings;
 use firesteel_settings::http::HttpSettings;
 use firesteel_spark::connection::WORKER;
 
-/// The options of a Worker's daemon.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The address to listen on. Port 0 means any free port.
     pub address: Address,
-    /// The addresses of the Masters to register with.
     pub masters: Vec<Address>,
     /// The cores that it offers: see [`super::capacity`].
     pub cores: Cores,
-    /// The memory that it offers.
     pub memory: MiB,
-    /// The addresses of its custom resources, by name.
     pub resources: Resources,
     /// The directory that contains the executors' directories. Made if it does not exist.
     pub work_directory: PathBuf,
-    /// The settings of the Worker.
     pub settings: WorkerSettings,
-    /// Where it serves HTTP.
     pub http: HttpSettings,
-    /// How it announces that it is ready.
     pub announcement: Announcement,
-    /// What ends the daemon.
     pub lifetime: Lifetime,
-    /// The secret of the local cluster that it is part of. It then serves nobody else, at its own port alone.
+    /// The secret of its local cluster. With one, the Worker serves only peers of that cluster, at its own port alone.
     pub local_cluster: Option<Secret>,
 }
 
 /// Why a Worker could not start, or ended without being asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// The work directory cannot be used.
     #[error(transparent)]
     WorkDirectory(#[from] UnusableDirectory),
-    /// The Worker cannot listen on its address.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The Worker cannot serve HTTP.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The host name cannot be part of an id.
     #[error(
         "the host {host:?} has characters that a Worker's id cannot have: use letters, digits, '-', '_', '.' and ':'"
     )]
-    UnsoundHost {
-        /// The host name of this machine.
-        host: String,
-    },
+    UnsoundHost { host: String },
     /// The path of its own program cannot be found.
     #[error("cannot find the firesteel program: {0}")]
     OwnProgram(#[source] io::Error),
-    /// The Worker cannot catch signals.
     #[error("cannot catch signals: {0}")]
     Signals(#[source] io::Error),
     /// The reaper could not be started or failed.
     #[error(transparent)]
     Reaper(#[from] ReaperError),
-    /// The external shuffle service could not be started.
     #[error(transparent)]
     ShuffleService(#[from] ShuffleServiceError),
-    /// No Master accepted the registration.
     #[error("no Master accepted this Worker in {}: {}", counted(*.attempts, "attempt"), connect_error::listed(.errors))]
-    NoMaster {
-        /// The number of attempts.
-        attempts: u32,
-        /// The last error of each Master.
-        errors: Vec<(Address, ConnectError)>,
-    },
-    /// A Master refused the registration.
+    NoMaster { attempts: u32, errors: Vec<(Address, ConnectError)> },
     #[error("the Master rejected this Worker: {0}")]
     Refused(RefusedRegistration),
 }
@@ -125,7 +102,7 @@ pub enum WorkerError {
 /// # Errors
 /// The Worker could not start, or no Master accepted it.
 pub fn run(options: Options) -> BoxFuture<'static, Result<(), WorkerError>> {
-    // In a box, so that this crate compiles the future, and not each one that awaits it.
+    // Boxed, so that this crate compiles the future, instead of each crate that awaits it.
     Box::pin(serve(options))
 }
 
@@ -177,7 +154,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let server = match Server::start(&address.host, http, Arc::clone(&site)).await {
         Ok(server) => server,
         Err(error) => {
-            // What has started already ends as it does after a refusal.
+            // Processes that have already started end as after a refusal.
             if let Some(shuffle_service) = shuffle_service {
                 shuffle_service.stop().await;
             }
@@ -222,7 +199,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     result(exit)
 }
 
-/// Says that the Worker listens, what it offers, and which of its settings has no effect.
+/// Logs that the Worker listens, what it offers, and which of its settings have no effect.
 fn announce(
     options: &Options,
     id: &WorkerId,
@@ -248,7 +225,6 @@ async fn remove(scratch: Scratch) {
     removing.await.expect("removing directories does not panic");
 }
 
-/// What comes of how the machine ended.
 fn result(exit: Exit) -> Result<(), WorkerError> {
     match exit {
         Exit::Shutdown => Ok(()),
@@ -303,13 +279,13 @@ fn config(
         usage_pause: Some(Duration::from_secs(5)),
         web_address,
         retained_executors: options.settings.retained_executors,
-        // The standard library's random keys make the seed of each Worker different.
+        // The standard library's random keys make a different seed for each Worker.
         seed: RandomState::new().hash_one(id),
     }
 }
 
-/// Finds the directories that earlier Workers left, on a separate thread. If another Worker lives that shares
-/// the work directory, they may be its own.
+/// Finds the directories of earlier Workers, on a separate thread. If another living Worker shares the work directory,
+/// they may belong to that one.
 fn find_earlier(work: WorkDirectory, id: WorkerId, inbox: Inbox<Event>) {
     tokio::task::spawn_blocking(move || {
         if !dead_workers::is_shared(work.path(), &id) {

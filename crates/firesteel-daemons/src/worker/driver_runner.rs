@@ -1,6 +1,7 @@
 //! The DriverRunner: runs one process of a cluster driver.
 //!
-//! Whether the cluster driver is started again, the Worker's machine decides. Its logs are appended to then, and are not rolled.
+//! The Worker's machine decides whether the cluster driver is started again. Its logs are then appended to. They are
+//! not rolled.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,8 +67,8 @@ impl Run for DriverPlan {
     }
 }
 
-/// All variables that a cluster driver gets on top of the Worker's environment: those that its submitter asked for, and ours.
-/// `MASTER` names the cluster for `firesteel map` and other commands, unless the submitter named another one.
+/// All variables that a cluster driver gets in addition to the Worker's environment: those of its submitter, and
+/// Firesteel's own. `MASTER` names the cluster for `firesteel map` and other commands, unless the submitter set it.
 fn variables(
     plan: &DriverPlan,
     asked: &BTreeMap<String, String>,
@@ -86,7 +87,7 @@ fn variables(
     variables
 }
 
-/// The variables by which a cluster driver's processes are found.
+/// The variables that identify a cluster driver's processes.
 fn own_variables(driver: &DriverId, worker: &WorkerId) -> [(String, String); 2] {
     [
         (environment::DRIVER_ID.to_owned(), driver.to_string()),

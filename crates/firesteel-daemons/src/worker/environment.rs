@@ -5,13 +5,13 @@
 //! | `FIRESTEEL_APP_ID` | the application's id |
 //! | `FIRESTEEL_EXECUTOR_ID` | the executor's number in the application |
 //! | `FIRESTEEL_WORKER_ID` | the Worker's id |
-//! | `FIRESTEEL_EXECUTOR_DIR` | the executor's own directory, in which it starts unless the application says otherwise |
-//! | `FIRESTEEL_FILES_DIR` | the directory of the files that the application brings, if it brings any |
+//! | `FIRESTEEL_EXECUTOR_DIR` | the executor's own directory, in which it starts unless the application names another |
+//! | `FIRESTEEL_FILES_DIR` | the directory of the application's files, if it has any |
 //! | `FIRESTEEL_CORES` | the number of cores |
 //! | `FIRESTEEL_MEMORY_MIB` | the memory in MiB |
 //! | `FIRESTEEL_RESOURCE_<NAME>` | the executor's addresses of this resource, separated by commas |
 //! | `FIRESTEEL_RESOURCE_<NAME>_SHARE` | the part of the address that is the executor's, such as `0.25`, if it is not whole |
-//! | `FIRESTEEL_RESOURCE_<NAME>_KIND` | the kind of these addresses, if the Worker says it |
+//! | `FIRESTEEL_RESOURCE_<NAME>_KIND` | the kind of these addresses, if the Worker tells it |
 //!
 //! An application that sets `FIRESTEEL_CUDA` to the name of a resource gets its addresses as CUDA expects them, too. An
 //! executor without such addresses keeps what it inherits.
@@ -36,23 +36,16 @@ use firesteel_worker::ExecutorPlan;
 
 use super::directories::work_directory::files_of;
 
-/// The variable with the id of the application.
 pub const APP_ID: &str = "FIRESTEEL_APP_ID";
 /// The variable with the executor's number in its application.
 pub const EXECUTOR_ID: &str = "FIRESTEEL_EXECUTOR_ID";
-/// The variable with the id of the cluster driver.
 pub const DRIVER_ID: &str = "FIRESTEEL_DRIVER_ID";
 /// The variable with the Masters of the cluster, which commands like `firesteel map` read.
 pub const MASTER: &str = "MASTER";
-/// The variable with the id of the Worker.
 pub const WORKER_ID: &str = "FIRESTEEL_WORKER_ID";
-/// The variable with the executor's own directory.
 pub const EXECUTOR_DIR: &str = "FIRESTEEL_EXECUTOR_DIR";
-/// The variable with the directory of the application's files.
 pub const FILES_DIR: &str = "FIRESTEEL_FILES_DIR";
-/// The variable with the number of cores.
 pub const CORES: &str = "FIRESTEEL_CORES";
-/// The variable with the memory in MiB.
 pub const MEMORY_MIB: &str = "FIRESTEEL_MEMORY_MIB";
 /// The prefix of the variables with resource addresses.
 pub const RESOURCE: &str = "FIRESTEEL_RESOURCE_";
@@ -60,10 +53,11 @@ pub const RESOURCE: &str = "FIRESTEEL_RESOURCE_";
 pub const TASK_RESOURCE: &str = "FIRESTEEL_TASK_RESOURCE_";
 /// The variable with the devices that CUDA shows to a program.
 const CUDA_VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
-/// The variable with the part of a device that CUDA's Multi-Process Service gives a program, in percent.
+/// The variable with the share of a device that CUDA's Multi-Process Service gives a program, in percent.
 const CUDA_MPS_PERCENTAGE: &str = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
 
-/// All variables that this executor gets on top of the Worker's environment: those that its command asks for, and ours.
+/// All variables that this executor gets in addition to the Worker's environment: those of its command, and Firesteel's
+/// own.
 #[must_use]
 pub fn of(
     plan: &ExecutorPlan,
@@ -88,8 +82,8 @@ pub fn of(
     variables
 }
 
-/// The variables of the custom resources that an executor or a cluster driver was given. `on_worker` are the same under the
-/// names that the Worker has for them; `asked` are the variables that the command asks for.
+/// The variables for the custom resources of an executor or a cluster driver. `on_worker` are the same resources under
+/// the Worker's own names. `asked` are the variables of the command.
 pub(super) fn of_resources(
     given: &Resources,
     on_worker: &Resources,
@@ -101,14 +95,14 @@ pub(super) fn of_resources(
     variables
 }
 
-/// The variables that a task gets on top of its executor's environment: `FIRESTEEL_TASK_RESOURCE_<NAME>`,
-/// with the addresses separated by commas. `asked` is the executor's variable [`CUDA`]: a task that takes addresses of that
-/// resource is shown these only.
+/// The variables that a task gets in addition to its executor's environment: `FIRESTEEL_TASK_RESOURCE_<NAME>`, with the
+/// addresses separated by commas. `asked` is the executor's variable [`CUDA`]. If a task takes addresses of that
+/// resource, CUDA shows it only these.
 pub fn of_task(resources: &Resources, asked: Option<&str>) -> impl Iterator<Item = (String, String)> {
     addresses(TASK_RESOURCE, resources).chain(cuda(asked, resources))
 }
 
-/// The variables of these resources, such as `FIRESTEEL_RESOURCE_GPU`, whatever the kinds of the addresses.
+/// The variables with these addresses, such as `FIRESTEEL_RESOURCE_GPU`. Kinds do not matter.
 fn addresses(prefix: &str, resources: &Resources) -> impl Iterator<Item = (String, String)> {
     let names: BTreeSet<&str> = resources.iter().map(|(name, _)| without_kind(name)).collect();
     names.into_iter().map(move |name| (format!("{prefix}{}", variable(name)), listed(name, resources)))
@@ -129,7 +123,7 @@ fn parts_and_kinds(resources: &Resources, on_worker: &Resources) -> Vec<(String,
     all
 }
 
-/// The variables by which CUDA learns of the addresses of the resource that the application names, if there are any.
+/// CUDA's variables for the resource that the application names, if it has addresses of it.
 fn cuda(asked: Option<&str>, resources: &Resources) -> Vec<(String, String)> {
     let Some(name) = asked.filter(|name| resources.count(name) > 0) else { return Vec::new() };
     let mut all = vec![(CUDA_VISIBLE_DEVICES.to_owned(), listed(name, resources))];
@@ -149,24 +143,24 @@ fn part_of(name: &str, resources: &Resources) -> Option<Quantity> {
     of_resource(name, resources).map(|(_, part)| part).find(|part| *part < Quantity::whole(1))
 }
 
-/// The addresses of a resource of any kind, each with its part.
+/// The addresses of a resource, of any kind, each with its part.
 fn of_resource<'a>(name: &'a str, resources: &'a Resources) -> impl Iterator<Item = (&'a str, Quantity)> {
     let of_it = resources.parts().filter(move |(resource, ..)| without_kind(resource) == without_kind(name));
     of_it.map(|(_, address, part)| (address, part))
 }
 
-/// A name as a variable's name has it. Characters that it cannot have become `_`.
+/// A name in the form of a variable's name. Other characters become `_`.
 fn variable(name: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     name.chars().map(fit).collect()
 }
 
-/// By which a service manager tells a daemon how it is watched.
+/// The variables by which a service manager tells a daemon how it is watched.
 const SERVICE_MANAGER: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
 
-/// The names of the Worker's own variables that its executors must not inherit. A Worker that runs inside
-/// another Worker's executor, or in one of its tasks, has resource addresses of its own, and its executors have
-/// other secrets. What the service manager watches is the Worker.
+/// The names of the Worker's own variables that its executors must not inherit. A Worker inside another Worker's
+/// executor or task has the resource addresses of that one, and its executors have other secrets. The service manager
+/// watches only the Worker.
 pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| {
         let text = name.to_string_lossy();
@@ -179,7 +173,7 @@ pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
     })
 }
 
-/// The Worker's own variables, as far as executors inherit them.
+/// The Worker's own variables that executors inherit.
 #[must_use]
 pub fn inherited() -> BTreeMap<String, String> {
     let mut variables: BTreeMap<String, String> =

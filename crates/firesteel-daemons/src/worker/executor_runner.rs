@@ -1,4 +1,4 @@
-//! The ExecutorRunner: runs one executor's process, and looks after its files and logs.
+//! The ExecutorRunner: runs one executor's process, and handles its files and logs.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub fn start_executor(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: In
             unlinking.await.expect("removing links does not panic");
         }
         let _ = inbox.send(last).await;
-        // Measured after the end was told, since it may take long.
+        // Measured after the end is reported, since it may take long.
         let (executor, key) = (plan.executor.clone(), plan.executor.clone());
         let measuring = tokio::task::spawn_blocking(move || left_directories::measure(&context.work, &key));
         if let Some(bytes) = measuring.await.expect("measuring a directory does not panic") {
@@ -97,7 +97,7 @@ impl Run for ExecutorPlan {
     }
 }
 
-/// Why an executor of Firesteel's own ended at once with [`SHORTAGE`].
+/// Why one of Firesteel's own executors ended at once with [`SHORTAGE`].
 fn too_little() -> String {
     format!(
         "the executor ended with exit code {SHORTAGE}: too few processes, open files or too little memory"

@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use firesteel_protocol::process::{Command, Quoted};
 use firesteel_settings::secrets::{shown, shown_arguments};
 
-/// The texts at the beginning of headers.
 const BEGINNINGS: [&str; 2] = ["Firesteel Executor Command: ", "Firesteel Driver Command: "];
 
-/// The text at the end of every header.
 const END: &str = "\n========================================\n\n";
 
-/// The header of an executor: the command and the variables that were added to the environment, quoted for
-/// a shell and without secrets; a line of 40 `=`; an empty line.
+/// The header of an executor: the command and the added variables, quoted for a shell and without secrets; a line of 40
+/// `=`; an empty line.
 ///
 /// Source: Spark Worker, 4.0.1, which shows the command only.
 #[must_use]
@@ -49,7 +47,6 @@ pub fn length(beginning: &[u8]) -> usize {
     end.map_or(0, |at| at + END.len())
 }
 
-/// The command with secrets redacted.
 fn redacted(command: &Command) -> Command {
     Command { arguments: shown_arguments(&command.arguments), ..command.clone() }
 }

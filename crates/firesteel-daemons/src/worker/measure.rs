@@ -1,7 +1,7 @@
-//! Measures what processes use, with all that they started, and the machine: from `/proc`.
+//! Measures the usage of processes with their descendants, and of the machine, from `/proc`.
 //!
-//! A process belongs to an executor if it is in the process group that the executor's process leads, or if one of its ancestors
-//! is that process. One pass over `/proc` serves all executors, and reads one short file of each process.
+//! A process belongs to an executor if it is in the process group that the executor's process leads, or if one of its
+//! ancestors is that process. One pass over `/proc` serves all executors, and reads one short file per process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,15 +10,15 @@ use firesteel_protocol::ids::{DriverId, ExecutorKey};
 use firesteel_worker::{MachineMeasurement, Measurement, ProcessMeasurement};
 use nix::unistd::{SysconfVar, sysconf};
 
-/// The most ancestors of a process that are looked at.
+/// The maximum number of ancestors of a process that are examined.
 const MOST_ANCESTORS: usize = 64;
 
-/// What `/proc/PID/stat` says of a process.
+/// The contents of `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,
     group: u32,
-    /// Its processor time and that of its children that have ended, in ticks.
+    /// Its processor time and that of its ended children, in ticks.
     ticks: u64,
     /// Its memory in RAM, in pages.
     pages: u64,
@@ -30,20 +30,20 @@ impl Stat {
         let (_, rest) = line.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         let number = |at: usize| fields.get(at - 3)?.parse::<u64>().ok();
-        // A child that has ended counts with its parent from then on.
+        // An ended child counts with its parent from then on.
         let ticks = [14, 15, 16, 17].into_iter().map(number).sum::<Option<u64>>()?;
         let small = |at| u32::try_from(number(at)?).ok();
         Some(Self { parent: small(4)?, group: small(5)?, ticks, pages: number(24)? })
     }
 }
 
-/// The processor time of a process that nobody has waited for, with that of the children for which it waited, in milliseconds.
+/// The processor time in milliseconds of a process that was not waited for. Includes the process's own children, if it
+/// waited for them.
 pub(super) fn cpu_millis_of(pid: u32) -> Option<u64> {
     let stat = Stat::of(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
     Some(millis(stat.ticks))
 }
 
-/// Ticks in milliseconds.
 fn millis(ticks: u64) -> u64 {
     ticks.saturating_mul(1000) / system(SysconfVar::CLK_TCK, 100).max(1)
 }
@@ -58,7 +58,7 @@ fn processes() -> BTreeMap<u32, Stat> {
     entries.filter_map(process).collect()
 }
 
-/// Those of the wanted processes to which each process belongs, with what it uses itself.
+/// For each wanted process, the sums of the ticks and pages of all processes that belong to it.
 fn sums(all: &BTreeMap<u32, Stat>, wanted: &[u32]) -> BTreeMap<u32, (u64, u64)> {
     let mut sums: BTreeMap<u32, (u64, u64)> =
         wanted.iter().filter(|pid| all.contains_key(pid)).map(|pid| (*pid, (0, 0))).collect();
@@ -85,7 +85,7 @@ fn memory(lines: &str, name: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The busy ticks of all processors together, of `/proc/stat`, and the number of processors.
+/// The busy ticks of all processors together, from `/proc/stat`, and the number of processors.
 fn processors(lines: &str) -> Option<(u64, u64)> {
     let cores =
         lines.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count() as u64;
@@ -103,7 +103,7 @@ fn machine(tick_millis: impl Fn(u64) -> u64) -> Option<MachineMeasurement> {
     Some(MachineMeasurement { cores, busy_millis: tick_millis(busy), memory, memory_available })
 }
 
-/// What a setting of the system says.
+/// A setting of the system, or the usual value if it is unknown.
 fn system(variable: SysconfVar, usual: u64) -> u64 {
     sysconf(variable).ok().flatten().and_then(|value| u64::try_from(value).ok()).unwrap_or(usual)
 }
@@ -145,15 +145,15 @@ mod tests {
         let all = BTreeMap::from([
             (1, stat(0, 1)),
             (5, stat(1, 5)),
-            // An executor, its child in its group, a task in a group of its own, and the task's child.
+            // An executor, its child in its group, a task in its own group, and the task's child.
             (10, stat(5, 10)),
             (11, stat(10, 10)),
             (12, stat(10, 12)),
             (13, stat(12, 12)),
-            // Its parent has ended, and it is still in the group.
+            // Its parent has ended, but it is still in the group.
             (14, stat(1, 10)),
             (20, stat(5, 20)),
-            // A circle, as it may seem while processes come and go.
+            // A cycle, which can appear while processes come and go.
             (30, stat(31, 30)),
             (31, stat(30, 31)),
         ]);

@@ -3,10 +3,10 @@
 //! - [`daemon`]: the Worker's state machine, its connections and its runners; `shell`: performs the machine's effects.
 //! - [`executor_runner`], [`environment`], [`header`]: one executor's process, its variables, and the header of its
 //!   `stderr`.
-//! - [`driver_runner`]: one process of a cluster driver; `runner`: the one body of both runners.
-//! - [`java`]: executors of Spark's, which are Java classes: what starts them, with which Spark.
+//! - [`driver_runner`]: one process of a cluster driver; `runner`: the common implementation of both runners.
+//! - [`java`]: Spark's executors, which are Java classes, and the installation of Spark that runs them.
 //! - [`shuffle_service`]: Spark's external shuffle service, which serves the files of executors that have ended.
-//! - [`directories`]: the directories of executors, the files that applications bring, and the removal of both.
+//! - [`directories`]: the directories of executors, the files of applications, and the removal of both.
 //! - [`log`](mod@log): the logs of executors, which are rolled and read in pieces.
 //! - [`strays`], [`reaper`]: finding and killing the processes that executors or a Worker leave behind.
 //! - [`capacity`]: the default cores and memory of a Worker.
@@ -16,19 +16,19 @@
 //! A Worker starts every executor as its own child, in its own process group and directory. No process of an executor
 //! outlives it, and none outlives the Worker:
 //!
-//! 1. When an executor's process has ended, its runner kills the rest of its process group. Then it
-//!    kills every process that carries the executor's [marker](strays): variables in its environment, which survive
-//!    `setsid` and re-parenting. Only then does it report the end.
-//! 2. The [reaper] is a small separate process that holds the read end of a pipe. However the Worker ends, also by
-//!    SIGKILL, the pipe ends, and the reaper kills every process that carries the Worker's marker.
-//! 3. If Worker and reaper are killed together, the next Worker in that work directory finds the [dead one](dead_workers)
-//!    by its record, and kills every process that carries its marker.
-//! 4. The built-in executor asks the kernel to signal it when its Worker ends. It also ends when its driver's connection
-//!    does. The kernel acts on the end of the *thread* that started the process. So executors are started from
-//!    threads of the runtime that live as long as the daemon, and never from a blocking thread.
+//! 1. When an executor's process has ended, its runner kills the rest of its process group. Then it kills every process
+//!    that carries the executor's [marker](strays): variables in its environment, which survive `setsid` and
+//!    re-parenting. Only then does it report the end.
+//! 2. The [reaper] is a small separate process that holds the read end of a pipe. When the Worker ends, even by
+//!    SIGKILL, the pipe ends. Then the reaper kills every process that carries the Worker's marker.
+//! 3. If Worker and reaper are killed together, the next Worker in that work directory finds the [dead
+//!    one](dead_workers) by its record, and kills every process that carries its marker.
+//! 4. The built-in executor asks the kernel to signal it when its Worker ends. It also ends when its driver's
+//!    connection does. The kernel acts on the end of the *thread* that started the process. So executors are started
+//!    from threads of the runtime that live as long as the daemon, and never from a blocking thread.
 //!
-//! A process escapes if it has left its group and also has another environment, as set-uid programs and
-//! `env -i setsid` do. Control groups would be needed to hold those.
+//! A process escapes if it has left its group and also has another environment, as set-uid programs and `env -i setsid`
+//! do. Control groups would be needed to hold those.
 //!
 //! The daemons of a local cluster end when their standard input does. It is a pipe from the command that started them.
 

@@ -1,10 +1,9 @@
 //! The reaper: a small process that outlives its Worker by a moment and ends the Worker's processes.
 //!
-//! The Worker holds the only write end of a pipe. The reaper has the read end as standard input. However
-//! the Worker ends, also by SIGKILL, the pipe ends with it, and the reaper kills every process that carries
-//! the Worker's marker. The reaper leads its own process group and ignores signals that ask it to end. It
-//! carries no marker, not even that of an executor inside which the Worker may run, because it must outlive
-//! that executor too.
+//! The Worker holds the only write end of a pipe. The reaper has the read end as standard input. When the Worker ends,
+//! even by SIGKILL, the pipe ends. Then the reaper kills every process that carries the Worker's marker. The reaper
+//! leads its own process group and ignores signals that ask it to end. It carries no marker, not even that of an
+//! executor inside which the Worker may run, because it must outlive that executor too.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -26,18 +25,16 @@ use super::strays::{Marker, Survivors, kill_matching};
 /// The command that a reaper runs: `firesteel __reaper <worker id>`.
 pub const COMMAND: &str = "__reaper";
 
-/// The number of consecutive scans that must find nothing. A process that is being started carries its
-/// environment only a moment later.
+/// The number of consecutive scans that must find nothing. A starting process gets its environment a moment later.
 const QUIET_SCANS: u32 = 10;
-/// The same number after an orderly end of the Worker, which comes after its executors' end.
+/// The number of scans after an orderly end of the Worker, when its executors have already ended.
 const QUIET_SCANS_AFTER_FAREWELL: u32 = 3;
 /// The last message of a Worker that ends in order.
 const FAREWELL: &[u8] = b"farewell\n";
-/// The time limit, after which the reaper leaves the processes that it could not end.
+/// The time limit of the reaper. Then it leaves the processes that it could not end.
 const LIMIT: Duration = Duration::from_secs(60);
 /// How long a reaper may take to report that it is ready, and to end.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The message of a reaper that is ready.
 const READY: &[u8] = b"ready\n";
 
 /// The main function of the reaper process. Returns when the Worker and all of its processes have ended.
@@ -56,25 +53,17 @@ pub fn run(worker: &WorkerId) -> Result<(), ReaperError> {
     Ok(kill_matching(&Marker::of_worker(worker), quiet_scans, LIMIT)?)
 }
 
-/// Why a reaper failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReaperError {
-    /// The reaper could not be started.
     #[error("cannot start the reaper, {binary:?} {COMMAND}: {error}")]
     Start {
-        /// The program that was started.
         binary: PathBuf,
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },
     /// The reaper was started and did not report that it is ready.
     #[error("the reaper, {binary:?} {COMMAND}, did not become ready")]
-    NotReady {
-        /// The program that was started.
-        binary: PathBuf,
-    },
-    /// The operating system reported an error.
+    NotReady { binary: PathBuf },
     #[error("the reaper: {0}")]
     Io(#[from] io::Error),
     /// Some process would not end.

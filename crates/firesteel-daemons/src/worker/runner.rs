@@ -1,6 +1,7 @@
-//! A runner: runs one process of an executor or of a cluster driver, from its start until nothing that it started is left.
+//! A runner: runs one process of an executor or a cluster driver, from its start until it and all its descendants have
+//! ended.
 //!
-//! What differs between the two, [`Run`] says.
+//! [`Run`] defines the differences between the two.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -38,37 +39,33 @@ use super::work_directory::WorkDirectory;
 /// The number of signals that may be queued for a runner. The machine sends at most two.
 const SIGNALS: usize = 4;
 
-/// What all runners of a Worker share.
+/// Shared by all runners of a Worker.
 #[derive(Debug)]
 pub struct RunnerContext {
     /// The Worker's id, which is part of every marker.
     pub worker: WorkerId,
-    /// How the Worker introduces itself to drivers whose files it fetches.
+    /// The Worker's introduction to drivers when it fetches their files.
     pub introduction: Introduction,
-    /// The work directory of the executors.
     pub work: WorkDirectory,
-    /// What executors need that are Java classes.
+    /// What is needed for executors that are Java classes.
     pub java: Java,
     /// The Worker's own program, which replaces `{{FIRESTEEL}}`.
     pub firesteel: OwnProgram,
-    /// The sweeper that ends processes that executors leave behind.
     pub sweeper: Sweeper,
     /// How their logs are rolled; `None` if they are not.
     pub rolling: Option<Rolling>,
-    /// The records of rolled logs.
     pub removed_bytes: Arc<RemovedBytesTable>,
     /// The clock for the names of rolled files.
     pub clock: Clock,
 }
 
-/// The handle of a runner. Dropping it does not end what runs.
 #[derive(Debug)]
 pub struct Runner {
     signals: mpsc::Sender<Signal>,
 }
 
 impl Runner {
-    /// Starts a runner, which is given the receiver of its signals.
+    /// Starts a runner. `run` gets the receiver of its signals.
     ///
     /// Call this on a thread of the runtime: see [`super`].
     pub(super) fn start<F>(run: impl FnOnce(mpsc::Receiver<Signal>) -> F) -> Self
@@ -82,7 +79,7 @@ impl Runner {
 
     /// Signals the process group. Before its start the signal is queued. Does nothing if it has ended.
     pub fn signal(&self, signal: Signal) {
-        // If the queue is full, it is being ended already.
+        // If the queue is full, the process is being ended already.
         let _ = self.signals.try_send(signal);
     }
 
@@ -93,24 +90,23 @@ impl Runner {
     }
 }
 
-/// What a runner runs: an executor, or one process of a cluster driver.
+/// The process of a runner: an executor, or one process of a cluster driver.
 pub(super) trait Run: Send + Sync + 'static {
     /// The marker by which its processes are found.
     fn marker(&self, worker: &WorkerId) -> Marker;
 
-    /// Makes its directory and files, and finds out what to start. Blocks the thread.
+    /// Makes its directory and files, and determines what to start. Blocks the thread.
     fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted>;
 
-    /// Its process runs.
     fn started(&self, pid: u32) -> Event;
 
-    /// Its process has used this processor time in all of its life.
+    /// The event with the processor time of its whole life.
     fn measured(&self, cpu_millis: u64) -> Event;
 
-    /// Its process, which may have been the Worker's own program, has ended, and nothing that it started is left.
+    /// The event that its process and all its descendants have ended. `is_own`: the process was the Worker's own
+    /// program.
     fn ended(&self, status: ExitStatus, is_own: bool) -> Event;
 
-    /// Its process could not be started.
     fn failed(&self, why: NotStarted) -> Event;
 }
 
@@ -118,20 +114,19 @@ pub(super) trait Run: Send + Sync + 'static {
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) command: ChildCommand,
-    /// The directory that it runs in.
     pub(super) directory: PathBuf,
-    /// All variables that it gets on top of the Worker's.
+    /// All variables that it gets in addition to the Worker's.
     pub(super) variables: BTreeMap<String, String>,
     pub(super) outputs: OutputTargets,
-    /// The other ends of its output, if its logs are rolled.
+    /// The read ends of its outputs, if its logs are rolled.
     pub(super) pipes: Vec<Piped>,
 }
 
 /// The read end of a pipe, its log, and the log's name.
 pub(super) type Piped = (PipeReader, Roller, String);
 
-/// Runs a process. The inbox receives its start and its measurement. Returns the event that says how it ended, once nothing that
-/// it started is left.
+/// Runs a process. The inbox gets its start and its measurement. Returns the event about its end, once it and all its
+/// descendants have ended.
 pub(super) async fn run(
     what: &Arc<impl Run>,
     context: &Arc<RunnerContext>,
@@ -155,12 +150,9 @@ pub(super) async fn run(
     what.ended(status, is_own)
 }
 
-/// A process that has started.
 struct Started {
     child: Child,
-    /// The process group that it leads.
     group: ProcessGroup,
-    /// Whether it runs the Worker's own program.
     is_own: bool,
     /// The tasks that copy its output, if its logs are rolled.
     appenders: Vec<Appender>,
@@ -186,7 +178,6 @@ async fn start(what: &Arc<impl Run>, context: &Arc<RunnerContext>) -> Result<Sta
 /// A child of the Worker that can be started.
 #[derive(Debug)]
 pub(super) struct ChildCommand {
-    /// Its words.
     pub(super) words: Command,
     /// Whether it runs the Worker's own program.
     pub(super) is_own: bool,
@@ -246,7 +237,6 @@ impl ChildCommand {
     }
 }
 
-/// Where the output of a child goes.
 #[derive(Debug)]
 pub(super) struct OutputTargets {
     pub(super) stdout: OwnedFd,
@@ -254,32 +244,31 @@ pub(super) struct OutputTargets {
 }
 
 impl OutputTargets {
-    /// Files.
+    /// Both outputs to files.
     pub(super) fn files(stdout: File, stderr: File) -> Self {
         Self { stdout: stdout.into(), stderr: stderr.into() }
     }
 }
 
-/// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ended {
     status: ExitStatus,
-    /// The processor time of all of its life, with that of the children for which it waited, in milliseconds. `None`: the
-    /// system does not say.
+    /// The processor time of its whole life, including the children that it waited for, in milliseconds. `None`:
+    /// unknown.
     cpu_millis: Option<u64>,
 }
 
-/// Waits for the process's end and passes signals on meanwhile. A signal cannot reach a wrong process: the
+/// Waits for the process's end and passes signals on meanwhile. A signal cannot reach a wrong process, since the
 /// process id stays in use until this function has waited for the end.
 async fn wait(child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> Ended {
-    // What a process used can be read as long as nobody has waited for it.
+    // The usage of a process can be read until it is waited for.
     let cpu_millis = match signal(SignalKind::child()) {
         Ok(mut ends) => loop {
             if has_ended(group.leader()) {
                 break measure::cpu_millis_of(group.leader());
             }
             tokio::select! {
-                // It goes on for as long as the runtime does.
+                // This continues as long as the runtime runs.
                 end = ends.recv() => if end.is_none() { break None },
                 Some(signal) = signals.recv() => group.signal(signal),
             }
@@ -292,7 +281,8 @@ async fn wait(child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Sig
     Ended { status: reap(child, group, signals).await, cpu_millis }
 }
 
-/// Whether a child has ended. It is not waited for, so its id stays in use. An error means that it is no child any more.
+/// Whether a child has ended. This does not wait for it, so its id stays in use. An error means that it is no longer a
+/// child.
 fn has_ended(pid: u32) -> bool {
     let Ok(pid) = i32::try_from(pid) else { return true };
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;

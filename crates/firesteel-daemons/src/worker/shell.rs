@@ -31,7 +31,6 @@ use super::runner::{Runner, RunnerContext};
 use super::strays::dead_workers::Looker;
 use crate::http::worker::WorkerSite;
 
-/// Performs the effects of the Worker's machine.
 pub(super) struct WorkerShell {
     cleaner: Cleaner,
     dead_workers: Looker,
@@ -41,7 +40,6 @@ pub(super) struct WorkerShell {
     logs: Arc<LogReader>,
     runners: Runners,
     pub(super) files: FileStore,
-    /// What HTTP requests are answered from.
     site: Arc<WorkerSite>,
 }
 
@@ -148,7 +146,7 @@ impl Shell for WorkerShell {
 }
 
 impl WorkerShell {
-    /// Tries whether an executor could be started.
+    /// Checks whether an executor could be started.
     fn try_to_start(&self, process: bool, inbox: Inbox<Event>) {
         let (work, dead_workers) = (self.work.clone(), self.dead_workers.clone());
         let firesteel = process.then(|| self.firesteel.clone());
@@ -163,14 +161,13 @@ impl WorkerShell {
         });
     }
 
-    /// Reads a log.
     fn read_log(&self, peer: PeerId, wish: LogWish, inbox: Inbox<Event>) {
         let logs = Arc::clone(&self.logs);
         raise_later(inbox, move || Event::LogRead { peer, outcome: logs.read(&wish) });
     }
 }
 
-/// Makes an event on a separate thread, because a slow disk may take its time.
+/// Makes an event on a separate thread, because a disk may be slow.
 fn raise_later(inbox: Inbox<Event>, event: impl FnOnce() -> Event + Send + 'static) {
     tokio::task::spawn_blocking(move || {
         // The owner may have ended already.
@@ -196,7 +193,7 @@ impl Runners {
         self.table.insert(executor, start_executor(plan, Arc::clone(&self.context), inbox));
     }
 
-    /// The number of executors that it has started, and some that have ended.
+    /// The number of executors that it has started and that are still listed. Some may have ended.
     fn count(&self) -> usize {
         self.table.len()
     }

@@ -1,10 +1,9 @@
-//! What a file of a journal has.
+//! The contents of a journal file.
 
 use std::ops::Range;
 
 use super::frame::{self, Damage, HEAD};
 
-/// What a file of a journal has.
 #[derive(Clone, Debug)]
 pub struct Contents {
     file: Vec<u8>,
@@ -13,16 +12,14 @@ pub struct Contents {
     tail: Tail,
 }
 
-/// How a file ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// With a whole batch, and zeros behind it if there is room for more.
+    /// With a whole batch. Zeros may follow as room for more.
     Whole,
-    /// With bytes of a batch that was being written when the machine stopped. Nobody was told of it.
+    /// With an unfinished batch, which was being written when the machine stopped. Nothing of it was announced.
     Torn {
-        /// Where they begin.
+        /// The position of the unfinished batch.
         at: u64,
-        /// Their number.
         bytes: u64,
     },
 }
@@ -31,7 +28,7 @@ impl Contents {
     /// Reads a whole file.
     ///
     /// # Errors
-    /// The file is damaged, or is none of a journal.
+    /// The file is damaged, or is not a journal file.
     pub fn of(file: Vec<u8>) -> Result<Self, Damage> {
         frame::check_head(&file)?;
         let image = frame::open(&file, HEAD, |number| number == 0).ok_or(Damage::Image)?;
@@ -45,7 +42,6 @@ impl Contents {
         Ok(Self { file, image, batches, tail })
     }
 
-    /// The image.
     #[must_use]
     pub fn image(&self) -> &[u8] {
         &self.file[self.image.clone()]
@@ -56,13 +52,12 @@ impl Contents {
         self.batches.iter().map(|range| &self.file[range.clone()])
     }
 
-    /// How the file ends.
     #[must_use]
     pub fn tail(&self) -> Tail {
         self.tail
     }
 
-    /// The bytes that are read: all without a torn tail and without room for more.
+    /// The valid bytes: all without an unfinished batch and without room for more.
     #[must_use]
     pub fn written(&self) -> &[u8] {
         &self.file[..self.end()]
@@ -72,14 +67,14 @@ impl Contents {
         self.batches.last().unwrap_or(&self.image).end
     }
 
-    /// The number of bytes that are read: all without a torn tail.
+    /// The number of valid bytes: all without an unfinished batch.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.end() as u64
     }
 }
 
-/// What is in a file from `at` on, where no whole batch follows the `whole` ones before.
+/// Examines a file from `at` on, where no whole batch follows the `whole` batches before.
 fn tail(file: &[u8], at: usize, whole: u64) -> Result<Tail, Damage> {
     let Some(last) = file[at..].iter().rposition(|byte| *byte != 0) else { return Ok(Tail::Whole) };
     match frame::find(file, at, |number| number > whole) {

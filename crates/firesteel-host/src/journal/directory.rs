@@ -9,79 +9,58 @@ use super::contents::Contents;
 use super::frame::Damage;
 use super::writer::Storage;
 
-/// The files of a journal.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    /// Held until the process ends, however that happens. `None` if the journal is only read.
+    /// Held until the process ends, even if it crashes. `None` if the journal is only read.
     lock: Option<File>,
     current: Option<Generation>,
 }
 
-/// The generation that is written.
+/// The generation that is being written.
 #[derive(Debug)]
 struct Generation {
     number: u64,
     file: File,
-    /// Where the next batch begins.
     end: u64,
-    /// How many zeros of the file are behind that.
     room: u64,
 }
 
-/// A file grows by this number of bytes at a time. A write that does not make it longer is durable with two thirds of the
-/// processor time, since the file system then has nothing to note of the file.
+/// A file grows by this number of bytes at a time. A write that does not make the file longer needs a third less
+/// processor time to be durable, since the file system need not update the file's metadata.
 const ROOM: usize = 64 << 10;
 
-/// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// A file or the directory cannot be used.
     #[error("cannot {action} {path}: {error}")]
     Io {
-        /// What was tried.
         action: &'static str,
-        /// On what.
         path: PathBuf,
-        /// Why that failed.
         #[source]
         error: io::Error,
     },
-    /// An earlier write has failed, so nobody knows what is durable.
+    /// An earlier write has failed, so it is unknown what is durable.
     #[error("cannot write to the journal: an earlier write has failed")]
     FailedBefore,
-    /// Another process writes the journal.
     #[error("{path} is in use by another Master")]
-    InUse {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// Another directory was put in its place, which has a journal of its own.
+    InUse { path: PathBuf },
+    /// Another directory with a journal of its own was put in its place.
     #[error(
         "{path} was replaced by a directory with another state while this Master ran, which is left as it is"
     )]
-    Replaced {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// A file is damaged.
+    Replaced { path: PathBuf },
     #[error("{path} is damaged: {damage}")]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        damage: Damage,
-    },
+    Damaged { path: PathBuf, damage: Damage },
 }
 
 const NAME: &str = "journal-";
 const LOCK: &str = "lock";
 
 impl Directory {
-    /// Opens a journal to write it. Makes the directory if it is not there; nobody else can read it then.
+    /// Opens a journal to write it. Makes the directory if it is missing, with access for its owner only.
     ///
     /// # Errors
-    /// The directory cannot be used, or another process writes the journal.
+    /// The directory cannot be used, or another process is writing the journal.
     pub fn lock(path: &Path) -> Result<Self, JournalError> {
         let failed = |action| move |error| JournalError::Io { action, path: path.to_owned(), error };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed("make"))?;
@@ -93,18 +72,17 @@ impl Directory {
         }
     }
 
-    /// Opens a journal to read it, whether or not another process writes it.
+    /// Opens a journal to read it, even while another process writes it.
     #[must_use]
     pub fn read_only(path: &Path) -> Self {
         Self { path: path.to_owned(), lock: None, current: None }
     }
 
-    /// The path of a generation's file.
     pub(super) fn file(&self, generation: u64) -> PathBuf {
         self.path.join(format!("{NAME}{generation:010}"))
     }
 
-    /// The generations whose files are there, oldest first. A new generation is there only as a whole.
+    /// The generations that have files, oldest first. The file of a new generation gets its name when it is complete.
     pub(super) fn generations(&self) -> Result<Vec<u64>, JournalError> {
         let failed = |error| JournalError::Io { action: "list", path: self.path.clone(), error };
         let mut found = Vec::new();
@@ -136,14 +114,15 @@ impl Directory {
         }
     }
 
-    /// Makes the directory again if it was removed, or replaced by an empty one. One with another journal is left alone.
+    /// Makes the directory again if it was removed, or replaced by an empty one. A directory with another journal is
+    /// left alone.
     fn regain(&mut self) -> Result<(), JournalError> {
         let lock = self.lock.as_ref().expect("only who has the lock writes a journal");
         if is_at(lock, &self.path.join(LOCK)) {
             return Ok(());
         }
         let new = Self::lock(&self.path)?;
-        // One that is there in spite of a removed lock is its own.
+        // A directory that exists although its lock was removed is its own.
         let is_own = self.current.as_ref().is_some_and(|own| is_at(&own.file, &self.file(own.number)));
         if !is_own && !new.generations()?.is_empty() {
             return Err(JournalError::Replaced { path: self.path.clone() });
@@ -152,14 +131,14 @@ impl Directory {
         Ok(())
     }
 
-    /// Writes the file of a generation. It gets its name when it is durable.
+    /// Writes the file of a generation. The file gets its name when it is durable.
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<File> {
         let new = path.with_extension("new");
         let mut file = options().truncate(true).open(&new)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&new, path)?;
-        // The name is durable, too.
+        // The name must be durable, too.
         File::open(&self.path)?.sync_all()?;
         Ok(file)
     }
@@ -211,7 +190,7 @@ impl Generation {
         Ok(())
     }
 
-    /// Writes bytes for which there is no room, and makes room behind them, if the disk has any.
+    /// Writes bytes that do not fit the room in the file, and makes new room after them, if the disk has space.
     fn lengthen(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut roomy = bytes.to_vec();
         roomy.resize(bytes.len() + ROOM, 0);
@@ -225,7 +204,7 @@ impl Generation {
     }
 }
 
-/// Whether this path still leads to an open file. If nobody can tell, it does.
+/// Whether this path still leads to an open file. Assumes so if it cannot be found out.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),
@@ -236,7 +215,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// How files are opened that only their owner can read: they have secrets of Workers and applications.
+/// Opens files that only their owner can read, since they contain secrets of Workers and applications.
 pub(super) fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create(true).mode(0o600);

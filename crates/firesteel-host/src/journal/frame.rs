@@ -1,4 +1,4 @@
-//! How an image or a batch is written, and how damage is told from an unfinished write.
+//! The format of images and batches, and how damage is distinguished from an unfinished write.
 //!
 //! ```text
 //!  file  = head frame* 0*         the first frame is the image, the others are batches; zeros are room for more
@@ -6,50 +6,45 @@
 //!  frame = marker:u32 checksum:u32 number:u64 length:u32 bytes     checksum of all that follows it
 //! ```
 //!
-//! Numbers are little-endian. The numbers of frames count from 0. Each frame is durable before the next one is written, so
-//! a frame that is not whole was being written when the machine stopped, unless a later frame is whole: then the file is
-//! damaged.
+//! Numbers are little-endian. Frames are numbered from 0. Each frame is durable before the next one is written. So an
+//! incomplete frame was being written when the machine stopped. But if a later frame is whole, the file is damaged.
 
 use std::ops::Range;
 
-/// The version of the format of files. It is incremented with every change.
+/// The version of the file format. It is incremented with every change.
 const FORMAT: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"FSTLJRNL";
 const MARKER: [u8; 4] = [0xF5, b'J', b'N', b'L'];
 
-/// The length of the head of a file.
 pub(super) const HEAD: usize = 16;
 /// The length of a frame without its bytes.
 pub(super) const FRAME: usize = 20;
-/// Where the part of a frame begins that its checksum covers.
+/// The position in a frame from which its checksum covers the bytes.
 const COVERED: usize = 8;
 
-/// Why a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// The file is not one of a journal, or its head is damaged.
+    /// The file is not a journal file, or its head is damaged.
     #[error("it does not begin as a journal does")]
     Head,
-    /// The file has another format.
     #[error("it has format {0}, and this version of Firesteel reads format {FORMAT}")]
     Format(u32),
-    /// The image is damaged or not whole.
+    /// The image is damaged or incomplete.
     #[error("the image at its beginning is damaged")]
     Image,
     /// A batch is damaged, and later ones are whole.
     #[error("the {bytes} bytes from offset {at} are damaged; {whole} batches before them are whole")]
     Batch {
-        /// Where the damage begins.
+        /// The position of the damage.
         at: u64,
-        /// How many bytes it has.
+        /// The length of the damage in bytes.
         bytes: u64,
         /// The number of whole batches before it.
         whole: u64,
     },
 }
 
-/// The head of a file.
 pub(super) fn head() -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[..8].copy_from_slice(&MAGIC);
@@ -59,7 +54,6 @@ pub(super) fn head() -> [u8; HEAD] {
     head
 }
 
-/// A file with this image and no batches.
 pub(super) fn file(image: &[u8]) -> Vec<u8> {
     let mut frame = vec![0; FRAME + image.len()];
     frame[FRAME..].copy_from_slice(image);
@@ -67,7 +61,6 @@ pub(super) fn file(image: &[u8]) -> Vec<u8> {
     [&head()[..], &frame].concat()
 }
 
-/// Checks the head of a file.
 pub(super) fn check_head(file: &[u8]) -> Result<(), Damage> {
     let head = file.get(..HEAD).ok_or(Damage::Head)?;
     if head[..8] != MAGIC || number(&head[12..]) != u64::from(crc32fast::hash(&head[..12])) {
@@ -80,7 +73,8 @@ pub(super) fn check_head(file: &[u8]) -> Result<(), Damage> {
     }
 }
 
-/// Writes the beginning of a frame with this number before its bytes: `frame` has [`FRAME`] bytes of room, and then those.
+/// Writes the head of a frame with this number in front of its bytes: `frame` has [`FRAME`] bytes of room, and then the
+/// bytes.
 ///
 /// # Panics
 /// There are 4 GiB or more.
@@ -93,7 +87,8 @@ pub(super) fn seal(frame: &mut [u8], number: u64) {
     frame[4..8].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Where the bytes of the whole frame with this number are that begins at `at`. `None` if there is no such frame.
+/// The range of the bytes in the whole frame that begins at `at`. `None` if there is no such frame with an expected
+/// number.
 pub(super) fn open(file: &[u8], at: usize, expected: impl Fn(u64) -> bool) -> Option<Range<usize>> {
     let frame = file.get(at..)?;
     if frame.len() < FRAME || frame[..4] != MARKER || !expected(number(&frame[8..16])) {
@@ -105,7 +100,7 @@ pub(super) fn open(file: &[u8], at: usize, expected: impl Fn(u64) -> bool) -> Op
     is_whole.then(|| at + FRAME..at + FRAME + length)
 }
 
-/// Where the first whole frame begins after `at` that has a number for which `expected` holds.
+/// The position of the first whole frame after `at` with an expected number.
 pub(super) fn find(file: &[u8], at: usize, expected: impl Fn(u64) -> bool) -> Option<usize> {
     let mut from = at + 1;
     loop {

@@ -1,23 +1,25 @@
-//! A journal: what a machine must not forget, as bytes on a disk.
+//! A journal: the durable records of a machine, as bytes on a disk.
 //!
-//! A journal is a directory, or another [`Storage`]. Its file `journal-<generation>` has an *image* of the machine's state and then one *batch*
-//! after the other, in the order in which they were decided. The bytes of a batch mean nothing here.
+//! A journal is a directory, or another [`Storage`]. Its file `journal-<generation>` has an *image* of the machine's
+//! state and then one *batch* after the other, in the order in which they were decided. This module does not interpret
+//! the bytes of a batch.
 //!
-//! - `frame`: how an image or a batch is written, and how damage is told from an unfinished write.
-//! - `contents`: what a file has, read as a whole.
+//! - `frame`: the format of images and batches, and how damage is distinguished from an unfinished write.
+//! - `contents`: the contents of a file, read as a whole.
 //! - `directory`: the files of a journal, and the lock that lets one process write it.
 //! - `writer`: appends batches and begins new generations.
 //!
 //! The promises:
 //!
-//! - A batch is on the disk when [`Writer::commit`] returns, with all before it. It is there as a whole, or not at all.
-//! - A file whose last batch was not finished when the machine stopped is read without that batch.
+//! - When [`Writer::commit`] returns, the batch and all before it are on the disk. A batch is there as a whole, or not
+//!   at all.
+//! - If the last batch of a file was not finished when the machine stopped, the file is read without that batch.
 //! - A file with damage anywhere else is refused: see [`Damage`].
-//! - After an error nothing more is written. What a failed write or sync has left on the disk is unknown.
-//! - The files have no more than some times the length of an image: see [`Writer::wants_image`].
+//! - After an error nothing more is written, because it is unknown what a failed write or sync has left on the disk.
+//! - The size of the files is limited to a few times the length of an image: see [`Writer::wants_image`].
 //!
-//! Why no embedded database: a Master replays all records at its start and reads none in between, so all that it needs of
-//! one is an append that is durable. That is one write and one sync of some ten bytes here, and several pages with a tree.
+//! Why no embedded database: a Master replays all records at its start and reads none in between. So it only needs a
+//! durable append. That is one write and one sync of some ten bytes here, and several pages with a tree.
 
 mod contents;
 mod directory;

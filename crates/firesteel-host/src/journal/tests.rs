@@ -1,4 +1,4 @@
-//! What a journal promises, on real files and on storage that fails.
+//! The promises of a journal, on real files and on storage that fails.
 
 use std::fs;
 use std::io;
@@ -55,7 +55,7 @@ fn batch_of(parts: &[&[u8]]) -> Batch {
     batch
 }
 
-/// The only file of a journal, without the room behind its batches.
+/// The only file of a journal, without the room after its batches.
 fn file_without_room(scratch: &Scratch) -> Vec<u8> {
     let mut file = fs::read(scratch.file()).expect("it is there");
     file.truncate(file.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
@@ -93,7 +93,7 @@ fn a_file_has_room_behind_its_batches_and_batches_that_are_longer_lengthen_it() 
     writer.commit(batch_of(&[b"six"])).expect("there is room");
     let batches = [&b"one"[..], b"two", b"three", b"four", &long, b"six"].map(<[u8]>::to_vec).to_vec();
     assert_eq!(read(&scratch), (b"image".to_vec(), batches, Tail::Whole));
-    // A write that was not finished is torn, with the room behind it.
+    // An unfinished write leaves a torn batch, with the room after it.
     let mut torn = fs::read(scratch.file()).expect("it is there");
     let end = file_without_room(&scratch).len();
     torn[end..end + 5].fill(9);
@@ -221,7 +221,7 @@ fn another_format_is_named() {
     assert_eq!(Contents::of(file).err(), Some(Damage::Format(9)));
 }
 
-/// Storage that has room for some bytes.
+/// Storage with room for a limited number of bytes.
 #[derive(Debug)]
 struct Failing {
     room: usize,

@@ -10,19 +10,18 @@ use super::directory::JournalError;
 use super::frame::{self, FRAME};
 use crate::meter::{Counter, Histogram};
 
-/// A generation may have this many bytes of batches, however short its image is.
+/// A generation may have this many bytes of batches, even if its image is shorter.
 const LEAST: u64 = 4 << 20;
 
-/// A batch that has that many bytes should be committed, whatever they are.
+/// A batch with this many bytes should be committed at once.
 const FULL: usize = 1 << 20;
 
-/// A disk that keeps a batch within this time is quick.
+/// A disk counts as quick if it stores a batch within this time.
 const QUICK: Duration = Duration::from_millis(2);
 
-/// The bytes of one batch: they become durable together.
 #[derive(Debug)]
 pub struct Batch {
-    /// The room for the beginning of the frame, and the bytes.
+    /// The room for the head of the frame, and the bytes.
     frame: BytesMut,
 }
 
@@ -38,26 +37,23 @@ impl Batch {
         &mut self.frame
     }
 
-    /// Whether it has no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.frame.len() == FRAME
     }
 
-    /// Whether it is long enough to be committed, whatever is in it.
+    /// Whether it is long enough to be committed at once.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.frame.len() > FULL
     }
 }
 
-/// Appends batches to a journal.
 #[derive(Debug)]
 pub struct Writer {
     storage: Box<dyn Storage>,
-    /// The number of the next frame.
     next: u64,
-    /// What the image takes, and the batches since.
+    /// The length of the image, and of the batches since.
     image: u64,
     batches: u64,
     has_failed: bool,
@@ -66,42 +62,41 @@ pub struct Writer {
     meter: Arc<JournalMeter>,
 }
 
-/// What a journal's writer counts.
 #[derive(Debug, Default)]
 pub struct JournalMeter {
     /// How long each batch took to become durable.
     pub commits: Histogram,
     /// The bytes of all batches and images that were written.
     pub bytes: Counter,
-    /// How often an image replaced what was there.
+    /// How often a new image replaced the files.
     pub images: Counter,
 }
 
-/// Where the bytes of a journal are kept.
+/// A place that stores the bytes of a journal.
 pub trait Storage: Send + fmt::Debug {
-    /// Begins a new generation with these bytes. When they are durable, it removes earlier ones.
+    /// Begins a new generation with these bytes. When they are durable, removes earlier generations.
     ///
     /// # Errors
-    /// The bytes are not durable. The latest generation before is then still there.
+    /// The bytes are not durable. The previous generation is then still there.
     fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError>;
 
-    /// Makes these bytes durable, behind all others of the generation.
+    /// Makes these bytes durable, after all others of the generation.
     ///
     /// # Errors
-    /// They are not durable, as far as anybody knows.
+    /// It is not certain that they are durable.
     fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError>;
 
-    /// Whether it is a disk of this machine, which keeps some bytes about as fast as a thread is woken.
+    /// Whether it is a disk of this machine. Such a disk stores a few bytes about as fast as a thread is woken.
     fn is_local(&self) -> bool {
         false
     }
 
-    /// Whether what was written is where the next reader looks for it. A directory may have been removed or replaced.
+    /// Whether the next reader will find what was written. A directory may have been removed or replaced.
     fn is_in_place(&self) -> bool {
         true
     }
 
-    /// The number of bytes that the storage needs to keep an append of this number of bytes.
+    /// The number of bytes that the storage needs for an append of this number of bytes.
     fn cost(&self, bytes: u64) -> u64 {
         bytes
     }
@@ -127,10 +122,10 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Makes a batch durable. One without bytes is not written.
+    /// Makes a batch durable. An empty batch is not written.
     ///
     /// # Errors
-    /// The batch is not durable, as far as anybody knows. Nothing more can be written.
+    /// It is not certain that the batch is durable. Nothing more can be written.
     pub fn commit(&mut self, batch: Batch) -> Result<(), JournalError> {
         if batch.is_empty() {
             return Ok(());
@@ -151,32 +146,31 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether the next batch is likely to be durable sooner than another thread could have begun to write it: the last one
-    /// was quick, on a disk of this machine.
+    /// Whether the next batch will probably be durable before another thread could begin to write it. So it is if the
+    /// last one was quick, on a disk of this machine.
     #[must_use]
     pub fn is_quick(&self) -> bool {
         self.storage.is_local() && self.took.is_some_and(|took| took < QUICK)
     }
 
-    /// What it counts.
     #[must_use]
     pub fn meter(&self) -> Arc<JournalMeter> {
         Arc::clone(&self.meter)
     }
 
-    /// Whether the batches have outgrown the image: a new one takes less room than they do.
+    /// Whether the batches have become so long that a new image takes less room.
     #[must_use]
     pub fn wants_image(&self) -> bool {
         self.batches > LEAST.max(self.image.saturating_mul(2))
     }
 
-    /// Whether what was committed is where the next reader looks for it. Otherwise only a new image is.
+    /// Whether the next reader will find what was committed. If not, only a new image helps.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.storage.is_in_place()
     }
 
-    /// Replaces everything that was committed with this image of it, in a new generation.
+    /// Replaces everything that was committed with this image, in a new generation.
     ///
     /// # Errors
     /// The image is not durable. Nothing more can be written.
@@ -188,7 +182,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes to something else from now on.
+    /// Writes to another storage from now on.
     #[cfg(test)]
     pub(super) fn write_to(&mut self, storage: impl Storage + 'static) {
         self.storage = Box::new(storage);

@@ -18,93 +18,52 @@ use super::handshake::Introduced;
 use super::handshake::introduction::Introduction;
 use super::older_peer::OlderPeer;
 
-/// The timeout of a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most Masters that are asked who leads, each because the one before named it.
+/// The maximum number of standby Masters to ask for the leader, one after the other. Each is named by the previous one.
 const MOST_STANDBYS: usize = 4;
 
-/// Why a request has no response.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The connection could not be opened.
     #[error(transparent)]
     Dial(#[from] DialError),
-    /// The Master there stands by, and does not know which one leads.
+    /// The Master there stands by, and does not know the leader.
     #[error("{address} stands by, and no Master leads yet")]
-    NoLeader {
-        /// The address that was asked.
-        address: Address,
-    },
-    /// The Master there stands by, and the one that it names as the leader cannot be reached.
+    NoLeader { address: Address },
+    /// The Master there stands by, and the leader that it names cannot be reached.
     #[error("{address} stands by; the Master that it says leads cannot be reached: {error}")]
-    LeaderGone {
-        /// The address that was asked.
-        address: Address,
-        /// Why the other one cannot be reached.
-        error: Box<DialError>,
-    },
+    LeaderGone { address: Address, error: Box<DialError> },
     /// The request does not fit into a frame.
     #[error(transparent)]
     TooLong(#[from] TooLong),
     /// The other side is too old for the request.
     #[error("the {role} at {address} cannot answer this: {older}")]
     Older {
-        /// The address that was asked.
         address: Address,
-        /// The role of the peer.
         role: Role,
-        /// What is missing.
+        /// The version that is needed, and the peer's.
         older: OlderPeer,
     },
     /// The connection broke.
     #[error("lost the connection to {address}: {error}")]
-    Frame {
-        /// The address that was asked.
-        address: Address,
-        /// What is wrong with the frame.
-        error: FrameError,
-    },
+    Frame { address: Address, error: FrameError },
     /// The other side closed the connection without a response.
     #[error("{address} closed the connection without an answer")]
-    NoAnswer {
-        /// The address that was asked.
-        address: Address,
-    },
+    NoAnswer { address: Address },
     /// The response did not come in time, although the peer had completed the handshake.
     #[error("the {role} at {address} did not answer within {} s: it is overloaded or was stopped", ANSWER_TIMEOUT.as_secs())]
-    TimedOut {
-        /// The address that was asked.
-        address: Address,
-        /// The role of the peer.
-        role: Role,
-    },
+    TimedOut { address: Address, role: Role },
     /// The response consists of several pages, and not all of them came.
     #[error("the answer broke off after {}: {error}", counted(*.rows, "row"))]
-    Incomplete {
-        /// The number of rows that came.
-        rows: u64,
-        /// Why there are no more.
-        error: Box<CallError>,
-    },
+    Incomplete { rows: u64, error: Box<CallError> },
     /// The response belongs to a different kind of request.
     #[error("{address} sent an unexpected answer")]
-    OtherAnswer {
-        /// The address that was asked.
-        address: Address,
-    },
-    /// The response cannot be decoded.
+    OtherAnswer { address: Address },
     #[error("cannot read the answer of {address}: {error}")]
-    Decode {
-        /// The address that was asked.
-        address: Address,
-        /// Why decoding failed.
-        error: DecodeError,
-    },
+    Decode { address: Address, error: DecodeError },
 }
 
 impl CallError {
-    /// What the error says about the address that was asked.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         match self {
@@ -143,7 +102,7 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Dials the address as this client. If a Master stands by there, dials the one that leads.
+    /// Dials the address as this client. If a Master stands by there, dials the leader.
     ///
     /// # Errors
     /// The connection could not be opened, or no Master leads.
@@ -171,7 +130,6 @@ impl Inquiry {
         Err(CallError::NoLeader { address: asked })
     }
 
-    /// The address that was dialled.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address

@@ -26,7 +26,6 @@ use crate::tenure::Tenure;
 /// Why a connection ended. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum Disconnect {
-    /// The peer closed it.
     #[error("it closed the connection")]
     ByPeer,
     /// This side closed it, after everything queued was sent.
@@ -38,37 +37,30 @@ pub enum Disconnect {
         FLUSH_TIMEOUT.as_secs()
     )]
     HereUnflushed,
-    /// The peer reads too slowly: its queue is full.
     #[error("it reads too slowly: {bytes} bytes are queued for it")]
-    Slow {
-        /// The number of bytes in the queue.
-        bytes: usize,
-    },
+    Slow { bytes: usize },
     /// The peer reads nothing at all.
     #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,
-    /// The peer has said who it is, and nothing more.
+    /// The peer has completed the handshake, but sent no message.
     #[error("it sent nothing within {} s after the handshake", FIRST_MESSAGE_TIMEOUT.as_secs())]
     Mute,
     /// A frame from the peer cannot be read.
     #[error(transparent)]
     Frame(FrameError),
-    /// A message from the peer cannot be decoded.
     #[error(transparent)]
     Message(#[from] DecodeError),
     /// A message for the peer does not fit into a frame.
     #[error("a message for it cannot be sent: {0}")]
     TooLong(#[from] TooLong),
-    /// This side may not speak any more.
+    /// The lease of this side is over, so it may not send any more.
     #[error("this side's tenure is over")]
     TenureOver,
-    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
 impl Disconnect {
-    /// Whether this is an ordinary way for a connection to end.
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
         match self {
@@ -103,14 +95,15 @@ pub(super) struct Reading<E> {
     pub(super) peer: PeerId,
     pub(super) decode: Decode<E>,
     pub(super) urgency: Urgency,
-    /// The time within which the first message has to come, if there is one.
+    /// The time within which the first message has to come, if it is limited.
     pub(super) first_within: Option<Duration>,
 }
 
-/// Serves a connection until it ends, and keeps its place until then. Messages from the peer go to the inbox, with the end
-/// of the connection as the last entry; queued messages go to the peer.
+/// Serves a connection until it ends, and keeps its permit until then. Messages from the peer go to the inbox, with the
+/// end of the connection as the last entry. Queued messages go to the peer.
 ///
-/// Not an `async fn`, and [`read`] is none: those keep what they are given twice, and there are many connections.
+/// Neither this function nor [`read`] is an `async fn`, because those store their arguments twice, and there are many
+/// connections.
 pub(super) fn serve<E: Send + 'static>(
     (mut reader, mut writer): (FrameReader, OwnedWriteHalf),
     (queue, tenure): (LoadQueue, Tenure),
@@ -120,7 +113,7 @@ pub(super) fn serve<E: Send + 'static>(
 ) -> impl Future<Output = ()> + Send {
     let peer = reading.peer;
     async move {
-        // The owner's reason takes precedence, even if the owner's request is what makes the writer finish.
+        // The owner's reason takes precedence, even if the owner's request makes the writer finish.
         let why = tokio::select! {
             biased;
             why = close_request(&queue) => why,
@@ -146,7 +139,7 @@ fn read<E: Send + 'static>(
     async move {
         loop {
             let body = match first_within.take() {
-                // On the heap, since a connection's task would be larger by this all its life.
+                // On the heap, because otherwise a connection's task would be larger by this all the time.
                 Some(time) => match Box::pin(timeout(time, reader.next())).await {
                     Ok(body) => body,
                     Err(_) => return Disconnect::Mute,
@@ -172,8 +165,8 @@ fn read<E: Send + 'static>(
     }
 }
 
-/// Writes queued frames until the owner has closed the queue, and nothing when its tenure is over. An owner whose tenure may
-/// end gives signs of life in between.
+/// Writes queued frames until the owner has closed the queue, and nothing after its lease is over. If the lease may
+/// end, it sends signs of life in between.
 async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue, tenure: &Tenure) -> Disconnect {
     loop {
         let next = poll_fn(|context| queue.poll_next(context));
@@ -229,10 +222,10 @@ async fn close_request(queue: &LoadQueue) -> Disconnect {
     }
 }
 
-/// Reads and discards what the peer still sends. If a socket with unread bytes were closed, the system
-/// would discard what was sent to the peer and not yet received.
+/// Reads and discards what the peer still sends. If a socket with unread bytes were closed, the operating system would
+/// also discard sent bytes that the peer has not yet received.
 async fn linger(reader: &mut OwnedReadHalf) {
-    // On the heap, since a connection's task would be larger by this all its life.
+    // On the heap, because otherwise a connection's task would be larger by this all the time.
     let mut scrap = vec![0; 4096];
     let drain = async { while matches!(reader.read(&mut scrap).await, Ok(1..)) {} };
     let _ = timeout(Duration::from_secs(1), drain).await;

@@ -22,26 +22,20 @@ use super::{Introduction, WRITE_TIMEOUT};
 pub struct Conversation {
     introduced: Introduced,
     remote: SocketAddr,
-    /// Its place, if it was accepted.
+    /// Its permit, if it was accepted.
     _place: Option<Place>,
 }
 
 /// Why a conversation ended. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
-    /// The peer sent nothing in time.
     #[error("it sent nothing for {} s", patience.as_secs())]
-    Silent {
-        /// The timeout that passed.
-        patience: Duration,
-    },
-    /// The peer does not read what is sent to it.
+    Silent { patience: Duration },
+    /// The peer does not read messages.
     #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,
-    /// The connection broke, or a frame cannot be read.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// A message cannot be decoded.
     #[error(transparent)]
     Message(#[from] DecodeError),
     /// A message for the peer does not fit into a frame.
@@ -66,13 +60,12 @@ impl Conversation {
         Ok(Self { introduced, remote, _place: None })
     }
 
-    /// The peer's name, as the peer gave it. It is untrusted text: it is only logged, and escaped.
+    /// The peer's name, as the peer gave it. It is untrusted text, which is only logged, and escaped.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.introduced.hello.name
     }
 
-    /// The address of the peer's socket.
     #[must_use]
     pub fn remote(&self) -> SocketAddr {
         self.remote

@@ -12,47 +12,28 @@ use tokio::time::timeout;
 use super::handshake::{HandshakeError, Introduced, Side, shake_hands};
 use super::{CONNECT_TIMEOUT, Introduction};
 
-/// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
-    /// The host name has no address.
     #[error("unknown host {host:?}: {error}")]
     UnknownHost {
-        /// The host name that was looked up.
         host: String,
-        /// The error of the resolver.
         #[source]
         error: io::Error,
     },
-    /// The address did not answer in time.
     #[error("no answer from {address} within {} s", CONNECT_TIMEOUT.as_secs())]
-    TimedOut {
-        /// The address that was dialled.
-        address: Address,
-    },
-    /// The operating system could not connect.
+    TimedOut { address: Address },
     #[error("cannot connect to {address}: {error}")]
     Connect {
-        /// The address that was dialled.
         address: Address,
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },
     /// The peer at this address did not complete the handshake, or is not the wanted one.
     #[error("{}", sentence(.address, *.wanted, .error))]
-    Handshake {
-        /// The address that was dialled.
-        address: Address,
-        /// The role that the peer should have.
-        wanted: Role,
-        /// Why the handshake failed.
-        error: HandshakeError,
-    },
+    Handshake { address: Address, wanted: Role, error: HandshakeError },
 }
 
 impl DialError {
-    /// What the error says about the address that was dialled.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         match self {
@@ -80,7 +61,7 @@ impl From<DialError> for ConnectError {
     }
 }
 
-/// What the failure of a handshake says about the peer, and no more than that.
+/// A sentence about the failed handshake with the peer, without its evidence.
 fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
     match error {
         HandshakeError::Mute | HandshakeError::TimedOut | HandshakeError::CrowdedOut => format!(
@@ -99,7 +80,7 @@ fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
     }
 }
 
-/// Connects and checks that the peer has the wanted role. A Master that stands by is one, too.
+/// Connects and checks that the peer has the wanted role. A standby Master counts as a Master.
 ///
 /// # Errors
 /// The host is unknown, the address does not answer, or the peer has another role.

@@ -1,7 +1,7 @@
-//! Peers without a connection of their own: a task of the daemon speaks for them.
+//! Virtual peers: peers without a connection of their own. A task of the daemon sends and receives for them.
 //!
-//! The owner does not see the difference. What it sends waits in the same bounded queues, and a task that has put an event
-//! into the inbox waits until there is room for it, as a connection does.
+//! The owner does not see the difference. Messages to a virtual peer wait in the same bounded queues. A task that puts
+//! an event into the inbox waits until there is room for it, as a connection does.
 
 use std::any::Any;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use crate::inbox::{Inbox, OwnerGone};
 use crate::meter::{OwnerMeter, Traffic};
 use crate::tenure::Tenure;
 
-/// Makes envoys for an owner.
+/// Makes virtual peers for an owner.
 #[derive(Debug)]
 pub struct Envoys<E>(pub(super) Shared<E>);
 
@@ -33,7 +33,8 @@ impl<E> Clone for Envoys<E> {
     }
 }
 
-/// What a task says for a peer. The owner is told that the peer's connection has ended when this is dropped.
+/// A virtual peer, held by the task that sends for it. When this is dropped, the owner is told that the peer's
+/// connection has ended.
 #[derive(Debug)]
 pub struct Envoy<E> {
     peer: PeerId,
@@ -42,25 +43,22 @@ pub struct Envoy<E> {
     why: Option<Disconnect>,
 }
 
-/// What the owner sends to the peer, as a stream.
+/// The stream of messages from the owner to the peer.
 #[derive(Debug)]
 pub struct Letters {
     queue: LoadQueue,
-    /// What was taken from the queue.
+    /// Messages taken from the queue but not yet returned.
     taken: vec::IntoIter<Weighed>,
     is_over: bool,
 }
 
-/// A thing that the owner sends to the peer.
 #[derive(Debug)]
 pub enum Letter {
-    /// A message.
     Message(Parcel),
-    /// The owner ends the connection, for this reason. It is the last.
+    /// The owner ends the connection, for this reason. No item follows.
     End(Disconnect),
 }
 
-/// A message of the type that the owner sends to such a peer.
 #[derive(Debug)]
 pub struct Parcel(Box<dyn Any + Send + Sync>);
 
@@ -68,7 +66,7 @@ impl Parcel {
     /// The message.
     ///
     /// # Panics
-    /// It is of another type.
+    /// The message has another type.
     #[must_use]
     pub fn open<M: Message>(self) -> M {
         *self.0.downcast().expect("an owner sends its peers messages for their role")
@@ -76,8 +74,8 @@ impl Parcel {
 }
 
 impl<E: Send + 'static> Envoys<E> {
-    /// The same for the peers of one connection, which take turns as one peer does: what any of them says is heard in the
-    /// order in which it is said.
+    /// A factory for all virtual peers of one connection. They take turns as one peer, and their messages are handled
+    /// in the order in which they are sent.
     #[must_use]
     pub fn of_a_connection(&self) -> Self {
         let Self(shared) = self;
@@ -86,8 +84,8 @@ impl<E: Send + 'static> Envoys<E> {
         Self(shared)
     }
 
-    /// Runs a task that speaks for peers, until its end or that of the tenure. When the owner ends, it waits for such tasks
-    /// for a bounded time.
+    /// Runs a task that sends for peers, until it ends or the lease is over. When the owner ends, it waits for such
+    /// tasks for a limited time.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let over = self.0.tenure.token().clone();
         self.0.tasks.spawn(async move {
@@ -95,19 +93,18 @@ impl<E: Send + 'static> Envoys<E> {
         });
     }
 
-    /// How long the owner may speak, and with it such tasks.
+    /// The lease of the owner, which also applies to these tasks.
     #[must_use]
     pub fn tenure(&self) -> Tenure {
         self.0.tenure.clone()
     }
 
-    /// What the owner counts.
     #[must_use]
     pub fn meter(&self) -> &OwnerMeter {
         &self.0.meter
     }
 
-    /// What waits in the owner's queues now.
+    /// The waiting data in the owner's queues now.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         let (messages, bytes) = self.0.inbox.waiting();
@@ -115,12 +112,11 @@ impl<E: Send + 'static> Envoys<E> {
         Traffic { inbox_messages: messages as u64, inbox_bytes: bytes as u64, outbox_bytes }
     }
 
-    /// Returns when the owner has ended.
     pub async fn ended(&self) {
         self.0.stop.cancelled().await;
     }
 
-    /// Tells the owner of a new peer that has this role and calls itself so.
+    /// Tells the owner of a new peer with this role and name.
     ///
     /// # Errors
     /// The owner has ended.
@@ -140,7 +136,8 @@ impl<E: Send + 'static> Envoys<E> {
         Ok((Envoy { peer, inbox: shared.inbox.clone(), why: None }, letters))
     }
 
-    /// Gives the owner an event of a peer that has an envoy elsewhere, as [`Envoy::say`] does, in the turn of this connection.
+    /// Gives the owner an event of a virtual peer that another task holds, like [`Envoy::say`], in the turn of this
+    /// connection.
     ///
     /// # Errors
     /// The owner has ended.
@@ -154,7 +151,6 @@ impl<E: Send + 'static> Envoys<E> {
         self.0.inbox.message(Arrival { peer, at }, Urgency::Ordinary, bytes, event).await
     }
 
-    /// The time of the owner's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.0.inbox.now()
@@ -162,20 +158,18 @@ impl<E: Send + 'static> Envoys<E> {
 }
 
 impl<E> Envoy<E> {
-    /// The peer's number.
     #[must_use]
     pub fn peer(&self) -> PeerId {
         self.peer
     }
 
-    /// The time of the owner's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.inbox.now()
     }
 
-    /// Gives the owner an event that came from the peer at this time with this number of bytes. Waits until there is room;
-    /// do not drop it before.
+    /// Gives the owner an event that came from the peer at this time with this number of bytes. Waits until there is
+    /// room. Do not drop the future before it completes.
     ///
     /// # Errors
     /// The owner has ended.
@@ -184,7 +178,6 @@ impl<E> Envoy<E> {
         self.inbox.message(arrival, Urgency::Ordinary, bytes, event).await
     }
 
-    /// Ends it for this reason.
     pub fn end(mut self, why: Disconnect) {
         self.why = Some(why);
     }
@@ -218,7 +211,7 @@ impl Stream for Letters {
                 Poll::Ready(Next::End) => Disconnect::Here,
                 Poll::Pending => match queue.poll_close(context) {
                     Poll::Ready(CloseMode::Now(why)) => why,
-                    // What was queued in between comes first.
+                    // Messages that were queued in between come first.
                     Poll::Ready(CloseMode::AfterFlush) => continue,
                     Poll::Pending => return Poll::Pending,
                 },

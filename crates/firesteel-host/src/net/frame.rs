@@ -1,7 +1,7 @@
 //! The frame format: a header of three big-endian `u32`, then the body.
 //!
-//! The header has the body's length, the CRC-32 of the four bytes of that length, and the CRC-32 of the body. So one or two
-//! bits that were changed on the way are found, wherever they are, and no length is believed that was not sent.
+//! The header has the body's length, the CRC-32 of the four bytes of that length, and the CRC-32 of the body. So one or
+//! two changed bits are detected anywhere in a frame, and a corrupt length is never used.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -25,7 +25,7 @@ use super::{FRAME_TIMEOUT, LONGEST_SILENCE};
 /// The number of bytes in a frame's header.
 pub const HEADER: usize = 12;
 
-/// Room for a usual frame, in bytes, so that its buffer need not grow piece by piece.
+/// The capacity for a usual frame, in bytes, so that its buffer does not grow in small steps.
 const USUAL: usize = 256;
 
 /// Appends a message as a frame to frames that are already there.
@@ -45,7 +45,6 @@ pub fn append<M: Serialize>(message: &M, frames: &mut BytesMut, limit: usize) ->
     Ok(())
 }
 
-/// The header of a frame with this body.
 fn header_of(body: &[u8]) -> [u8; HEADER] {
     let length = u32::try_from(body.len()).expect("a frame is not that long").to_be_bytes();
     let words = [length, crc32fast::hash(&length).to_be_bytes(), crc32fast::hash(body).to_be_bytes()];
@@ -54,32 +53,31 @@ fn header_of(body: &[u8]) -> [u8; HEADER] {
     header
 }
 
-/// A frame without a body: a sign of life, which is no message.
+/// A frame without a body. It is a sign of life, not a message.
 pub(super) fn sign_of_life() -> [u8; HEADER] {
     header_of(&[])
 }
 
 thread_local! {
-    /// Where bytes are read into before it is known how many there are. Shared by all connections of a thread, so that a
-    /// connection from which nothing comes holds no memory for it.
+    /// A buffer for reading while the number of bytes is unknown. All connections of a thread share it, so that an idle
+    /// connection holds no memory for it.
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 << 10]);
 }
 
-/// Reads the frames of one connection.
 #[derive(Debug)]
 pub struct FrameReader {
     half: OwnedReadHalf,
     frames: Frames,
-    /// What was received and belongs to no complete frame yet.
+    /// The received bytes that do not form a complete frame yet.
     received: BytesMut,
-    /// When the frame that is incomplete began to come.
+    /// When the incomplete frame began to arrive.
     begun: Option<Instant>,
-    /// How long the peer may be silent between frames, if it gives signs of life.
+    /// How long the peer may be silent between frames. `None`: it gives no signs of life.
     longest_silence: Option<Duration>,
 }
 
 impl FrameReader {
-    /// A reader that expects the frame of a hello.
+    /// A reader with the low limit for a hello's frame.
     pub(super) fn of_hello(half: OwnedReadHalf) -> Self {
         Self {
             half,
@@ -90,7 +88,6 @@ impl FrameReader {
         }
     }
 
-    /// Raises the limit to that of messages.
     pub(super) fn raise_limit(&mut self) {
         self.frames.raise_limit();
     }
@@ -100,7 +97,7 @@ impl FrameReader {
         self.longest_silence = Some(LONGEST_SILENCE);
     }
 
-    /// Moves a connection to another runtime. What was received already stays.
+    /// Moves a connection to another runtime. Received bytes are kept.
     ///
     /// # Errors
     /// The operating system does not let the runtime wait for the socket.
@@ -115,13 +112,12 @@ impl FrameReader {
         Ok((Self { half, ..self }, writer))
     }
 
-    /// The half that it reads from.
     pub(super) fn half(&mut self) -> &mut OwnedReadHalf {
         &mut self.half
     }
 
-    /// The next frame's body, or `None` at a clean end. A peer may be silent between frames, unless it gives signs of life,
-    /// but not within one. May be dropped and called again.
+    /// The next frame's body, or `None` at a clean end. A peer may not be silent within a frame. Between frames it may,
+    /// unless it gives signs of life. May be dropped and called again.
     ///
     /// # Errors
     /// The frame is too long or does not come in time, or the connection breaks.
@@ -160,7 +156,7 @@ impl FrameReader {
         }
     }
 
-    /// Receives some bytes; 0 at the end.
+    /// Receives some bytes. Returns 0 at the end.
     fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut buffer = ReadBuf::new(scratch);
@@ -176,35 +172,31 @@ impl FrameReader {
     }
 }
 
-/// A codec that cuts a byte stream into bodies of frames, and checks them. It has a limit that is raised after the hello, and
-/// it knows whether a frame has begun and is incomplete.
+/// A codec that splits a byte stream into bodies of frames, and checks them. Its limit is raised after the hello. It
+/// knows whether a frame is incomplete.
 #[derive(Debug)]
 pub struct Frames {
     limit: usize,
-    /// What the header says of the body that is awaited.
+    /// The announced length and checksum of the body that is to come.
     awaited: Option<Awaited>,
     midway: bool,
 }
 
-/// A body whose header has been read.
+/// A body after its header was read.
 #[derive(Clone, Copy, Debug)]
 struct Awaited {
     length: usize,
     checksum: u32,
 }
 
-/// A frame that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The frame is longer than the limit.
     #[error("it announced a frame of {length} bytes, and at most {limit} are accepted")]
     TooLong {
         /// The length that the frame announces.
         length: usize,
-        /// The limit on the length.
         limit: usize,
     },
-    /// The frame's bytes are not those that were sent.
     #[error("the checksum of a frame from it is wrong: its bytes were changed on the way")]
     Corrupt,
     /// The connection ended within the frame.
@@ -212,17 +204,10 @@ pub enum FrameError {
     Half,
     /// The rest of the frame did not come in time.
     #[error("it did not complete a frame within {seconds} s")]
-    Stalled {
-        /// The timeout that passed, in seconds.
-        seconds: u64,
-    },
-    /// The peer gives signs of life, and none came.
+    Stalled { seconds: u64 },
+    /// The peer gives signs of life, but none came in time.
     #[error("it gave no sign of life for {seconds} s")]
-    Silent {
-        /// The timeout that passed, in seconds.
-        seconds: u64,
-    },
-    /// The operating system reported an error.
+    Silent { seconds: u64 },
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -234,7 +219,6 @@ impl Frames {
         Self { limit: wire::MAX_HELLO, awaited: None, midway: false }
     }
 
-    /// Raises the limit to that of messages.
     pub fn raise_limit(&mut self) {
         self.limit = wire::MAX_FRAME;
     }
@@ -245,7 +229,8 @@ impl Frames {
         self.midway
     }
 
-    /// Takes a header, if all of it is there. A length that is wrong or too long is refused before the body takes memory.
+    /// Takes a header, if it has arrived completely. A wrong or too large length is refused before memory is allocated
+    /// for the body.
     fn begin(&mut self, source: &mut BytesMut) -> Result<(), FrameError> {
         let Some(header) = source.first_chunk::<HEADER>() else { return Ok(()) };
         let mut header = &header[..];
@@ -262,7 +247,6 @@ impl Frames {
         Ok(())
     }
 
-    /// Takes the body, if all of it is there.
     fn end(&mut self, source: &mut BytesMut) -> Result<Option<BytesMut>, FrameError> {
         let Some(Awaited { length, checksum }) = self.awaited else { return Ok(None) };
         if source.len() < length {
@@ -312,7 +296,7 @@ mod tests {
         bytes
     }
 
-    /// The bodies that these bytes are cut into, and the error at which that ends, if there is one.
+    /// Splits these bytes into bodies. Also returns the error that ends this, if there is one.
     fn cut(mut source: BytesMut) -> (Vec<BytesMut>, Option<FrameError>) {
         let (mut frames, mut bodies) = (Frames::of_hello(), Vec::new());
         loop {
@@ -353,7 +337,6 @@ mod tests {
         assert_eq!(error, "the checksum of a frame from it is wrong: its bytes were changed on the way");
     }
 
-    /// The format is the one that docs/PROTOCOL.md describes.
     #[test]
     fn the_header_of_a_known_frame() {
         let header = [0, 0, 0, 9, 0x58, 0x98, 0x67, 0xb8, 0xcb, 0xf4, 0x39, 0x26];

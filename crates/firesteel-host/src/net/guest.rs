@@ -1,4 +1,4 @@
-//! Connections at an owner's port that speak another protocol than Firesteel's.
+//! Connections at an owner's port that speak another protocol.
 
 use std::net::SocketAddr;
 
@@ -7,18 +7,16 @@ use tokio::sync::mpsc;
 
 use super::listener::places::Place;
 
-/// A connection that begins with the first byte of another protocol. Nothing was read from it, and nothing was written.
+/// A connection that begins with the first byte of another protocol. Nothing was read from it or written to it.
 #[derive(Debug)]
 pub struct Guest {
-    /// The connection.
     pub stream: TcpStream,
-    /// The address of the peer's socket.
     pub remote: SocketAddr,
-    /// Its place, to be kept until its end.
+    /// Its permit, to be kept until its end.
     pub place: Place,
 }
 
-/// The first byte of a protocol, and the channel to those who speak it.
+/// The first byte of another protocol, and the channel to the task that serves it.
 #[derive(Clone, Debug)]
 pub(super) struct GuestRoom {
     pub(super) first: u8,

@@ -1,33 +1,32 @@
-//! Connections: bytes on sockets on one side, events in an owner's [`Inbox`](crate::inbox::Inbox) on the
-//! other.
+//! Connections: bytes on sockets on one side, events in an owner's [`Inbox`](crate::inbox::Inbox) on the other.
 //!
-//! A connection opens with a preamble and a hello from both sides, and then carries frames of messages. A
-//! peer's role decides which messages it may send. So a daemon names, for each role that it accepts or
-//! dials, the function that turns a frame's body into an event ([`Decode`]).
+//! A connection opens with a preamble and a hello from both sides, and then carries frames of messages. A peer's role
+//! decides which messages it may send. So a daemon names, for each role that it accepts or dials, the function that
+//! turns a frame's body into an event ([`Decode`]).
 //!
 //! One task serves one connection. It reads and writes independently:
 //!
-//! - Incoming messages wait for room in the inbox, which is bounded by peer and in all. Meanwhile TCP
-//!   slows the peer down, so no peer can fill the memory.
+//! - Incoming messages wait for room in the inbox, which is limited for each peer and in total. Meanwhile TCP slows the
+//!   peer down, so no peer can fill the memory.
 //! - Outgoing messages are gathered by peer while the owner handles a batch of events, and handed over together
-//!   ([`Peers::hand_over`]). They wait in a queue that is bounded in bytes, by peer and in all. If it is full, the peer is
-//!   too slow and the connection is closed; the owner never waits for a peer that does not read. A write that makes no
-//!   progress for [`WRITE_TIMEOUT`] also closes the connection if much is queued.
+//!   ([`Peers::hand_over`]). They wait in a queue that is limited in bytes, for each peer and in total. If it is full,
+//!   the peer is too slow and the connection is closed; the owner never waits for a peer that does not read. A write
+//!   that makes no progress for [`WRITE_TIMEOUT`] also closes the connection if much is queued.
 //! - An error of a peer ends only its own connection, with one line in the log that names the peer.
 //!
 //! The files, from the owner's view to the socket:
 //!
 //! - [`peers`]: the table of an owner's connections: `send`, `close`, `dial`, `serve`.
 //! - [`listener`], [`dial`]: accepting and opening connections.
-//! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages; `older_peer`: what happens to a
-//!   message that a peer is too old for.
-//! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from; `rope`: frames that share
-//!   what is equal in them.
+//! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages; `older_peer`: messages that a
+//!   peer is too old for.
+//! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from; `rope`: frames that
+//!   share equal parts.
 //! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.
-//! - [`conversation`]: a connection without an owner, for bulk data. [`Listener::also_serve`] accepts such
-//!   connections at an owner's own port.
-//! - [`guest`], [`envoy`]: connections that speak another protocol, and the peers on them. [`Listener::also_receive`] accepts
-//!   such connections.
+//! - [`conversation`]: a connection without an owner, for bulk data. [`Listener::also_serve`] accepts such connections
+//!   at an owner's own port.
+//! - [`guest`], [`envoy`]: connections that speak another protocol, and the virtual peers on them.
+//!   [`Listener::also_receive`] accepts such connections.
 //! - [`route`], `socket`: the local address that reaches a peer, and the options of every socket.
 
 pub mod call;
@@ -71,65 +70,57 @@ pub use older_peer::OlderPeer;
 pub use outbound::QueueLimits;
 pub use peers::Peers;
 
-/// The timeout of a handshake.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a peer may take after its handshake to send its first message. A peer that dials has something to say at once.
+/// How long a peer may take after its handshake to send its first message. A peer that dials has a message to send at
+/// once.
 pub const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The timeout for opening a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The timeout of a frame that has begun.
 pub const FRAME_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often a Master that was elected gives a sign of life on a connection on which it has nothing to say.
+/// How often an elected Master sends a sign of life on an idle connection.
 pub const SIGN_OF_LIFE: Duration = Duration::from_secs(4);
 
-/// How long such a Master may be silent before its peers give the connection up and look for another one.
+/// How long an elected Master may be silent before its peers close the connection and look for another one.
 pub const LONGEST_SILENCE: Duration = Duration::from_secs(10);
 
-/// How long a write may make no progress before the connection is closed, if more than [`PAUSED_BYTES`] are queued.
+/// How long a write may make no progress before the connection is closed. Applies if more than [`PAUSED_BYTES`] are
+/// queued.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How many bytes may stay queued for a peer that reads nothing. A peer that pauses for minutes is kept while no more than
-/// that is queued for it; the system notices if its machine is gone.
+/// How many bytes may stay queued for a peer that reads nothing. A peer that pauses for minutes is kept while no more
+/// than this is queued. If its machine is gone, the operating system notices.
 pub const PAUSED_BYTES: usize = 1 << 20;
 
-/// The timeout for sending what was queued before a connection was closed.
+/// The timeout for sending the queued messages of a closed connection.
 pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The arrival of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The peer that sent the message.
     pub peer: PeerId,
-    /// When its frame was whole.
+    /// When its frame was complete.
     pub at: Timestamp,
 }
 
-/// Turns the body of a frame into the owner's event. It calls [`firesteel_protocol::wire::decode`].
+/// Turns the body of a frame into the owner's event, with [`firesteel_protocol::wire::decode`].
 pub type Decode<E> = fn(Arrival, &[u8]) -> Result<E, DecodeError>;
 
-/// A role that a daemon accepts, and the decoder of its messages.
 #[derive(Debug)]
 pub struct Welcome<E> {
-    /// The role that a peer may have.
     pub role: Role,
-    /// The decoder of that role's messages.
     pub decode: Decode<E>,
 }
 
-/// The peer of a connection, as the log names it.
+/// The description of a connection's peer, for the log.
 #[derive(Clone, Debug)]
 pub struct PeerInfo {
     /// Its number. Numbers start at 1 and are never reused.
     pub id: PeerId,
-    /// The role of the peer.
     pub role: Role,
-    /// The peer's name, as the peer gave it. It is untrusted text: it is only logged, and escaped.
+    /// The peer's name, as the peer gave it. It is untrusted text, which is only logged, and escaped.
     pub name: String,
-    /// The address of the peer's socket.
     pub remote: SocketAddr,
     /// The version of the protocol that is spoken with it.
     pub version: Version,

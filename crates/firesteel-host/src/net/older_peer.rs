@@ -1,17 +1,14 @@
-//! What happens to a message that a peer is too old for.
+//! Messages that a peer is too old for.
 
 use firesteel_protocol::version::Version;
 use firesteel_protocol::wire::Message;
 
-/// A peer speaks a version of the protocol that does not have a message. The message is not sent. A question fails with this
-/// sentence. What a daemon tells such a peer besides is left out: a version adds nothing without which an older one does not
-/// work.
+/// A peer speaks a version of the protocol that lacks a message. The message is not sent. A request fails with this
+/// error. A daemon's other messages are left out, since no version adds a message that older versions need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it speaks version {theirs} of the protocol, and this needs version {needed}: upgrade it")]
 pub struct OlderPeer {
-    /// The version that the peer speaks.
     pub theirs: Version,
-    /// The version that added the message.
     pub needed: Version,
 }
 

@@ -1,4 +1,4 @@
-//! The bounded queue of what is sent to one peer.
+//! The bounded queue of messages to one peer.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,10 +10,9 @@ use firesteel_protocol::wire::{self, Message, TooLong};
 use super::Disconnect;
 use super::rope::Rope;
 
-/// How much may be queued before a peer counts as too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// The maximum number of bytes for one peer. What one batch of events sends fits in any case.
+    /// The maximum number of bytes for one peer. The output of one batch of events always fits.
     pub of_peer: usize,
     /// The maximum number of bytes for all peers together.
     pub in_all: usize,
@@ -27,16 +26,15 @@ impl Default for QueueLimits {
     }
 }
 
-/// Messages for one peer, in order.
 #[derive(Debug)]
 pub(super) enum Load {
     /// For a connection: whole frames.
     Frames(Rope),
-    /// For an envoy, who encodes them in another protocol: as they are.
+    /// For a virtual peer: unencoded messages, which its task encodes in another protocol.
     Messages(Vec<Weighed>),
 }
 
-/// A message, and the number of bytes that it counts for. What it shares with others does not count.
+/// A message, and the number of bytes that it counts for. Parts that it shares with others do not count.
 #[derive(Debug)]
 pub(super) struct Weighed {
     pub(super) bytes: usize,
@@ -44,7 +42,7 @@ pub(super) struct Weighed {
 }
 
 impl Load {
-    /// Nothing yet, of the same kind.
+    /// An empty load of the same kind.
     pub(super) fn empty(&self) -> Self {
         match self {
             Self::Frames(_) => Self::Frames(Rope::default()),
@@ -52,7 +50,7 @@ impl Load {
         }
     }
 
-    /// Takes everything, and leaves it empty.
+    /// Takes the whole contents, and leaves this load empty.
     pub(super) fn take(&mut self) -> Self {
         let nothing = self.empty();
         std::mem::replace(self, nothing)
@@ -65,7 +63,7 @@ impl Load {
         }
     }
 
-    /// The number of bytes that it counts for. What messages share does not count.
+    /// The number of bytes that it counts for. Shared parts of messages do not count.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Frames(frames) => frames.weight(),
@@ -73,7 +71,7 @@ impl Load {
         }
     }
 
-    /// Adds a message. The number of bytes that it has in a frame.
+    /// Adds a message. Returns the number of its bytes in a frame.
     ///
     /// # Errors
     /// The message is too long for a frame.
@@ -90,7 +88,7 @@ impl Load {
         }
     }
 
-    /// Moves what another one of the same kind has to the end of this one.
+    /// Moves the contents of another load of the same kind to the end of this one.
     fn append(&mut self, other: &mut Self) {
         match (self, other) {
             (Self::Frames(frames), Self::Frames(more)) => frames.append(more),
@@ -102,7 +100,6 @@ impl Load {
     }
 }
 
-/// How an owner ends a connection.
 #[derive(Debug)]
 pub(super) enum CloseMode {
     /// The connection ends after all queued bytes are written.
@@ -111,7 +108,6 @@ pub(super) enum CloseMode {
     Now(Disconnect),
 }
 
-/// The number of bytes that what is queued for all peers of an owner counts for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Total(Arc<AtomicUsize>);
 
@@ -121,14 +117,12 @@ impl Total {
     }
 }
 
-/// The owner's end of the queue. Dropping it closes the connection after everything queued is written.
 #[derive(Debug)]
 pub struct Outbound {
     queue: Arc<Queue>,
     limit: usize,
 }
 
-/// The connection's end of the queue.
 #[derive(Debug)]
 pub(super) struct LoadQueue(Arc<Queue>);
 
@@ -140,27 +134,25 @@ struct Queue {
 
 #[derive(Debug)]
 struct State {
-    /// What nobody has begun to write.
+    /// The messages that are not being written yet.
     load: Load,
-    /// The number of bytes that it counts for.
+    /// The number of bytes that these messages count for.
     waiting: usize,
     /// The number of bytes that are being written.
     writing: usize,
     close: Option<CloseMode>,
-    /// The connection's task, if it waits for something to write or for the end.
+    /// Wakes the connection's task, if it waits for something to write or for the end.
     connection: Option<Waker>,
 }
 
-/// What a connection writes next.
+/// The next step of a connection's writer.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// What has to be written.
     Load(Load),
-    /// Nothing more: the owner closed the connection, and everything is written.
+    /// Nothing more: the owner has closed the connection, and everything is written.
     End,
 }
 
-/// Makes a queue of loads of this kind.
 pub(super) fn queue(limits: QueueLimits, total: Total, load: Load) -> (Outbound, LoadQueue) {
     let state = State { load, waiting: 0, writing: 0, close: None, connection: None };
     let queue = Arc::new(Queue { state: Mutex::new(state), total });
@@ -168,7 +160,7 @@ pub(super) fn queue(limits: QueueLimits, total: Total, load: Load) -> (Outbound,
 }
 
 impl State {
-    /// Lets the connection's task wait. A task that waits already stays as it is.
+    /// Registers the connection's task to be woken.
     fn wait(&mut self, context: &Context<'_>) {
         match &mut self.connection {
             Some(connection) => connection.clone_from(context.waker()),
@@ -187,7 +179,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes the connection's task, once it may look at the queue.
+    /// Wakes the connection's task, after releasing the lock.
     fn wake(mut state: MutexGuard<'_, State>) {
         let connection = state.connection.take();
         drop(state);
@@ -196,7 +188,7 @@ impl Queue {
         }
     }
 
-    /// Gives up what is queued: it counts no more, although a last write may go on for a moment.
+    /// Drops the queued messages. They no longer count, although a last write may go on for a moment.
     fn abandon(&self, state: &mut State) {
         let left = state.owed();
         state.load = state.load.empty();
@@ -224,12 +216,11 @@ impl Outbound {
         Ok(())
     }
 
-    /// Nothing yet, of the kind that the queue takes.
+    /// An empty load of the kind that the queue takes.
     pub(super) fn empty(&self) -> Load {
         self.queue.state().load.empty()
     }
 
-    /// The number of bytes that wait or are being written.
     pub(super) fn owed(&self) -> usize {
         self.queue.state().owed()
     }
@@ -272,7 +263,6 @@ impl LoadQueue {
         }
     }
 
-    /// Waits until the owner closes the connection.
     pub(super) fn poll_close(&self, context: &mut Context<'_>) -> Poll<CloseMode> {
         let mut state = self.0.state();
         match &state.close {
@@ -286,16 +276,14 @@ impl LoadQueue {
         }
     }
 
-    /// Records that this number of bytes has been written.
     pub(super) fn written(&self, bytes: usize) {
         let mut state = self.0.state();
-        // What was given up is not counted any more.
+        // Messages that were dropped no longer count.
         let counted = bytes.min(state.writing);
         state.writing -= counted;
         self.0.total.0.fetch_sub(counted, Ordering::Relaxed);
     }
 
-    /// The number of bytes that wait or are being written.
     pub(super) fn owed(&self) -> usize {
         self.0.state().owed()
     }

@@ -31,19 +31,18 @@ use crate::inbox::{Inbox, InboxEntry, Opened};
 use crate::meter::OwnerMeter;
 use crate::tenure::Tenure;
 
-/// How long it takes at most until some connection has written something, if one can.
+/// The longest time until some connection has written something, if one can.
 const SETTLE: Duration = Duration::from_millis(5);
 
-/// The connections of one owner. A daemon talks to others only through this table. No method waits, except
-/// `end`.
+/// The connections of one owner. A daemon talks to others only through this table. The methods that wait are `async`.
 #[derive(Debug)]
 pub struct Peers<E> {
     table: HashMap<PeerId, Peer>,
-    /// The peers for which something was gathered and is not sealed, in that order.
+    /// The peers with gathered messages that are not sealed, in this order.
     touched: Vec<PeerId>,
-    /// The number of bytes of frames that it has.
+    /// The number of bytes in its frames.
     gathered: usize,
-    /// What the next hand-over hands over, in that order.
+    /// What the next hand-over sends, in this order.
     sealed: Vec<Sealed>,
     shared: Shared<E>,
 }
@@ -53,18 +52,19 @@ struct Peer {
     info: PeerInfo,
     /// `None` after the end of the connection was handed over.
     outbound: Option<Outbound>,
-    /// What was gathered and is not sealed.
+    /// The gathered messages that are not sealed.
     gathered: Load,
-    /// How the connection ends after what was gathered. Nothing more is gathered, and incoming messages are dropped.
+    /// How the connection ends after the gathered messages. Nothing more is gathered, and incoming messages are
+    /// dropped.
     close: Option<CloseMode>,
 }
 
-/// What is handed over to one connection.
+/// The messages for one connection that are ready to be handed over.
 #[derive(Debug)]
 struct Sealed {
     peer: PeerId,
     load: Load,
-    /// Whether the connection ends after it.
+    /// Whether the connection ends after these messages.
     is_last: bool,
 }
 
@@ -98,13 +98,13 @@ impl Peer {
     }
 }
 
-/// What the tasks of all connections share.
+/// Shared by the tasks of all connections.
 #[derive(Debug)]
 pub(super) struct Shared<E> {
     pub(super) introduction: Arc<Introduction>,
     pub(super) limits: QueueLimits,
     pub(super) inbox: Inbox<E>,
-    /// What is queued for all peers.
+    /// The bytes queued for all peers.
     pub(super) queued: Total,
     last_id: Arc<AtomicU64>,
     pub(super) tasks: TaskTracker,
@@ -131,7 +131,7 @@ impl<E> Clone for Shared<E> {
 }
 
 impl<E: Send + 'static> Peers<E> {
-    /// Makes an empty table. Peers are told the introduction, and nothing more when the tenure is over.
+    /// Makes an empty table. Peers get the introduction, and nothing more when the lease is over.
     pub fn new(ours: impl Into<Introduction>, limits: QueueLimits, inbox: Inbox<E>, tenure: Tenure) -> Self {
         let stop = tenure.token().child_token();
         let shared = Shared {
@@ -148,12 +148,10 @@ impl<E: Send + 'static> Peers<E> {
         Self { table: HashMap::new(), touched: Vec::new(), gathered: 0, sealed: Vec::new(), shared }
     }
 
-    /// What makes peers that have no connection of their own.
     pub fn envoys(&self) -> Envoys<E> {
         Envoys(self.shared.clone())
     }
 
-    /// What the owner counts.
     pub(crate) fn meter(&self) -> &OwnerMeter {
         &self.shared.meter
     }
@@ -163,7 +161,7 @@ impl<E: Send + 'static> Peers<E> {
         self.shared.tasks.spawn(self.shared.clone().accept(listener, welcome, None));
     }
 
-    /// Does what [`serve`](Self::serve) does, on a thread of its own that also serves the clients, so that they do not
+    /// Serves like [`serve`](Self::serve), but on a thread of its own that also serves the clients. So clients do not
     /// wait for the tasks of many other connections.
     ///
     /// # Errors
@@ -210,7 +208,7 @@ impl<E: Send + 'static> Peers<E> {
     }
 
     /// Gathers a message for the next hand-over. Does nothing if the connection has ended. A message that is too long
-    /// closes the connection, and one that the peer is too old for is left out.
+    /// closes the connection. A message that the peer is too old for is left out.
     pub fn send<M: Message>(&mut self, peer: PeerId, message: M) {
         let Some(version) = self.table.get(&peer).map(|row| row.info.version) else { return };
         if let Err(older) = OlderPeer::check(&message, version) {
@@ -232,14 +230,14 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Gives the owner this event as if the peer sent it now: after everything that has arrived from the peer and waits. Not
-    /// if the connection has ended.
+    /// Gives the owner this event as if the peer sent it now. The owner gets all earlier messages of the peer first.
+    /// Does nothing if the connection has ended.
     pub fn after_arrived(&self, peer: PeerId, event: E) {
         // If the owner has ended, nobody waits for the event.
         let _ = self.shared.inbox.after_arrived(peer, self.urgency(peer), event);
     }
 
-    /// An open connection for which the next hand-over will have something to do.
+    /// An open connection, marked as having something to hand over.
     fn touch(&mut self, peer: PeerId) -> Option<&mut Peer> {
         let row = self.table.get_mut(&peer).filter(|row| row.is_open())?;
         if !row.is_touched() {
@@ -248,19 +246,19 @@ impl<E: Send + 'static> Peers<E> {
         Some(row)
     }
 
-    /// The number of bytes of frames that were gathered and are not sealed.
+    /// The number of bytes in frames that were gathered and are not sealed.
     pub(crate) fn gathered(&self) -> usize {
         self.gathered
     }
 
-    /// Hands what was gathered over to the connections, once for each. Nothing that a machine has decided on leaves the
-    /// daemon before this.
+    /// Hands the gathered messages over to the connections, once for each. Before this call, no decision of a machine
+    /// leaves the daemon.
     pub fn hand_over(&mut self) {
         self.seal();
         self.hand_over_sealed();
     }
 
-    /// Sets what was gathered apart, to be handed over later. What is gathered from now on is not with it.
+    /// Seals the gathered messages, to hand them over later. Messages that are gathered from now on are separate.
     pub(crate) fn seal(&mut self) {
         self.gathered = 0;
         for peer in std::mem::take(&mut self.touched) {
@@ -271,7 +269,6 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Hands over what was sealed.
     pub(crate) fn hand_over_sealed(&mut self) {
         for Sealed { peer, load, is_last } in std::mem::take(&mut self.sealed) {
             if let Some(row) = self.table.get_mut(&peer) {
@@ -281,14 +278,14 @@ impl<E: Send + 'static> Peers<E> {
         while self.shared.queued.bytes() > self.shared.limits.in_all && self.close_slowest() {}
     }
 
-    /// Forgets what was gathered or sealed.
+    /// Drops gathered and sealed messages.
     pub(crate) fn discard(&mut self) {
         self.seal();
         self.sealed.clear();
     }
 
-    /// Waits while connections write, if more than half of what may be queued for all is. So the owner does not get ahead of
-    /// peers that read as fast as they can. For those that read nothing it does not wait.
+    /// Waits while connections write, if more than half of the queue limit for all peers is used. So the owner does not
+    /// get ahead of peers that read as fast as they can. It does not wait for peers that read nothing.
     pub(crate) async fn settle(&self) {
         let mut queued = self.shared.queued.bytes();
         while queued > self.shared.limits.in_all / 2 {
@@ -300,7 +297,7 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Closes the connection with the most bytes in its queue. Whether there was one.
+    /// Closes the connection with the most bytes in its queue. Returns whether there was one.
     fn close_slowest(&mut self) -> bool {
         let waiting = |row: &Peer| row.outbound.as_ref().map(Outbound::owed).filter(|bytes| *bytes > 0);
         let queues = self.table.values_mut().filter_map(|row| Some((waiting(row)?, row)));
@@ -309,7 +306,7 @@ impl<E: Send + 'static> Peers<E> {
         true
     }
 
-    /// Whether what a peer sends passes what others send. After its connection has ended nothing does.
+    /// Whether messages of a peer overtake those of others. After its connection has ended, they do not.
     pub(crate) fn urgency(&self, peer: PeerId) -> Urgency {
         self.table.get(&peer).map_or(Urgency::Ordinary, |row| urgency_of(row.info.role))
     }
@@ -351,12 +348,12 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Accepts no more, and gives up connections that are not open yet.
+    /// Stops accepting, and cancels connections that are not open yet.
     pub(crate) fn accept_no_more(&self) {
         self.shared.stop.cancel();
     }
 
-    /// The peers with open connections: first the drivers, on which others wait.
+    /// The peers with open connections. The drivers come first, since others wait for them.
     pub(crate) fn open_ones(&self) -> Vec<PeerId> {
         let open = self.table.values().filter(|row| row.is_open());
         let (mut first, then): (Vec<_>, Vec<_>) = open.partition(|row| row.info.role == Role::Driver);
@@ -371,8 +368,7 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Ends all connections after their queued messages are sent, within a bounded time, and accepts no
-    /// more.
+    /// Ends all connections after their queued messages are sent, within a limited time. Stops accepting.
     pub(crate) async fn end(mut self) {
         self.shared.stop.cancel();
         self.hand_over();
@@ -384,7 +380,7 @@ impl<E: Send + 'static> Peers<E> {
     }
 }
 
-/// Accepts no more, and lets the thread for accepting end.
+/// Stops accepting, and lets the thread for accepting end.
 impl<E> Drop for Peers<E> {
     fn drop(&mut self) {
         self.shared.stop.cancel();
@@ -397,7 +393,8 @@ impl<E: Send + 'static> Shared<E> {
         PeerId(self.last_id.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// Opens a connection after its handshake. What is returned serves it to its end. `None` if the owner has ended.
+    /// Opens a connection after its handshake. Returns the future that serves it to its end. `None` if the owner has
+    /// ended.
     pub(super) fn open(
         &self,
         id: PeerId,
@@ -423,18 +420,17 @@ impl<E: Send + 'static> Shared<E> {
     }
 }
 
-/// A connection after its handshake.
 pub(super) struct Newcomer<E> {
     pub(super) introduced: Introduced,
     pub(super) remote: SocketAddr,
     pub(super) decode: Decode<E>,
-    /// The time within which the first message has to come, if there is one.
+    /// The time within which the first message has to come, if it is limited.
     pub(super) first_within: Option<Duration>,
-    /// Its place, if this side did not dial.
+    /// Its permit, if this side did not dial.
     pub(super) place: Option<Place>,
 }
 
-/// People wait for what clients ask.
+/// Requests of clients are urgent, since people wait for them.
 pub(super) fn urgency_of(role: Role) -> Urgency {
     match role {
         Role::Client => Urgency::Urgent,

@@ -1,4 +1,4 @@
-//! Frames in a row, which share what is equal in them.
+//! Frames in a row, which share equal parts.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -9,35 +9,34 @@ use firesteel_protocol::wire::{self, Message, TooLong};
 
 use super::frame;
 
-/// The fewest bytes that are worth a reference to them.
+/// Shorter parts than this are copied instead of shared.
 const WORTH_SHARING: usize = 128;
 
-/// The most bytes that may follow what a frame shares.
+/// The maximum number of bytes that may follow the shared part of a frame.
 const MOST_AFTER: usize = 256;
 
-/// The longest frame whose memory is kept for the next one, in bytes.
+/// The longest buffer that is kept for the next frame, in bytes.
 const KEPT: usize = 16 << 10;
 
 thread_local! {
-    /// Where a frame is encoded before it is known how much of it belongs to its rope alone. Empty in between.
+    /// A buffer to encode a frame, before it is known which part of it is shared. Empty between two frames.
     static SCRATCH: RefCell<BytesMut> = RefCell::default();
 }
 
-/// Whole frames in a row. What the messages of several frames [share](Message::shared) is in memory once for all of
-/// them, in this rope and in others.
+/// Whole frames in a row. A part that messages [share](Message::shared) is in memory only once, for all frames in this
+/// rope and in others.
 #[derive(Debug, Default)]
 pub(super) struct Rope {
-    /// What belongs to this rope alone.
+    /// The bytes that belong to this rope alone.
     own: BytesMut,
-    /// Between the own bytes, in order.
+    /// The shared parts between the own bytes, in order.
     shared: VecDeque<SharedPart>,
-    /// The number of bytes of all shared parts.
     shared_bytes: usize,
-    /// The number of own bytes behind the last shared part.
+    /// The number of own bytes after the last shared part.
     own_at_end: usize,
 }
 
-/// A part that belongs to others, too. It is not empty.
+/// A part that other ropes share, too. It is not empty.
 #[derive(Debug)]
 struct SharedPart {
     /// The number of own bytes between the part before this one and this one.
@@ -50,12 +49,12 @@ impl Rope {
         self.own.is_empty() && self.shared.is_empty()
     }
 
-    /// The number of bytes of memory that it takes, without what it shares.
+    /// The number of bytes of memory that it takes, without shared parts.
     pub(super) fn weight(&self) -> usize {
         self.own.len() + self.shared.len() * size_of::<SharedPart>()
     }
 
-    /// Adds a message as a frame. The length of the frame.
+    /// Adds a message as a frame. Returns the length of the frame.
     ///
     /// # Errors
     /// The message is too long for a frame.
@@ -95,7 +94,7 @@ impl Rope {
         between.chain([at_end]).filter(|chunk| !chunk.is_empty())
     }
 
-    /// Moves what another rope has to the end of this one.
+    /// Moves the contents of another rope to the end of this one.
     pub(super) fn append(&mut self, other: &mut Self) {
         let mut other = std::mem::take(other);
         if self.is_empty() {
@@ -115,7 +114,7 @@ impl Rope {
     }
 }
 
-/// Where this part of a frame ends. At most [`MOST_AFTER`] bytes follow.
+/// Where this part of a frame ends. `None` if it is not in the frame, or if more than [`MOST_AFTER`] bytes follow.
 fn end_of(frame: &[u8], part: &[u8]) -> Option<usize> {
     let first = frame.len().saturating_sub(MOST_AFTER);
     (first..=frame.len()).rev().find(|end| frame[..*end].ends_with(part))
@@ -194,7 +193,8 @@ mod tests {
         }
     }
 
-    /// Messages in two ropes, one appended to the other, and the frames of all one after the other.
+    /// Puts messages into two ropes and appends one to the other. Also returns the frames of all messages one after the
+    /// other.
     fn spun(first: &[Order], second: &[Order]) -> (Rope, BytesMut) {
         let (mut ropes, mut frames) = ([Rope::default(), Rope::default()], BytesMut::new());
         for (rope, orders) in ropes.iter_mut().zip([first, second]) {

@@ -1,6 +1,6 @@
-//! Child processes: how they are started, and how they are signalled and awaited.
+//! Child processes: how they are started, signalled and awaited.
 //!
-//! - [`start`]: starting a process, and why one could not be started; [`own_program`]: this program, as one to start.
+//! - [`start`]: starting a process, and why one could not be started; [`own_program`]: starting this program again.
 //! - [`process_group`]: a child that leads a process group.
 
 pub mod own_program;

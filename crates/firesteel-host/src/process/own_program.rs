@@ -1,7 +1,7 @@
-//! This program, as one to start.
+//! Starting this program again.
 //!
-//! What is started is the file that runs, even if it was removed since, or another one has taken its path: an installation that
-//! is replaced under a daemon does not change what the daemon starts.
+//! This starts the file that is running, even if it was removed since, or another file has taken its path. So an
+//! installation that is replaced under a daemon does not change what the daemon starts.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -11,37 +11,35 @@ use std::{env, fs};
 
 use nix::sys::prctl;
 
-/// The file that a process runs, in its own eyes.
+/// The file of the process that opens this path.
 const EXE: &str = "/proc/self/exe";
 
 /// What Linux appends to the path of a file that was removed.
 const DELETED: &str = " (deleted)";
 
-/// This program.
 #[derive(Clone, Debug)]
 pub struct OwnProgram {
-    /// Where it was when it was asked for.
+    /// Its path when the program was found. Another file may be there by now.
     path: PathBuf,
 }
 
 impl OwnProgram {
-    /// Finds the program that runs.
+    /// Finds the running program.
     ///
     /// # Errors
-    /// The system does not tell where it is.
+    /// The system does not tell its path.
     pub fn find() -> io::Result<Self> {
         let path = env::current_exe()?;
         let whole = path.to_str().and_then(|path| path.strip_suffix(DELETED));
         Ok(Self { path: whole.filter(|_| !path.exists()).map_or(path.clone(), PathBuf::from) })
     }
 
-    /// Where it was. Another file may be there by now.
+    /// Its former path. Another file may be there by now.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A command that starts it.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(EXE);
@@ -49,7 +47,7 @@ impl OwnProgram {
         command
     }
 
-    /// Starts it and waits for its end: it prints its version.
+    /// Starts the program, which prints its version, and waits for its end.
     ///
     /// # Errors
     /// It cannot be started, or fails. In words.
@@ -78,14 +76,14 @@ fn is_same_file(one: &Path, other: &Path) -> io::Result<bool> {
     Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
-/// Gives this process its name again, which `ps` and `pkill` show and look for, if it was started by [`OwnProgram::command`]: the
-/// kernel names it after the file then. Call this at the very start, on the main thread.
+/// Restores this process's name, for `ps` and `pkill`, if it was started by [`OwnProgram::command`]: the kernel then
+/// names it after the file. Call this at the very start, on the main thread.
 pub fn restore_name() {
     let is_lost = fs::read("/proc/self/comm").is_ok_and(|name| name == b"exe\n");
     let name = env::args_os().next().filter(|_| is_lost);
     let name = name.as_deref().map(Path::new).and_then(Path::file_name);
     if let Some(name) = name.and_then(|name| std::ffi::CString::new(name.as_encoded_bytes()).ok()) {
-        // Without its name it works as well.
+        // Without the name it works as well.
         let _ = prctl::set_name(&name);
     }
 }

@@ -1,4 +1,4 @@
-//! A child process that leads a process group: signalling the group, and the leader's exit status.
+//! A child process that leads a process group: how to signal the group, and the leader's exit status.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -13,20 +13,18 @@ use tokio::process::Child;
 pub struct ProcessGroup(Pid);
 
 impl ProcessGroup {
-    /// The group of a child that was started as its leader and was not waited for yet.
+    /// The group of a child that was started as its leader. The child must not have been waited for yet.
     pub fn of(leader: &Child) -> Self {
         let pid = leader.id().expect("a process that was not waited for has an id");
         Self(Pid::from_raw(i32::try_from(pid).expect("Linux's process ids fit")))
     }
 
-    /// The process id of the leader.
     pub fn leader(self) -> u32 {
         self.0.as_raw().unsigned_abs()
     }
 
-    /// Signals every process in the group, which may have ended already. While the group has members, no
-    /// other group can have its id. If it has none, its id has only been free since the leader was waited
-    /// for.
+    /// Signals every process in the group, which may have ended already. While the group has members, no other group
+    /// can have its id. Without members, its id is free only after the leader was waited for.
     pub fn signal(self, signal: Signal) {
         let signal = match signal {
             Signal::Terminate => signal::Signal::SIGTERM,

@@ -9,7 +9,6 @@ use crate::tables::archive::past_driver;
 use crate::tables::merged::merged;
 
 impl Master {
-    /// A page of all that has ended and is remembered, from that place on.
     pub(crate) fn history_page(&self, from: HistoryPlace) -> HistoryPage {
         let applications = self.applications.ended().iter().map(|(_, ended)| ended.past());
         let drivers = self.drivers.ended_in_order().map(|(number, driver)| past_driver(number, driver));

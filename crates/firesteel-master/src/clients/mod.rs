@@ -1,4 +1,4 @@
-//! What clients ask, and what they are told.
+//! Requests of status clients, and their answers.
 
 pub(crate) mod history;
 pub(crate) mod plain_name;

@@ -20,12 +20,10 @@ use crate::tables::applications::application::{Application, Profile};
 use crate::tables::applications::exclusions::Blame;
 use crate::{Audit, Effect, Master, Note, Outbound};
 
-/// The number of profiles, from the first on, for which advice is looked for. Each piece of advice costs
-/// several placements.
+/// Advice is computed for this number of profiles only. Each piece of advice costs several placements.
 const MOST_ADVISED: usize = 8;
 /// The maximum number of applications with the same name that an answer lists.
 const MOST_NAMESAKES: usize = 20;
-/// The applications that an id or a name may mean.
 enum Meant {
     Live(AppId),
     Over(AppId),
@@ -85,7 +83,7 @@ impl Master {
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
     }
 
-    /// Has a request of a person, and what became of it, written into the log.
+    /// Logs a person's request and its result.
     pub(crate) fn audit(&mut self, audit: Audit) {
         self.effects.note(Note::Audited(Box::new(audit)));
     }
@@ -142,7 +140,7 @@ impl Master {
             let mut view = Self::profile(*id, &stand);
             if profiles.len() < MOST_ADVISED {
                 let demand = app.demand(profile);
-                // What would help one more executor does not start a gang.
+                // Advice for one more executor would not start a gang.
                 let gang = app.gang(&demand);
                 view.outlook = if gang.is_some() { None } else { outlook(&demand, &free, &whole) };
                 let (order, strategy) = (self.config.worker_order, self.config.strategy);
@@ -181,7 +179,7 @@ impl Master {
         }
     }
 
-    /// The Workers that are late, those with the most executors of the application first.
+    /// The Workers that are late. Those with the most executors of the application come first.
     fn late_workers(&self, app: &Application) -> Vec<LateWorker> {
         let late = |slot: Slot| LateWorker {
             worker: self.workers.row(slot).description.id.clone(),
@@ -193,12 +191,11 @@ impl Master {
         all
     }
 
-    /// The other applications that hold cores.
     pub(super) fn other_holders<'a>(&'a self, app: &'a Application) -> impl Iterator<Item = &'a Application> {
         self.applications.queue().filter(|other| other.id != app.id && other.cores_granted > Cores::ZERO)
     }
 
-    /// The Workers that are excluded for an application, those that stay excluded longest first.
+    /// The Workers that are excluded for an application, longest exclusion first.
     fn excluded_for(&self, app: &Application) -> Vec<ExcludedWorker> {
         let view = |(slot, blame): (Slot, &Blame)| ExcludedWorker {
             worker: self.workers.row(slot).description.id.clone(),
@@ -224,7 +221,7 @@ impl Master {
         excluded
     }
 
-    /// The Workers with which something is wrong, by id.
+    /// The impaired Workers, by id.
     fn impaired(&self) -> impl Iterator<Item = ImpairedWorker> {
         self.workers
             .impaired()
@@ -275,7 +272,7 @@ impl Master {
     }
 }
 
-/// A profile, with what the cluster has for it.
+/// A profile, with the room that the cluster has for it.
 struct ProfileStand<'a> {
     app: &'a Application,
     profile: &'a Profile,

@@ -1,4 +1,4 @@
-//! Why an application has no more executors: all reasons that hold, of which the one with the lowest rank is told.
+//! Why an application has no more executors. Of all reasons that hold, the answer names the one with the lowest rank.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,29 +15,29 @@ use crate::tables::applications::application::{Application, Profile};
 use crate::tables::workers::row::WorkerRow;
 use crate::tables::workers::standing::Availability;
 
-/// The maximum number of labels of Workers that a reason names.
+/// A reason names at most this number of Workers' labels.
 const MOST_LABELS: usize = 4;
 
-/// What the shortfalls of an application's profiles are found from. Its driver and clients are told the same ones.
+/// The inputs for an application's shortfalls. Its driver and clients get the same answer.
 pub(crate) struct Reasons<'a> {
     master: &'a Master,
     app: &'a Application,
-    /// The Workers that do not leave, each with what keeps it from running more executors of the application.
+    /// The Workers that do not leave, each with the obstacle that keeps it from running more executors of the
+    /// application.
     workers: Vec<(&'a WorkerRow, Option<Obstacle<'a>>)>,
-    /// Why nothing is launched for any profile.
+    /// Why no executor is launched for any profile.
     paused: Option<Reason>,
-    /// The profile that is served first, and why it waits though there may be room.
+    /// The profile that is served first, and why it waits although there may be room.
     held_back: Option<(ProfileId, Reason)>,
 }
 
-/// Why a Worker is given no executors of an application, even if it has room.
+/// Why a Worker gets no executors of an application, even if it has room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Obstacle<'a> {
-    /// It runs only executors of others.
+    /// Its label admits only other applications.
     Label(&'a Label),
-    /// The application avoids its host.
+    /// The application excludes its host.
     Avoided,
-    /// Something is wrong with it.
     Impaired(String),
     /// It is excluded for a while.
     Excluded,
@@ -62,8 +62,8 @@ impl<'a> Reasons<'a> {
         Self { master, app, workers, paused, held_back }
     }
 
-    /// What a profile misses, and the reason that is told. None if it misses nothing, or if a Worker has room that it is about
-    /// to be given.
+    /// What a profile lacks, and the reason. `None` if it lacks nothing, or if a Worker has room that the profile will
+    /// get.
     pub(crate) fn shortfall(&self, id: ProfileId, profile: &Profile) -> Option<Shortfall> {
         let demand = self.app.demand(profile);
         if !demand.allows_one_more() {
@@ -72,7 +72,7 @@ impl<'a> Reasons<'a> {
         held_back(&demand, Reason::told(self.all(id, &demand))?)
     }
 
-    /// Every reason why a demand that its own limits allow is not met.
+    /// All reasons why a demand within its own limits is not met.
     fn all(&self, id: ProfileId, demand: &Demand) -> Vec<Reason> {
         let held_back = self.held_back.as_ref().filter(|(first, _)| *first == id).map(|(_, reason)| reason);
         let mut all: Vec<Reason> = [self.paused.as_ref(), held_back].into_iter().flatten().cloned().collect();
@@ -80,33 +80,33 @@ impl<'a> Reasons<'a> {
         if !has_room {
             all.extend(self.by_room(demand));
         }
-        // While another Worker has room it is not these that keep the application waiting, unless it needs several.
+        // If another Worker has room, these do not keep the application waiting, unless it needs several.
         if !has_room || held_back.is_some() {
             all.extend(self.by_obstacles(demand));
         }
         all
     }
 
-    /// Why Workers lack room, or that there are none.
+    /// Why Workers lack room. Also names the case that there are no Workers.
     fn by_room(&self, demand: &Demand) -> Option<Reason> {
         if self.workers.is_empty() {
             return Some(Reason::NoWorkers);
         }
         let admitted = |obstacle: &Option<Obstacle<'_>>| !matches!(obstacle, Some(Obstacle::Label(_)));
-        // Where all run only executors of others, these are all that can be told of.
+        // If all Workers only run executors of others, report these anyway.
         let none = !self.workers.iter().any(|(_, obstacle)| admitted(obstacle));
         let rows = || self.workers.iter().filter(|(_, it)| none || admitted(it)).map(|(row, _)| *row);
         let free: Vec<Offer<'_>> =
             rows().map(WorkerRow::readmitted_offer).filter(|offer| !offer.fits(demand)).collect();
         let whole: Vec<Offer<'_>> = rows().map(WorkerRow::whole_offer).collect();
         let lacks = (!free.is_empty()).then(|| shortfall::shortfall(demand, &free, &whole)).flatten()?;
-        // A Worker that is too small anyway lacks no cores that somebody holds.
+        // If a Worker is too small anyway, nobody holds the cores that it lacks.
         let lacks_cores = rows()
             .any(|row| row.whole_offer().fits(demand) && row.readmitted_offer().cores < demand.size.step());
         Some(self.with_holder(lacks, lacks_cores))
     }
 
-    /// What keeps Workers that have room from being used.
+    /// The obstacles that keep Workers with room from being used.
     fn by_obstacles(&self, demand: &Demand) -> Vec<Reason> {
         let mut labels: BTreeMap<&Label, u64> = BTreeMap::new();
         let (mut avoided, mut excluded, mut impaired) = (0, 0, Vec::new());
@@ -134,7 +134,7 @@ impl<'a> Reasons<'a> {
         all.into_iter().flatten().collect()
     }
 
-    /// The reason of a shortfall, with who holds the cores if Workers lack some.
+    /// The reason of a shortfall. Names who holds the cores if Workers lack cores.
     fn with_holder(&self, short: Shortfall, lacks_cores: bool) -> Reason {
         let Reason::Busy { workers } = short.reason else { return short.reason };
         let holders = || self.master.other_holders(self.app).filter(|_| lacks_cores);
@@ -145,14 +145,14 @@ impl<'a> Reasons<'a> {
             cores: self.cores_on_living_workers(other),
             of: self.master.workers.totals().cores,
         });
-        // One that holds less than the application itself is hardly in its way.
+        // An application that holds less than this one hardly blocks it.
         match holder.filter(|holder| holder.cores > self.app.cores_granted) {
             Some(holder) => Reason::Held { workers, holder, others: holders().count() as u64 - 1 },
             None => Reason::Busy { workers },
         }
     }
 
-    /// The cores that an application holds on the Workers that the totals of the cluster count.
+    /// The cores that an application holds on Workers that count in the totals of the cluster.
     fn cores_on_living_workers(&self, app: &Application) -> Cores {
         let counted =
             app.executors.values().filter(|held| self.master.workers.row(held.slot).share().counts());
@@ -161,7 +161,8 @@ impl<'a> Reasons<'a> {
 }
 
 impl<'a> Obstacle<'a> {
-    /// What keeps a Worker from running more executors of an application: of several, what would last longest.
+    /// The obstacle that keeps a Worker from running more executors of an application. If there are several, the
+    /// longest-lasting one.
     fn of(app: &Application, row: &'a WorkerRow, excluded: bool) -> Option<Self> {
         if let Some(label) = row.description.label.as_ref().filter(|_| !app.is_admitted_by(row)) {
             return Some(Self::Label(label));
@@ -183,7 +184,6 @@ impl<'a> Obstacle<'a> {
     }
 }
 
-/// The reason of a shortfall that comes from the order in which applications are served.
 fn reason_of(hindrance: &Hindrance) -> Reason {
     match *hindrance {
         Hindrance::NeverFits { executors, room } => Reason::GangTooLarge { executors, room },

@@ -17,7 +17,7 @@ use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::merged::merged;
 
 impl Master {
-    /// A copy of all tables, however large.
+    /// A copy of all tables, of any size.
     #[must_use]
     pub fn view(&self) -> MasterView {
         let StateHead { url, web_address, scheduling, reserved, lag_millis, totals: _ } = self.head();
@@ -37,12 +37,11 @@ impl Master {
         }
     }
 
-    /// When what Workers run for another Master is ended.
+    /// When the executors and cluster drivers that Workers run for another Master are ended.
     fn foreign_until(&self) -> Timestamp {
         self.next_foreign_end().unwrap_or(self.now)
     }
 
-    /// The page of the state that begins at that place.
     pub(crate) fn state_page(&self, from: &StatePlace) -> StatePage {
         let head = (*from == StatePlace::beginning()).then(|| self.head());
         StatePage::of(self.now, head, self.config.page, self.rows_from(from))
@@ -64,7 +63,6 @@ impl Master {
         }
     }
 
-    /// The rows of the state from that place on.
     fn rows_from(&self, from: &StatePlace) -> impl Iterator<Item = Step> {
         let first = (0, ExecutorId(0));
         let (worker, application, driver, executor) = match from {
@@ -87,7 +85,7 @@ impl Master {
         workers.chain(applications).chain(drivers).map(Step::Row).chain(executors)
     }
 
-    /// Copies of the cluster drivers by number, from that number on.
+    /// Copies of the cluster drivers by number, from this number on.
     fn driver_views(&self, number: u64) -> impl Iterator<Item = (u64, DriverView)> {
         self.drivers.from(number).map(|(number, driver)| match driver {
             Ok(live) => (number, self.view_of_driver(live)),
@@ -103,7 +101,8 @@ impl Master {
         StateRow::Application { number, view: Box::new(view) }
     }
 
-    /// The live executors from that place on. An application without any is a step, too: there may be very many.
+    /// The live executors from this place on. An application without executors is a step, too, since there may be very
+    /// many.
     fn executor_rows(&self, (first, executor): (u64, ExecutorId)) -> impl Iterator<Item = Step> {
         self.applications.live_from(first).flat_map(move |app| {
             let from = if app.sequence == first { executor } else { ExecutorId(0) };
@@ -122,7 +121,7 @@ impl Master {
         ApplicationView { executors, ..self.row_of(app) }
     }
 
-    /// Copies of a live application's remembered executors by number, live and ended, from that number on.
+    /// Copies of a live application's remembered executors, live and ended, by number, from this number on.
     pub(crate) fn executors_from(
         &self,
         app: &Application,
@@ -161,7 +160,7 @@ impl Master {
         }
     }
 
-    /// Copies of an application's live executors by number, from that number on.
+    /// Copies of an application's live executors by number, from this number on.
     fn live_executors(&self, app: &Application, from: ExecutorId) -> impl Iterator<Item = ExecutorView> {
         app.executors.from(from).map(|(id, executor)| {
             let worker = &self.workers.row(executor.slot).description;

@@ -1,29 +1,23 @@
-//! What is wrong with a record that cannot be true after those before it.
+//! How a record can contradict the records before it.
 
 use std::fmt;
 
 use firesteel_protocol::ids::ExecutorId;
 
-/// What is wrong with a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contradiction {
-    /// It names a Worker that is not there.
     NoWorker(u64),
-    /// It names an application that is not there.
     NoApplication(u64),
-    /// It names an executor that is not there.
     NoExecutor(u64, ExecutorId),
-    /// What it adds is there already.
+    /// It adds something that exists already.
     Twice,
     /// The Worker has no such addresses free.
     NoAddresses,
-    /// The application has no such resource profile.
     NoProfile,
     /// The Worker or the application still has executors.
     HasExecutors,
-    /// It names a cluster driver that is not there, or does not run.
+    /// It names a cluster driver that does not exist, or does not run.
     NoDriver(u64),
-    /// The Worker still has cluster drivers.
     HasDrivers,
 }
 

@@ -1,4 +1,4 @@
-//! The image of a Master: records that lead to its tables.
+//! The image of a Master: records that produce its tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,12 +18,11 @@ use crate::tables::drivers::table::PastDriver;
 use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::workers::standing::WorkerStanding;
 
-/// The records of an image, and what they have named so far.
+/// The records of an image under construction, and what they have named so far.
 struct Image {
     records: Vec<Record>,
-    /// The time that the last record of it set.
+    /// The time set by its last time record.
     time: Option<Timestamp>,
-    /// The numbers of the Workers whose descriptions are in it.
     workers: BTreeMap<*const WorkerDescription, u64>,
     next_worker: u64,
 }
@@ -36,7 +35,7 @@ impl Image {
         }
     }
 
-    /// The number of an executor's Worker. A lost Worker is described with a number that no Worker has.
+    /// The number of an executor's Worker. A lost Worker gets a number that no other Worker has.
     fn number(&mut self, worker: &Arc<WorkerDescription>) -> u64 {
         let key = Arc::as_ptr(worker);
         if let Some(number) = self.workers.get(&key) {
@@ -71,7 +70,7 @@ impl Image {
 }
 
 impl Master {
-    /// Records that lead to these tables. A journal begins with them.
+    /// Records that produce these tables. A journal begins with them.
     #[must_use]
     pub fn image(&self) -> Vec<Record> {
         let counters = Counters {
@@ -195,7 +194,7 @@ impl Master {
                 resources: row.grant.has_resources().then_some(resources),
             });
         }
-        // In the order of their starts, in which they are proven.
+        // In the order of their starts, which is the order in which they become proven.
         let started = |id| application.executors.get(id)?.probation.started().map(|started| (started, id));
         let mut starts: Vec<_> = application.executors.iter().filter_map(|(id, _)| started(id)).collect();
         starts.sort_unstable();
@@ -212,13 +211,11 @@ impl Master {
 }
 
 impl ClusterDriver {
-    /// The record of its submission.
     pub(crate) fn submission(&self) -> Record {
         let (driver, id, description) = (self.number, self.id.clone(), Box::new(self.description.clone()));
         Record::DriverSubmitted { driver, id, description }
     }
 
-    /// The record of its launch on the Worker with this number.
     pub(crate) fn launch(&self, worker: u64) -> Record {
         Record::DriverLaunched { driver: self.number, worker, resources: self.has().clone() }
     }

@@ -1,4 +1,4 @@
-//! What a Master writes down, and how it is recovered from that.
+//! What a Master writes down, and how it is recovered.
 
 pub(crate) mod archiving;
 pub(crate) mod changes;

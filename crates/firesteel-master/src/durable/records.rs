@@ -1,4 +1,4 @@
-//! The records of the event at hand.
+//! The records of the current event.
 
 use firesteel_placement::index::Slot;
 use firesteel_protocol::time::Timestamp;
@@ -10,7 +10,7 @@ use crate::tables::workers::standing::WorkerStanding;
 use crate::tables::workers::table::WorkerTable;
 use crate::{Durability, Effect, Master};
 
-/// The records of the event at hand. A Master that is not durable collects none.
+/// The records of the current event. Stays empty if the Master is not durable.
 #[derive(Debug)]
 pub(crate) struct Records {
     durability: Durability,
@@ -22,12 +22,10 @@ impl Records {
         Self { durability, batch: Vec::new() }
     }
 
-    /// Whether records are collected.
     pub(crate) fn are_wanted(&self) -> bool {
         self.durability == Durability::Durable
     }
 
-    /// Adds a record of a decision made at this time.
     pub(crate) fn add(&mut self, now: Timestamp, record: Record) {
         if !self.are_wanted() {
             return;
@@ -46,8 +44,8 @@ impl Records {
 }
 
 impl Master {
-    /// Records how applications and Workers stand whose standing may have changed in the event at hand. The standing itself
-    /// is compared, so that a change is recorded whoever made it.
+    /// Records the changed standings of applications and Workers in the current event. It compares the standings
+    /// themselves, so it finds a change whichever code made it.
     pub(crate) fn record_standings(&mut self, now: Timestamp) {
         for app in self.applications.take_changed() {
             let Some(application) = self.applications.recorded_mut(app) else { continue };
@@ -65,7 +63,6 @@ impl Master {
 }
 
 impl Application {
-    /// What its failures led to.
     pub(crate) fn standing(&self, workers: &WorkerTable) -> ApplicationStanding {
         let number = |slot| workers.row(slot).number;
         let mut blame: Vec<_> = self.exclusions.blame().map(|(slot, blame)| (number(slot), *blame)).collect();
@@ -83,7 +80,7 @@ impl Application {
         standing
     }
 
-    /// The same if it differs from what was recorded. It then counts as recorded.
+    /// The standing, if it differs from the recorded one. It then counts as recorded.
     fn changed_standing(&mut self, workers: &WorkerTable) -> Option<ApplicationStanding> {
         let is_clean =
             self.failures.in_a_row == 0 && self.failures.hold_until.is_none() && self.exclusions.knows_none();
@@ -100,7 +97,7 @@ impl Application {
 }
 
 impl WorkerTable {
-    /// A Worker's number and how it stands, if it is alive and that differs from what was recorded. It then counts as
+    /// A Worker's number and standing, if it is alive and the standing differs from the recorded one. It then counts as
     /// recorded.
     fn changed_standing(&mut self, slot: Slot) -> Option<(u64, WorkerStanding)> {
         if !self.is_alive(slot) {

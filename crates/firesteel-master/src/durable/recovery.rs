@@ -1,10 +1,10 @@
-//! How a Master is recovered from its records, and what it does until all have returned.
+//! How a Master is recovered from its records, and what it does until all Workers and applications have returned.
 //!
 //! ```text
 //!   records --> tables, with everybody away
 //!                 |  Workers return with what runs there, drivers with what they know: each is served at once
 //!                 v
-//!   all are back, or the time is over: who is still away is lost
+//!   all are back, or the time is over: Workers and applications that are still away are lost
 //! ```
 
 use firesteel_protocol::ids::{AppId, WorkerId};
@@ -20,22 +20,20 @@ use crate::tables::applications::application::Application;
 use crate::tables::workers::row::WorkerRow;
 use crate::{Config, Master, Note, Pass};
 
-/// Records that contradict each other: they are not those of one Master, or some are missing.
+/// Records that contradict each other. They are from different Masters, or some are missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("record {number} ({kind}) contradicts those before it: {contradiction}")]
 pub struct RecoveryError {
     /// The record's number, counted from 1.
     pub number: u64,
-    /// The record's kind.
     pub kind: &'static str,
-    /// What is wrong.
     pub contradiction: Contradiction,
 }
 
 impl Master {
-    /// Recovers a Master from the records of its journal, or makes a new one if there are none. Its applications and Workers
-    /// are away until they return; at the end of `recovery_timeout` the others are lost. While the state is new, executors that
-    /// it does not know are left alone for as long.
+    /// Recovers a Master from the records of its journal, or makes a new one if there are none. Its applications and
+    /// Workers are away until they return. Applications and Workers that are still away after `recovery_timeout` are
+    /// lost. While the state is new, unknown executors are left alone for the same time.
     ///
     /// # Errors
     /// The records contradict each other.
@@ -74,7 +72,6 @@ impl Master {
         Ok(master)
     }
 
-    /// Its settings.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
@@ -86,7 +83,8 @@ impl Master {
         self.now
     }
 
-    /// The applications whose drivers wait to be called, each as its driver brings it back.
+    /// The applications with drivers that wait for a call from the Master. Each has the form in which its driver would
+    /// resume it.
     #[must_use]
     pub fn to_call(&self) -> Vec<Resumption> {
         let waits = |app: &&Application| !app.link.is_here() && !app.description.callback.is_empty();
@@ -98,14 +96,14 @@ impl Master {
         self.applications.queue().filter(waits).map(resumption).collect()
     }
 
-    /// The Workers that wait to be called.
+    /// The Workers that wait for a call from the Master.
     #[must_use]
     pub fn workers_to_call(&self) -> Vec<WorkerDescription> {
         let waits = |row: &&WorkerRow| !row.link.is_here() && !row.description.callback.is_empty();
         self.workers.iter().filter(waits).map(|row| WorkerDescription::clone(&row.description)).collect()
     }
 
-    /// The number of Workers, of applications and of executors that are away.
+    /// The numbers of Workers, applications and executors that are away.
     #[must_use]
     pub fn away(&self) -> Away {
         let away = |row: &&WorkerRow| !row.link.is_here();
@@ -117,12 +115,12 @@ impl Master {
         self.workers.away() > 0 || self.applications.away() > 0
     }
 
-    /// When those who are away are lost.
+    /// When the Workers and applications that are away are lost.
     pub(crate) fn next_loss(&self) -> Option<Timestamp> {
         self.away_until
     }
 
-    /// Ends the recovery if all are back.
+    /// Ends the recovery if all have returned.
     pub(crate) fn see_returned(&mut self) {
         if self.away_until.is_some() && !self.is_anyone_away() {
             self.away_until = None;
@@ -130,10 +128,10 @@ impl Master {
         }
     }
 
-    /// The time of those who are away may be over. Nobody is judged by what has not been handled: everything that arrived before
-    /// `heard_until` has been.
+    /// Ends the recovery if its time is over: Workers and applications that are still away are lost. Everything that
+    /// arrived before `heard_until` has been handled, so no waiting message is overlooked.
     ///
-    /// Source: Spark Master, 4.0.1, which serves nobody before this time or before all are back.
+    /// Source: Spark Master, 4.0.1, which serves no one before this time or before all are back.
     pub(crate) fn lose_absent(&mut self, now: Timestamp, heard_until: Timestamp) {
         let Some(until) = self.away_until.filter(|until| *until <= now) else { return };
         if until > heard_until {
@@ -155,13 +153,10 @@ impl Master {
     }
 }
 
-/// Numbers of those who are away.
+/// How many Workers, applications and executors are away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Away {
-    /// The number of Workers.
     pub workers: usize,
-    /// The number of applications.
     pub applications: usize,
-    /// The number of executors on these Workers.
     pub executors: usize,
 }

@@ -1,4 +1,4 @@
-//! The records of a Master, read one after the other: each changes the tables as the decision did.
+//! Replays the records of a Master: each changes the tables as the original decision did.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,22 +33,20 @@ use crate::{Config, Durability, Master};
 /// A Master that is being recovered.
 pub(super) struct Replay {
     pub(super) master: Master,
-    /// The time of the record at hand.
     time: Timestamp,
     /// The latest time of all records.
     pub(super) latest: Timestamp,
-    /// The Workers by number, lost ones too.
+    /// The Workers by number, including lost ones.
     workers: BTreeMap<u64, Arc<WorkerDescription>>,
-    /// Where the living ones are.
+    /// The slots of the living Workers.
     slots: BTreeMap<u64, Slot>,
-    /// The number of the application that registered last.
     app: u64,
     /// Whether executors of another state are left alone.
     pub(super) holds_foreign: bool,
 }
 
 impl Replay {
-    /// A Master without Workers and applications. It does not write down what it reads.
+    /// A Master without Workers and applications. It does not write down the records that it replays.
     pub(super) fn new(config: Config) -> Self {
         let master = Master::new(Config { durability: Durability::Volatile, ..config });
         let (time, latest) = Default::default();
@@ -57,7 +55,7 @@ impl Replay {
     }
 }
 
-/// Where a cluster driver has to be for a record to be true.
+/// Whether a record requires a cluster driver to run, to wait, or either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stay {
     Waits,
@@ -66,10 +64,10 @@ enum Stay {
 }
 
 impl Replay {
-    /// Takes in the next record.
+    /// Replays the next record.
     ///
     /// # Errors
-    /// It contradicts those before it.
+    /// It contradicts the records before it.
     pub(super) fn replay(&mut self, record: Record) -> Result<(), Contradiction> {
         match record {
             Record::Time(time) => {
@@ -189,7 +187,7 @@ impl Replay {
         Ok(())
     }
 
-    /// A Worker without executors and cluster drivers is lost, or has left.
+    /// Removes a Worker without executors and cluster drivers, which is lost or has left.
     fn take_out_worker(
         &mut self,
         worker: u64,
@@ -230,7 +228,7 @@ impl Replay {
             return Err(Contradiction::Twice);
         }
         let config = &self.master.config;
-        // The settings may no longer have its queue.
+        // The settings may no longer contain its queue.
         let queue = config.queues.find(description.queue.as_deref()).or_else(|_| config.queues.find(None));
         let entry = Entry { queue: queue.unwrap_or(0), max_cores, order: config.order };
         self.app = app;
@@ -355,7 +353,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Checks that a cluster driver is live, and whether it runs.
+    /// Checks that a cluster driver is live, and runs or waits as the record requires.
     fn driver(&self, number: u64, stay: Stay) -> Result<(), Contradiction> {
         let driver = self.master.drivers.get(number).ok_or(Contradiction::NoDriver(number))?;
         match (stay, driver.run.is_some()) {
@@ -395,12 +393,11 @@ impl Replay {
         self.master.applications.at_mut(app).ok_or(Contradiction::NoApplication(app))
     }
 
-    /// The same, for what no pass looks at.
+    /// Finds an application for changes that no scheduling pass depends on.
     fn recorded(&mut self, app: u64) -> Result<&mut Application, Contradiction> {
         self.master.applications.recorded_mut(app).ok_or(Contradiction::NoApplication(app))
     }
 
-    /// The key of a live executor.
     fn executor(&mut self, app: u64, executor: ExecutorId) -> Result<ExecutorKey, Contradiction> {
         let application = self.recorded(app)?;
         let key = ExecutorKey { app: application.id.clone(), executor };
@@ -410,7 +407,7 @@ impl Replay {
 }
 
 impl Application {
-    /// Executors that started until then are proven.
+    /// Marks the executors that started by this time as proven.
     fn prove_until(&mut self, until: Timestamp) {
         while let Some(id) = self.failures.probation.front().copied() {
             if let Some(executor) = self.executors.get_mut(id)

@@ -1,4 +1,4 @@
-//! A Master's tables as data, written by hand or read from a file.
+//! A Master's tables as data. People write it by hand, or it is read from a file.
 
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
@@ -17,7 +17,6 @@ use crate::tables::drivers::cluster_driver::Run;
 use crate::tables::link::Link;
 use crate::{Config, Durability, Master, Pass};
 
-/// The tables of a Master.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// The living Workers to restore.
@@ -26,44 +25,37 @@ pub struct Snapshot {
     pub drivers: Vec<DriverSnapshot>,
     /// The live applications, in the order of registration.
     pub applications: Vec<ApplicationSnapshot>,
-    /// The first of the live applications for which room is reserved.
+    /// The first live application that room is reserved for.
     pub reserved: Option<AppId>,
 }
 
-/// A living Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerSnapshot {
     /// The Worker's id, address and size. Unlike a Worker that registers, it may have negative amounts.
     pub description: WorkerDescription,
-    /// The number of its connection.
     pub peer: PeerId,
-    /// What decides whether it is given executors.
     pub condition: WorkerCondition,
 }
 
 impl WorkerSnapshot {
-    /// A Worker that nothing keeps from being given executors.
     #[must_use]
     pub fn serving(description: WorkerDescription, peer: PeerId) -> Self {
         Self { description, peer, condition: WorkerCondition::default() }
     }
 }
 
-/// What decides whether a living Worker is given executors. By default it is.
+/// Conditions that keep a living Worker from getting executors. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCondition {
-    /// Whether it is here to stay.
     pub presence: Presence,
     /// The end of its exclusion for all applications, if it is excluded.
     pub excluded_until: Option<Timestamp>,
-    /// What is wrong with it, if anything.
     pub impairment: Option<Impairment>,
 }
 
-/// Whether a living Worker is here to stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
-    /// It is here to stay.
+    /// It is connected and not leaving.
     #[default]
     Here,
     /// It is being decommissioned.
@@ -72,43 +64,35 @@ pub enum Presence {
     Away,
 }
 
-/// A cluster driver that runs, as what it takes of its Worker.
+/// A running cluster driver, reduced to the amounts that it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverSnapshot {
-    /// The Worker's id.
     pub worker: WorkerId,
-    /// The number of its cores.
     pub cores: Cores,
-    /// The amount of its memory.
     pub memory: MiB,
-    /// The addresses that it has, by the names that its Worker has for them.
+    /// The addresses that it holds, under its Worker's names for them.
     pub resources: Resources,
 }
 
-/// A live application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationSnapshot {
-    /// The application's id.
     pub id: AppId,
-    /// The application as its driver described it.
     pub description: ApplicationDescription,
     /// When it registered.
     pub submitted: Timestamp,
-    /// The number of its driver's connection.
     pub peer: PeerId,
     /// Its profiles besides the default one, which is part of the description.
     pub profiles: Vec<ProfileSnapshot>,
     /// Its executors. They are restored as launching.
     pub executors: Vec<ExecutorSnapshot>,
-    /// The least number of its next executor.
+    /// The lowest number that its next executor may get.
     pub next_executor: ExecutorId,
-    /// When executors of other applications were ended for it, the earliest first.
+    /// When it ended executors of other applications, earliest first.
     pub preempted: Vec<Timestamp>,
-    /// What else limits its executors.
     pub condition: ApplicationCondition,
 }
 
-/// What limits the executors of a live application besides its own requests. The default: nothing.
+/// Limits on the executors of a live application other than its own requests. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationCondition {
     /// Whether its driver has not returned since the Master was restarted.
@@ -119,51 +103,40 @@ pub struct ApplicationCondition {
     pub failures: u32,
     /// No executor is launched before this time, because of those failures.
     pub relaunch_at: Option<Timestamp>,
-    /// The Workers that are excluded for it alone. Those that are not there do not matter.
+    /// The Workers that are excluded for it alone. Workers that do not exist are ignored.
     pub excluded: Vec<ExcludedWorker>,
 }
 
 /// A resource profile with its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileSnapshot {
-    /// The profile's number.
     pub id: ProfileId,
-    /// What an executor of the profile needs.
     pub profile: ResourceProfile,
-    /// The number of executors wanted.
     pub limit: ExecutorLimit,
 }
 
-/// An executor of a live application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorSnapshot {
-    /// The executor's number.
     pub id: ExecutorId,
-    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The Worker's id.
     pub worker: WorkerId,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
-    /// What it holds of each resource.
     pub resources: HeldResources,
-    /// When it was launched.
     pub launched: Timestamp,
 }
 
 /// The custom resources of an executor of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeldResources {
-    /// These amounts: it gets the addresses that a new executor would get.
+    /// These amounts. It gets the addresses that a new executor would get.
     Amounts(ResourceAmounts),
-    /// Exactly these addresses, by the names that its Worker has for them.
+    /// Exactly these addresses, under its Worker's names for them.
     These(Resources),
 }
 
 impl HeldResources {
-    /// Takes them from what is free. `None`, and nothing is taken, if it is not there.
+    /// Takes them from the free resources. Returns `None` and takes nothing if some are not there.
     pub fn take(&self, free: &mut Resources) -> Option<Resources> {
         match self {
             Self::Amounts(amounts) => free.take(amounts),
@@ -172,43 +145,25 @@ impl HeldResources {
     }
 }
 
-/// Why a snapshot is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotError {
     /// Two Workers have the same id, address or connection.
     #[error("worker {worker} has the id, address or connection of another one")]
-    WorkerTwice {
-        /// The Worker's id.
-        worker: WorkerId,
-    },
+    WorkerTwice { worker: WorkerId },
     /// Two applications have the same id or connection.
     #[error("application {app} has the id or connection of another one")]
-    ApplicationTwice {
-        /// The application's id.
-        app: AppId,
-    },
+    ApplicationTwice { app: AppId },
     /// An application names a queue that the Master does not have.
     #[error("application {app}: {error}")]
-    Queue {
-        /// The application's id.
-        app: AppId,
-        /// Why the queue is refused.
-        error: QueueError,
-    },
-    /// The Worker of a cluster driver does not exist, or the driver's addresses do not exist there or are taken.
+    Queue { app: AppId, error: QueueError },
+    /// The Worker of a cluster driver does not exist, or does not have the driver's addresses free.
     #[error("a cluster driver is on worker {worker}, which is not there or has no such addresses free")]
-    Driver {
-        /// The Worker's id.
-        worker: WorkerId,
-    },
+    Driver { worker: WorkerId },
     /// An executor's number is taken, or its Worker, profile or addresses do not exist.
     #[error(
         "executor {executor} has a number that is taken, or a worker, profile or address that is not there"
     )]
-    Executor {
-        /// The executor's id.
-        executor: ExecutorKey,
-    },
+    Executor { executor: ExecutorKey },
 }
 
 impl Master {
@@ -261,7 +216,7 @@ impl Master {
         Ok(())
     }
 
-    /// Restores a cluster driver. What it runs is not known.
+    /// Restores a cluster driver. Its command is unknown.
     fn restore_driver(&mut self, now: Timestamp, driver: DriverSnapshot) -> Result<(), SnapshotError> {
         let DriverSnapshot { worker, cores, memory, resources } = driver;
         let wrong = || SnapshotError::Driver { worker: worker.clone() };

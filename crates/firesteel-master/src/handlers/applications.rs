@@ -18,20 +18,19 @@ use crate::tables::applications::wishes::Wishes;
 use crate::tables::link::Link;
 use crate::{Audit, Ignored, Master, Note, Pass};
 
-/// The number of characters that the log shows of a refused application's name.
+/// The log shows at most this number of characters of a refused application's name.
 const LONGEST_NOTED: usize = 100;
 
-/// The reason why an application is refused.
 enum Refusal {
     Unsound(String),
     Gang(UnsoundGang),
 }
 
 impl Master {
-    /// A driver registers an application.
+    /// Registers an application for a driver.
     ///
-    /// Source: Spark Master, 4.0.1. There, a driver that registers again gets a second id that nothing else
-    /// knows; here it gets its first id again.
+    /// Source: Spark Master, 4.0.1. There, a driver that registers again gets a second id that nothing else knows; here
+    /// it gets its first id again.
     pub(crate) fn on_register_application(
         &mut self,
         now: Timestamp,
@@ -50,7 +49,7 @@ impl Master {
         let app = AppId::new(format!("app-{}-{in_id:04}", now.compact()));
         self.effects.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
         self.audit(Audit::register(peer, &description, Ok(&app)));
-        // Reports about executors now mean those of the new application.
+        // From now on, reports about executors refer to the new application.
         self.leavers.forget_driver(peer);
         self.add_application(now, (number, app.clone()), description, peer.into(), &entry);
         self.see_wanted(&app);
@@ -97,7 +96,7 @@ impl Master {
         Ok(())
     }
 
-    /// Checks that the parts of addresses that somebody asks for may be given, if any are.
+    /// Checks that the requested parts of addresses may be given, if there are any.
     pub(super) fn check_shares(&self, resources: &ResourceAmounts) -> Result<(), String> {
         let part = resources.iter().find(|(_, amount)| amount.is_part());
         match (self.config.resource_shares, part) {
@@ -129,7 +128,7 @@ impl Master {
         );
     }
 
-    /// A driver says that its application is done.
+    /// Ends an application because its driver says that it is done.
     pub(crate) fn on_unregister_application(
         &mut self,
         now: Timestamp,
@@ -142,7 +141,7 @@ impl Master {
         }
     }
 
-    /// A driver sets the number of executors that it wants.
+    /// Sets the number of executors that a driver wants.
     ///
     /// Source: Spark Master, 4.0.1.
     pub(crate) fn on_request_executors(
@@ -169,9 +168,9 @@ impl Master {
         self.tell_driver(peer, MasterToDriver::ExecutorsRequested { accepted });
     }
 
-    /// A driver ends some of its executors.
+    /// Ends executors at their driver's request.
     ///
-    /// Source: Spark Master, 4.0.1. What they held is free at once, before their processes have ended.
+    /// Source: Spark Master, 4.0.1. Their amounts are free at once, before their processes have ended.
     pub(crate) fn on_kill_executors(
         &mut self,
         now: Timestamp,
@@ -195,7 +194,7 @@ impl Master {
         self.tell_driver(peer, MasterToDriver::ExecutorsKilled { accepted });
     }
 
-    /// A driver names the hosts that it prefers and avoids. Its executors stay where they are.
+    /// Sets the hosts that a driver prefers and excludes. Its executors stay where they are.
     pub(crate) fn on_prefer_hosts(&mut self, now: Timestamp, peer: PeerId, app: &AppId, wishes: HostWishes) {
         if self.is_own(peer, app) {
             let number = self.applications.live(app).sequence;
@@ -204,7 +203,7 @@ impl Master {
         }
     }
 
-    /// A driver asks why it has fewer executors than it wants.
+    /// Tells a driver why it has fewer executors than it wants.
     pub(crate) fn on_request_shortfall(&mut self, peer: PeerId, app: &AppId) {
         if !self.is_own(peer, app) {
             return;
@@ -231,10 +230,10 @@ impl Master {
         own
     }
 
-    /// Ends an application: kills and forgets its executors, and puts it into the history.
+    /// Ends an application: kills and forgets its executors, and adds it to the ended ones.
     ///
-    /// Source: Spark Master, 4.0.1, which tells every Worker that the application ended; here only the
-    /// Workers that ran its executors are told.
+    /// Source: Spark Master, 4.0.1, which tells every Worker that the application ended. Here only the Workers that ran
+    /// its executors are told.
     pub(crate) fn remove_application(&mut self, now: Timestamp, app: &AppId, end: ApplicationEnd) {
         let application = self.applications.live(app);
         let worker = |slot| self.workers.row(slot).description.id.clone();
@@ -244,7 +243,7 @@ impl Master {
             self.kill_executor(now, ExecutorKey { app: app.clone(), executor });
         }
         let (link, workers) = self.bury_application(now, app, &end);
-        // Some of these Workers may be lost since.
+        // Some of these Workers may be lost by now.
         let workers: Vec<Link> = workers.iter().filter_map(|id| Some(self.workers.get(id)?.link)).collect();
         for worker in workers {
             self.tell_worker(worker, MasterToWorker::ApplicationFinished { app: app.clone() });
@@ -265,8 +264,8 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// Forgets an executor and tells its Worker to end it. Returns whether the executor was live. The
-    /// Worker's report will be about an executor that the Master no longer knows.
+    /// Forgets an executor and tells its Worker to end it. Returns whether the executor was live. The Worker will
+    /// report the end of an executor that the Master no longer knows.
     fn kill_executor(&mut self, now: Timestamp, executor: ExecutorKey) -> bool {
         if self.probation_of(&executor).is_none() {
             return false;

@@ -24,20 +24,21 @@ use crate::tables::drivers::cluster_driver::{ClusterDriver, Run};
 use crate::tables::workers::foreigners::Foreigner;
 use crate::{Ignored, Master, Note, Pass};
 
-/// The longest description of a cluster driver, in bytes on the wire. The Master remembers each.
+/// The longest description of a cluster driver, in bytes on the wire. The Master keeps each in memory.
 const LONGEST: usize = 128 << 10;
 
 /// The maximum number of cluster drivers that wait for a Worker.
 const MOST_WAITING: usize = 10_000;
 
-/// The heartbeats that leave an order to start a cluster driver unanswered before it is repeated. The first one may have
-/// crossed it.
+/// An unanswered order to start a cluster driver is repeated after this number of heartbeats. The first heartbeat may
+/// have crossed the order.
 const REPEATED_AFTER: u32 = 2;
 
 impl Master {
-    /// A client submits a cluster driver.
+    /// Handles the submission of a cluster driver.
     ///
-    /// Source: Spark Master, 4.0.1 (`RequestSubmitDriver`). A Master that waits for Workers after a restart takes it, too.
+    /// Source: Spark Master, 4.0.1 (`RequestSubmitDriver`). A Master that waits for Workers after a restart accepts it,
+    /// too.
     pub(crate) fn on_submit_driver(
         &mut self,
         now: Timestamp,
@@ -74,7 +75,7 @@ impl Master {
         Ok(())
     }
 
-    /// Adds a cluster driver with a new id to those that wait.
+    /// Adds a cluster driver with a new id to the waiting ones.
     fn submit_driver(&mut self, now: Timestamp, description: DriverDescription) -> DriverId {
         let number = self.drivers.submitted();
         let id = self.next_driver_id(now);
@@ -90,12 +91,13 @@ impl Master {
         DriverId::new(format!("driver-{}-{number:04}", now.compact()))
     }
 
-    /// Gives those that wait to Workers with room, in the order of their submission. One that fits nowhere does not block the
-    /// next.
+    /// Gives waiting cluster drivers to Workers with room, in the order of their submission. A cluster driver that fits
+    /// nowhere does not block the next.
     ///
-    /// Source: Spark Master, 4.0.1 (`schedule`): they go round by round over the Workers, or each to the first one by id
-    /// (`spark.deploy.spreadOutDrivers`). Spark shuffles the Workers before each pass. Here the round goes by their ids, and
-    /// goes on where the last pass stopped, so that those that are submitted one by one are spread, too.
+    /// Source: Spark Master, 4.0.1 (`schedule`). With `spark.deploy.spreadOutDrivers` they go round robin over the
+    /// Workers, otherwise each to the first Worker by id. Spark shuffles the Workers before each pass. Here the round
+    /// follows their ids and continues where the last pass stopped, so that cluster drivers submitted one by one are
+    /// spread, too.
     pub(crate) fn place_drivers(&mut self, now: Timestamp) {
         if self.drivers.waiting().is_empty() || (self.drivers.is_tried && self.workers.is_settled()) {
             return;
@@ -104,7 +106,7 @@ impl Master {
         let waiting: Vec<u64> = self.drivers.waiting().iter().copied().collect();
         for number in waiting {
             if self.drivers.running() >= self.config.max_drivers {
-                // Those that are left are tried when one that runs has ended.
+                // The remaining ones are tried again when a running one has ended.
                 break;
             }
             let demand = self.drivers.live(number).demand();
@@ -122,7 +124,7 @@ impl Master {
         self.drivers.is_tried = true;
     }
 
-    /// Gives one that waits to a Worker that has room for it.
+    /// Gives a waiting cluster driver to a Worker that has room for it.
     fn launch_driver(&mut self, now: Timestamp, number: u64, slot: Slot) {
         let DriverDescription { cores, memory, ref resources, .. } = self.drivers.live(number).description;
         let Some(grant) = self.workers.grant_at_once(slot, cores, memory, resources) else {
@@ -145,7 +147,7 @@ impl Master {
         self.tell_worker(link, order);
     }
 
-    /// A Worker reports a cluster driver's state.
+    /// Handles a Worker's report about a cluster driver's state.
     pub(crate) fn on_driver_state_changed(&mut self, now: Timestamp, peer: PeerId, report: DriverReport) {
         let Some(slot) = self.workers.slot_of_peer(peer) else {
             self.ignore(peer, Ignored::NotRegistered);
@@ -165,18 +167,19 @@ impl Master {
         }
     }
 
-    /// The number of a cluster driver, if it runs on the Worker in that slot.
+    /// The number of a cluster driver, if it runs on the Worker in this slot.
     fn own_driver(&self, slot: Slot, id: &DriverId) -> Option<u64> {
         let number = self.drivers.number(id)?;
         self.drivers.live(number).run.as_ref().filter(|run| run.slot == slot)?;
         Some(number)
     }
 
-    /// A Worker registered, and these are the cluster drivers that it has. Those that it does not list on a new connection
-    /// never came there: its ends are listed until they are confirmed.
+    /// Compares the cluster drivers that a registering Worker lists with the Master's own. A Worker lists ended cluster
+    /// drivers until their ends are confirmed. So a cluster driver that is missing on a new connection never reached
+    /// the Worker.
     ///
-    /// Source: Spark Master, 4.0.1 (`WorkerLatestState`): what it does not know is ended. What the Worker does not know
-    /// stays lost there.
+    /// Source: Spark Master, 4.0.1 (`WorkerLatestState`), which ends unknown cluster drivers on the Worker. Cluster
+    /// drivers that the Worker does not list stay lost there.
     pub(super) fn reconcile_drivers(
         &mut self,
         now: Timestamp,
@@ -210,13 +213,13 @@ impl Master {
                     self.effects.note(Note::UnknownDriver { driver: report.driver.clone(), worker });
                     self.tell_worker(peer, MasterToWorker::KillDriver { driver: report.driver });
                 }
-                // The Worker takes what it listed for confirmed.
+                // The Worker considers the listed ends confirmed.
                 None => {}
             }
         }
     }
 
-    /// Takes in a cluster driver's state as its own Worker reports it.
+    /// Applies a cluster driver's state as its own Worker reports it.
     fn update_driver(
         &mut self,
         now: Timestamp,
@@ -236,7 +239,7 @@ impl Master {
             DriverState::Relaunching { .. } | DriverState::Unknown => {
                 return self.ignore(peer, Ignored::OddDriverState { driver: id, state });
             }
-            // Nobody asked for it: its Worker ends.
+            // Nobody asked to end it, so its Worker is ending.
             DriverState::Killed(None) if !driver.kill_asked => DriverState::Submitted,
             DriverState::Killed(_) if !driver.kill_asked => DriverState::Error(DriverError::WorkerStopped),
             state => state,
@@ -254,7 +257,7 @@ impl Master {
         self.tell_worker(peer, MasterToWorker::DriverEndNoted { driver: id });
     }
 
-    /// A Worker says how often it has started one of its own again.
+    /// Records how often a Worker has started one of its cluster drivers again.
     pub(crate) fn on_driver_restarted(
         &mut self,
         now: Timestamp,
@@ -288,7 +291,7 @@ impl Master {
         Some(too_large.unwrap_or(DriverWait::NoWorker))
     }
 
-    /// One that ran waits again: it never came to its Worker, or was given back.
+    /// Makes a cluster driver wait again that never reached its Worker, or was given back.
     fn return_driver(&mut self, now: Timestamp, number: u64) {
         if self.drivers.live(number).kill_asked {
             return self.end_driver(now, number, DriverState::Killed(None));
@@ -299,10 +302,10 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// The Worker of a cluster driver is lost, or was stopped.
+    /// Handles the loss of a cluster driver whose Worker is lost, or was stopped.
     ///
-    /// Source: Spark Master, 4.0.1: one that is supervised is submitted again, under another id. One that somebody asked to
-    /// end is not.
+    /// Source: Spark Master, 4.0.1: a supervised cluster driver is submitted again, under another id, unless somebody
+    /// asked to end it.
     fn lose_driver(&mut self, now: Timestamp, number: u64, error: DriverError) {
         let driver = self.drivers.live(number);
         let state = match (driver.kill_asked, driver.description.supervise) {
@@ -319,19 +322,18 @@ impl Master {
         self.end_driver(now, number, state);
     }
 
-    /// All cluster drivers on a Worker are lost with it.
+    /// Handles the loss of all cluster drivers on a lost Worker.
     pub(super) fn lose_drivers_on(&mut self, now: Timestamp, slot: Slot, reason: &LossReason) {
         for number in self.workers.row(slot).drivers.clone() {
             self.lose_driver(now, number, DriverError::WorkerLost(reason.clone()));
         }
     }
 
-    /// A cluster driver has ended.
     fn end_driver(&mut self, now: Timestamp, number: u64, state: DriverState) {
         self.end_driver_that_used(now, number, state, None);
     }
 
-    /// The same, after its Worker said what its last process used.
+    /// Ends a cluster driver, after its Worker reported what its last process used.
     fn end_driver_that_used(&mut self, now: Timestamp, number: u64, state: DriverState, used: Option<Used>) {
         let driver = self.drivers.live(number);
         let reported =
@@ -343,7 +345,7 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// A client asks for the end of a cluster driver. If that was relaunched, its successor is meant.
+    /// Handles a client's request to end a cluster driver. If it was relaunched, its successor is ended.
     ///
     /// Source: Spark Master, 4.0.1 (`RequestKillDriver`), which does not know successors.
     pub(crate) fn on_kill_driver(&mut self, now: Timestamp, id: &DriverId, by: &str) -> KillDriverAnswer {
@@ -366,7 +368,7 @@ impl Master {
         KillDriverAnswer::Asked { driver }
     }
 
-    /// A client asks for the end of all cluster drivers. Returns their number.
+    /// Handles a client's request to end all cluster drivers. Returns their number.
     ///
     /// Source: Spark Master, 4.0.1 (`RequestKillAllDrivers`).
     pub(crate) fn on_kill_all_drivers(&mut self, now: Timestamp, by: &str) -> u64 {
@@ -377,19 +379,17 @@ impl Master {
         all.len() as u64
     }
 
-    /// A client asks for a cluster driver.
     pub(crate) fn on_driver_status(&self, id: &DriverId) -> Option<Box<DriverView>> {
         let live = self.drivers.number(id).map(|number| self.view_of_driver(self.drivers.live(number)));
         live.or_else(|| self.drivers.ended(id).cloned()).map(Box::new)
     }
 
-    /// A copy of a live cluster driver.
     pub(crate) fn view_of_driver(&self, driver: &ClusterDriver) -> DriverView {
         driver.view(driver.run.as_ref().map(|run| self.workers.row(run.slot)), self.wait_of(driver))
     }
 
-    /// A heartbeat of a Worker arrived. Orders to start cluster drivers that it did not answer are repeated: a repetition of
-    /// one that came has no effect.
+    /// Repeats orders to start cluster drivers that a Worker's heartbeat did not answer. A repeated order that had
+    /// arrived has no effect.
     pub(super) fn repeat_driver_orders(&mut self, (slot, worker): (Slot, &WorkerId), arrived: Timestamp) {
         let row = self.workers.row(slot);
         let link = row.link;

@@ -1,4 +1,4 @@
-//! How Workers leave in order: they get no more executors, and those that they have go on.
+//! Decommissioning: Workers get no more executors, and their present executors keep running.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use crate::tables::workers::standing::Leave;
 use crate::{Master, Note};
 
 impl Master {
-    /// A Worker says that it will end. Its executors count until their ends are reported.
+    /// Handles a Worker's message that it will end. Its executors count until their ends are reported.
     pub(crate) fn on_worker_decommissioning(&mut self, peer: PeerId, worker: &WorkerId) {
         if let Some(slot) = self.own_slot(peer, worker) {
             self.let_leave(slot);
         }
     }
 
-    /// A client asks for Workers to leave: that with this id, or all on the host with this name. Each is told every time, since
-    /// the time may be another one.
+    /// Handles a client's request to decommission Workers: the Worker with this id, or all Workers on this host. Each
+    /// Worker is told every time, since the time may differ.
     ///
     /// Source: Spark Master, 4.0.1 (`DecommissionWorkersOnHosts`), which takes executors of these Workers from their
     /// applications at once. Here they count until they end, so an application never has more than its maximum.
@@ -60,7 +60,7 @@ impl Master {
         DecommissionAnswer::Leaving { workers, more }
     }
 
-    /// Tells a Worker that it was asked to leave, if it was. Told once more, it takes the same time.
+    /// Tells a Worker to leave, if it was asked to. A repeated message has the same time.
     pub(super) fn tell_to_leave(&mut self, now: Timestamp, slot: Slot) {
         let row = self.workers.row(slot);
         if let Some(Leave { by }) = row.standing().asked {
@@ -69,7 +69,7 @@ impl Master {
         }
     }
 
-    /// Gives a Worker no more executors, and tells the drivers that what they have there will end.
+    /// Gives a Worker no more executors, and tells the drivers that their executors there will end.
     fn let_leave(&mut self, slot: Slot) {
         if !self.workers.decommission(slot) {
             return;

@@ -1,8 +1,8 @@
 //! The Workers that are excluded for all applications.
 //!
-//! One application's failures on a Worker may be its own. If different applications fail there and have proven executors
-//! elsewhere, the Worker is bad: it is excluded for all, for a while that doubles, until an executor is proven there.
-//! At most half of the Workers are excluded this way.
+//! One application's failures on a Worker may be its own fault. If different applications fail there and have proven
+//! executors elsewhere, the Worker is bad. It is excluded for all applications, each time for twice as long, until an
+//! executor is proven there. At most half of the Workers are excluded this way.
 
 use firesteel_placement::index::Slot;
 use firesteel_protocol::ids::{AppId, ExecutorId};
@@ -12,7 +12,7 @@ use crate::tables::workers::standing::Availability;
 use crate::{Master, Note};
 
 impl Master {
-    /// An application's executor failed on a Worker before it was proven. Excludes the Worker for all applications if
+    /// Counts an executor that failed on a Worker before it was proven. Excludes the Worker for all applications if
     /// enough of them failed there and run elsewhere.
     pub(crate) fn distrust(&mut self, now: Timestamp, app: &AppId, worker: Slot) {
         let runs_elsewhere = self.runs_elsewhere(app, worker);
@@ -42,8 +42,8 @@ impl Master {
         executors.any(|executor| executor.probation.is_proven() && executor.slot != worker)
     }
 
-    /// Executors of an application are proven: their Workers can start executors, and those where others of its
-    /// executors failed may be bad.
+    /// Weighs newly proven executors of an application. They show that their Workers can start executors, and that
+    /// Workers where others of its executors failed may be bad.
     pub(super) fn weigh_proof(&mut self, app: &AppId, proven: &[(Slot, ExecutorId)]) {
         let application = self.applications.live(app);
         for (slot, executor) in proven {

@@ -54,7 +54,7 @@ impl Master {
         );
     }
 
-    /// A Worker reports an executor's state.
+    /// Handles a Worker's report about an executor's state.
     pub(crate) fn on_executor_state_changed(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
         let Some(slot) = self.workers.slot_of_peer(peer) else {
             self.ignore(peer, Ignored::NotRegistered);
@@ -66,8 +66,9 @@ impl Master {
             return self.update_executor(now, peer, report);
         }
         let worker = row.description.id.clone();
-        // This is usual after a kill and after the end of an application: the Master forgets such executors at once. But an
-        // order may also have come over a connection that the Worker had left, after the Master gave it up.
+        // This is usual after a kill and after the end of an application, because the Master forgets such executors at
+        // once. It can also happen after the Master gave up an order, which then arrived over a connection that the
+        // Worker had left.
         let executor = report.executor;
         if report.state.is_finished() {
             self.learn_end(now, &worker, &executor, (&report.state, report.used));
@@ -82,7 +83,7 @@ impl Master {
         }
     }
 
-    /// Takes in an executor's state as its own Worker reports it. A repeated state changes nothing.
+    /// Applies an executor's state as its own Worker reports it. A repeated state changes nothing.
     pub(super) fn update_executor(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
         let ExecutorReport { executor, state, used } = report;
         let (state, trouble) = explained(&self.applications.live(&executor.app).description.command, state);
@@ -106,14 +107,14 @@ impl Master {
         }
     }
 
-    /// The state of an executor that failed to start on a Worker that can start none. Its application is not to blame.
+    /// The state of an executor that failed because its Worker can start none. This is not its application's fault.
     fn lost_to_worker(&self, peer: PeerId, end: &ExecutorState) -> Option<ExecutorState> {
         let ExecutorState::Failed(failure) = end else { return None };
         self.workers.of_peer(peer).filter(|row| row.cannot_start.is_some())?;
         Some(ExecutorState::Lost(LossReason::CannotStart { why: failure.to_string() }))
     }
 
-    /// A Worker reports the end of an executor that the Master has already taken back.
+    /// Handles the reported end of an executor that the Master has already taken back.
     pub(super) fn learn_end(
         &mut self,
         now: Timestamp,
@@ -125,19 +126,19 @@ impl Master {
         if record.worker.id != *worker {
             return;
         }
-        // Without a status the report says no more than what is known.
+        // A report without a status contains nothing new.
         let status = end.exit_status().filter(|_| record.state == ExecutorState::Killed(None));
         if status.is_some() || used.is_some() {
             self.amend_end(now, executor, status, used);
         }
     }
 
-    /// Whether an executor counts as started for good, if it is live.
+    /// Whether an executor is on probation or proven, if it is live.
     pub(super) fn probation_of(&self, executor: &ExecutorKey) -> Option<Probation> {
         Some(self.applications.get(&executor.app)?.executors.get(executor.executor)?.probation)
     }
 
-    /// An executor's process has started.
+    /// Records that an executor's process has started.
     fn start_executor(&mut self, now: Timestamp, executor: &ExecutorKey) {
         let application = self.applications.live_mut(&executor.app);
         let is_live = executors::start(&mut self.records, now, application, executor.executor);
@@ -152,12 +153,12 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// An executor has ended: its Worker gets its share back, and its driver is told.
+    /// Ends an executor: gives its share back to the Worker, and tells its driver.
     pub(super) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
         self.end_executor_that_used(now, executor, end, None);
     }
 
-    /// The same, after its Worker said what it used.
+    /// Ends an executor, after its Worker reported what it used.
     fn end_executor_that_used(
         &mut self,
         now: Timestamp,
@@ -177,9 +178,10 @@ impl Master {
     }
 }
 
-/// Whether an end means that the executor's Worker is lost, and what else ran on its host with it.
+/// Whether an end means that the executor's Worker is lost, with everything else that ran on its host.
 ///
-/// Source: Spark Master, 4.0.1, which names the host only then: a driver drops what its other executors left there.
+/// Source: Spark Master, 4.0.1, which names the host only in this case. If so, the driver drops all data of its other
+/// executors on that host.
 fn is_with_worker(end: &ExecutorState) -> bool {
     match end {
         ExecutorState::Lost(

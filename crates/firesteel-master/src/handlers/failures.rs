@@ -15,22 +15,24 @@ use crate::{Exclusion, Master, Note, Retries};
 
 /// The wait after the second failure in a row. It doubles with every further failure.
 const FIRST_DELAY: Duration = Duration::from_millis(100);
-/// The number of failures in a row that end an application none of whose executors ever ran, if they say that the next one
-/// would fail, too: the driver's host is unknown, or nothing listens there.
+/// The number of failures in a row that end an application without any executor that ever ran. They count only if they
+/// show that the next executor would fail, too: the driver's host is unknown, or nothing listens there.
 const CERTAIN_FAILURES: u32 = 3;
-/// The longest wait after a failure.
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
 impl Master {
-    /// Counts an end that the Worker reported by itself. A failure is an exit code other than 0, a signal, or
-    /// a process that could not be started. Too many failures in a row end an application that cannot be sound.
+    /// Counts an end that the Worker reported by itself. A failure is an exit code other than 0, a signal, or a process
+    /// that could not be started. Too many failures in a row end an application that cannot be sound.
     ///
-    /// Source: Spark Master, 4.0.1. Firesteel differs: an executor is proven when it has run for a while, not
-    /// when it has started; Workers where executors end before they are proven are excluded for a while (see
-    /// `exclusions`), and what was launched there at once fails once; from the second failure in a row on, the Master
-    /// waits before it launches another; and an executor that its own Worker ended has not failed. An end that is final
-    /// leads to no other executor and does not count. Executors of Firesteel's own that say that their driver cannot be reached
-    /// end the application sooner.
+    /// Source: Spark Master, 4.0.1. Firesteel differs:
+    ///
+    /// - An executor is proven when it has run for a while, not when it has started.
+    /// - Workers where executors end before they are proven are excluded for a while (see `exclusions`). Executors that
+    ///   were launched there together fail once.
+    /// - From the second failure in a row on, the Master waits before it launches another executor.
+    /// - An executor that its own Worker ended has not failed.
+    /// - A final end leads to no other executor and does not count.
+    /// - If Firesteel's own executors report that their driver cannot be reached, the application is ended sooner.
     pub(super) fn count_end(
         &mut self,
         now: Timestamp,
@@ -70,8 +72,9 @@ impl Master {
         }
     }
 
-    /// Blames a Worker for the end of an executor, and excludes it for the application if another Worker is left.
-    /// Returns whether the end counts. It does not if it is part of an end that was counted.
+    /// Records the end of an executor in the failure history of its Worker. Excludes the Worker for the application if
+    /// another one can be used. Returns whether the end counts: it does not if it belongs to an end that was already
+    /// counted.
     fn blame(&mut self, now: Timestamp, executor: &ExecutorKey, worker: Slot, end: BlamedEnd) -> bool {
         let exclusion = self.config.effective_exclusion();
         if exclusion == Exclusion::Off {
@@ -101,8 +104,8 @@ impl Master {
         true
     }
 
-    /// Whether an application may be given a Worker besides this one that is large enough for one of its executors, now
-    /// or when it has room.
+    /// Whether an application may get another Worker that is large enough for one of its executors, now or when that
+    /// Worker has room.
     fn has_another_worker(&self, app: &AppId, worker: Slot) -> bool {
         let application = self.applications.live(app);
         let others = self
@@ -113,10 +116,10 @@ impl Master {
         others.any(|offer| application.fits(&offer))
     }
 
-    /// Whether an application whose executors fail may yet be sound, because its Workers may be bad: one of its
-    /// executors is on trial on a Worker that is not blamed, or may be launched on one. If executors failed on a single
-    /// Worker, it is enough that another one is large enough. If they failed on several, another one must have room now.
-    /// Failures on as many Workers as the application may have failures are its own.
+    /// Whether an application with failing executors may still be sound, because its Workers may be bad. It may if one
+    /// of its executors is on trial on a Worker without failures, or can be launched on one. If executors failed on a
+    /// single Worker, another Worker must be large enough. If they failed on several, another one must have room now.
+    /// If they failed on as many Workers as the application may have failures, the application is at fault.
     fn may_be_sound(&self, app: &AppId, retries: Retries) -> bool {
         let application = self.applications.live(app);
         let blames = |slot| application.exclusions.blames(slot);
@@ -138,8 +141,8 @@ impl Master {
         others.any(|offer| application.fits(&offer))
     }
 
-    /// Executors that ran long enough are proven. Their application need not wait any longer, and their Workers are no
-    /// longer blamed.
+    /// Marks executors that ran long enough as proven. Their application need not wait any longer, and the failure
+    /// histories of their Workers are cleared.
     pub(crate) fn end_probations(&mut self, now: Timestamp, app: &AppId) {
         let proven = self.applications.live_mut(app).end_probations(now, self.config.proven_after);
         if proven.is_empty() {
@@ -153,10 +156,11 @@ impl Master {
     }
 }
 
-/// What an end may be the fault of. `None`: of nothing, or of the application's program.
+/// Classifies an end that a Worker or the application may be at fault for. `None` if no one is, or only the
+/// application's program.
 fn blamed(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<BlamedEnd> {
     let end = match end {
-        // The end of a program that is not to be replaced is its result.
+        // The end of a program that is not replaced is its result.
         ExecutorState::Exited(_) if is_final => return None,
         ExecutorState::Exited(ExitStatus::Code(0)) => EarlyEnd::Finished,
         ExecutorState::Exited(_) | ExecutorState::Failed(_) => EarlyEnd::Failed,
@@ -173,7 +177,7 @@ fn blamed(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<B
 }
 
 impl Retries {
-    /// The same, but no more than that many failures in a row. Without a limit there is none.
+    /// Lowers the limit to this number of failures in a row. Unlimited retries stay unlimited.
     fn at_most(self, failures: u32) -> Self {
         match self {
             Self::AtMost(most) => Self::AtMost(most.min(failures)),
@@ -189,7 +193,7 @@ impl Retries {
     }
 }
 
-/// The wait after that many failures in a row. There is none after the first, which may be chance.
+/// The wait after this number of failures in a row. There is none after the first, which may be chance.
 fn relaunch_delay(failures: u32) -> Option<Duration> {
     Some(doubled(FIRST_DELAY, failures.checked_sub(2)?, LONGEST_DELAY))
 }

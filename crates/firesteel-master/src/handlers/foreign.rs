@@ -1,10 +1,10 @@
-//! Executors and cluster drivers of a Master with another state.
+//! Executors and cluster drivers that belong to another state of a Master.
 //!
-//! A Master whose state is new may have been started in the wrong directory, or its directory was removed. Workers then return
-//! with executors of applications that it does not know. It does not end them at once: it says what it sees, and leaves them
-//! alone for `recovery_timeout`. Their Worker is given nothing meanwhile, since nobody knows what they take of it. A driver
-//! that has such executors is not answered, so it waits for its Master as before. Then they are ended, and their drivers
-//! register anew.
+//! A Master may have a new state because it was started in the wrong directory, or because its directory was removed.
+//! Workers then return with executors of applications that it does not know. It does not end these at once: it logs
+//! them, and leaves them alone for `recovery_timeout`. Their Worker gets nothing meanwhile, since the Master does not
+//! know how much of it they use. A driver with such executors gets no answer, so it waits for its Master as before.
+//! Then the executors are ended, and their drivers register anew.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::{Master, Note, Pass, Record};
 /// How long foreign executors are left alone.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
-    /// `None`: no longer.
+    /// When they are ended. `None`: they are no longer left alone.
     until: Option<Timestamp>,
     /// The applications whose drivers have returned, and wait.
     waiting: BTreeSet<AppId>,
@@ -31,7 +31,6 @@ impl Master {
         self.hold.until.is_some()
     }
 
-    /// When they are ended.
     pub(crate) fn next_foreign_end(&self) -> Option<Timestamp> {
         self.hold.until
     }
@@ -48,12 +47,12 @@ impl Master {
             && self.applications.ended().get(&executor.app).is_none()
     }
 
-    /// The same for a cluster driver.
+    /// Whether a cluster driver is foreign and is left alone for now.
     pub(super) fn is_driver_held(&self, driver: &DriverId) -> bool {
         self.holds_foreign() && self.drivers.number(driver).is_none() && self.drivers.ended(driver).is_none()
     }
 
-    /// A Worker has one that is left alone.
+    /// Records an executor or a cluster driver on a Worker that is left alone.
     pub(crate) fn hold(&mut self, slot: Slot, foreigner: Foreigner) {
         let row = self.workers.row_mut(slot);
         let is_first = row.foreigners.is_none();
@@ -67,7 +66,7 @@ impl Master {
         }
     }
 
-    /// One on a Worker has ended. The last one leaves the Worker to others.
+    /// Records the end of a foreign executor or cluster driver. After the last one, its Worker gets executors again.
     pub(super) fn see_foreigner_end(&mut self, slot: Slot, foreigner: &Foreigner) {
         let Some(foreigners) = self.workers.row_mut(slot).foreigners.as_mut() else { return };
         match foreigner {
@@ -79,7 +78,7 @@ impl Master {
         }
     }
 
-    /// A Worker is given executors again.
+    /// Forgets what runs on a Worker for another state, so that it gets executors again.
     pub(super) fn forget_foreigners(&mut self, slot: Slot) {
         if self.workers.row_mut(slot).foreigners.take().is_some() {
             self.workers.set_foreigners(slot);
@@ -87,7 +86,7 @@ impl Master {
         }
     }
 
-    /// Says what runs on a Worker that has registered, if that is left alone.
+    /// Logs the foreign executors and cluster drivers of a Worker that has registered, if they are left alone.
     pub(super) fn note_foreigners(&mut self, now: Timestamp, slot: Slot) {
         let row = self.workers.row(slot);
         let (Some(foreigners), Some(until)) = (&row.foreigners, self.hold.until) else { return };
@@ -100,8 +99,8 @@ impl Master {
         });
     }
 
-    /// Whether a driver that has returned is not answered yet: its application is not known, and its executors are left alone.
-    /// It asks again every second.
+    /// Whether the answer to a returned driver is delayed, because its application is unknown and its executors are
+    /// left alone. It asks again every second.
     pub(super) fn keeps_waiting(&mut self, now: Timestamp, peer: PeerId, resumption: &Resumption) -> bool {
         let Resumption { app, executors, .. } = resumption;
         let Some(until) = self.hold.until else { return false };
@@ -121,7 +120,7 @@ impl Master {
         true
     }
 
-    /// The time of foreign executors may be over: they are ended. Whoever returned before `heard_until` has been heard.
+    /// Ends foreign executors if their time is over. Workers that returned before `heard_until` have been handled.
     pub(crate) fn end_foreign(&mut self, now: Timestamp, heard_until: Timestamp) {
         let Some(until) = self.hold.until.filter(|until| *until <= now) else { return };
         if until > heard_until {

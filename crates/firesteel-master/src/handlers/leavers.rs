@@ -1,8 +1,8 @@
 //! Executors of ended applications whose processes still run.
 //!
-//! When an application ends, the Master forgets its executors at once and has their Workers end them, as
-//! Spark's does. Their processes take a while to end. A driver that stays connected is told of each end, and
-//! in the end that all are gone.
+//! When an application ends, the Master forgets its executors at once and tells their Workers to end them, as Spark's
+//! does. Their processes take a while to end. A driver that stays connected is told of each end, and finally that all
+//! are gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use firesteel_protocol::messages::{ExecutorState, LossReason, MasterToDriver};
 use crate::Master;
 use crate::tables::link::Link;
 
-/// The ended applications with executors whose processes may run, and whose drivers are still connected.
+/// Ended applications that may still have running executors, and whose drivers are still connected.
 #[derive(Debug, Default)]
 pub(crate) struct Leavers {
     rows: BTreeMap<AppId, Leaver>,
@@ -21,19 +21,19 @@ pub(crate) struct Leavers {
 
 #[derive(Debug)]
 struct Leaver {
-    /// The number of its driver's connection.
+    /// The connection of its driver.
     peer: PeerId,
-    /// The executors whose ends were not reported. Never empty.
+    /// The executors whose ends are still to be reported. Never empty.
     executors: BTreeMap<ExecutorId, WorkerId>,
 }
 
 impl Leavers {
-    /// A driver's connection ended: it need not be told of its executors.
+    /// Forgets the executors of a driver that has disconnected, since it need not be told.
     pub(super) fn forget_driver(&mut self, peer: PeerId) {
         self.rows.retain(|_, row| row.peer != peer);
     }
 
-    /// Removes an executor on that Worker. Returns its driver's connection, and whether it was the last one.
+    /// Removes an executor on this Worker. Returns its driver's connection, and whether it was the last one.
     fn remove(&mut self, worker: &WorkerId, executor: &ExecutorKey) -> Option<(PeerId, Left)> {
         let row = self.rows.get_mut(&executor.app)?;
         row.executors.get(&executor.executor).filter(|on| *on == worker)?;
@@ -46,7 +46,6 @@ impl Leavers {
         Some((peer, Left::None))
     }
 
-    /// The ids of the executors on that Worker.
     fn on(&self, worker: &WorkerId) -> Vec<ExecutorKey> {
         let of_app = |(app, row): (&AppId, &Leaver)| {
             let there = row.executors.iter().filter(|(_, on)| *on == worker);
@@ -68,7 +67,7 @@ impl Leavers {
     }
 }
 
-/// The executors of an application that are left.
+/// Whether executors of an ended application are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     Some,
@@ -76,7 +75,7 @@ enum Left {
 }
 
 impl Master {
-    /// Remembers the executors of an application that has ended. Their Workers were told to end them.
+    /// Remembers the executors of an ended application. Their Workers were told to end them.
     pub(super) fn see_off(&mut self, app: AppId, driver: Link, executors: BTreeMap<ExecutorId, WorkerId>) {
         let Link::Here(peer) = driver else { return };
         if executors.is_empty() {
@@ -86,9 +85,9 @@ impl Master {
         }
     }
 
-    /// That Worker reports the end of an executor that the Master has forgotten.
+    /// Handles the reported end of an executor that the Master has forgotten.
     pub(super) fn see_gone(&mut self, worker: &WorkerId, executor: &ExecutorKey, end: &ExecutorState) {
-        // Its driver may be gone, or was told already.
+        // Its driver may be gone, or know already.
         let Some((peer, left)) = self.leavers.remove(worker, executor) else { return };
         let (state, lost_host) = (end.clone(), None);
         self.tell_driver(
@@ -103,7 +102,8 @@ impl Master {
         }
     }
 
-    /// A Worker is lost, or does not name these executors: nothing more will be reported of them.
+    /// Handles the ends of executors on a Worker that is lost, or does not list them. Nothing more will be reported
+    /// about them.
     pub(super) fn see_gone_from(
         &mut self,
         worker: &WorkerId,

@@ -1,4 +1,4 @@
-//! What Workers report of themselves. Nothing is decided by it, and nothing of it is written down: who returns reports again.
+//! Workers' reports about themselves. They decide nothing and are not written down: Workers that return report again.
 
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::messages::{TimedReport, WorkerReport, is_web_address};
@@ -7,7 +7,7 @@ use firesteel_protocol::time::Timestamp;
 use crate::Master;
 
 impl Master {
-    /// A Worker reports what is used there. What it says of executors that it does not have is left out.
+    /// Stores a Worker's report of its usage, without executors that the Worker does not have.
     pub(crate) fn on_worker_reported(&mut self, now: Timestamp, peer: PeerId, mut report: WorkerReport) {
         let Some(slot) = self.own_slot(peer, &report.worker) else { return };
         let row = self.workers.row_mut(slot);

@@ -1,4 +1,4 @@
-//! How a driver returns to a Master that was restarted, or comes on another connection.
+//! How a driver returns to a restarted Master, or on another connection.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::link::Link;
 use crate::{Effect, Master, Note, Pass};
 
-/// What was written down this shortly before the Master stopped may not have been told.
+/// Changes recorded this shortly before the Master stopped may not have been sent to drivers.
 const UNHEARD: Duration = Duration::from_secs(10);
 
 impl Master {
-    /// A driver that was registered says so. If it shows the application's token, it gets the application back, and hears
-    /// what has become of its executors since. If the application ended because its driver was lost, or is unknown, it is
-    /// registered as a new one.
+    /// Handles a driver that was registered before. If it shows the application's token, it gets the application back,
+    /// and learns what happened to its executors since. If the application is unknown, or ended because its driver was
+    /// lost, it is registered as a new one.
     ///
     /// Source: Spark Master, 4.0.1, where drivers wait until the Master calls them.
     pub(crate) fn on_resume_application(&mut self, now: Timestamp, peer: PeerId, resumption: Resumption) {
@@ -53,8 +53,8 @@ impl Master {
         }
     }
 
-    /// The executors of whose ends a driver that was called may not have heard: they ended while the Master was away, or
-    /// shortly before.
+    /// The ended executors that a called driver may not know to have ended: they ended shortly before the Master
+    /// stopped, or later.
     fn may_be_unheard(&self, application: &Application) -> Vec<ExecutorId> {
         let since = self.stopped - UNHEARD;
         let ended =
@@ -88,15 +88,15 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// What has become of an application's executors: the ends of those that its driver takes for living, those from `unseen`
-    /// on that ended before it heard of them, and all that live. A driver takes an executor for one that it knows if it has
-    /// heard of a higher number: the lower ones come first.
+    /// What happened to an application's executors. This includes the ends of executors that its driver believes to be
+    /// live, the ended executors from `unseen` on, and all live executors. They are in the order of their numbers,
+    /// because a driver ignores new executors below the highest number that it has seen.
     fn news_of(&self, app: &AppId, known: &[ExecutorId], unseen: ExecutorId) -> Vec<MasterToDriver> {
         let application = self.applications.live(app);
         let mut news = Vec::new();
         for executor in known.iter().filter(|executor| application.executors.get(**executor).is_none()) {
             let record = application.ended.iter().rev().find(|record| record.id == *executor);
-            // The history is bounded.
+            // The list of ended executors is limited.
             let state = record.map_or(ExecutorState::Killed(None), |record| record.state.clone());
             news.push(MasterToDriver::ExecutorUpdated { executor: *executor, state, lost_host: None });
         }
@@ -110,7 +110,6 @@ impl Master {
         news
     }
 
-    /// What a driver hears of an executor that lives.
     fn news_of_live(&self, executor: ExecutorId, row: &Executor) -> Vec<MasterToDriver> {
         let worker = self.workers.row(row.slot);
         let mut news = vec![added(executor, row.profile, &worker.description, &row.grant.amounts())];
@@ -126,7 +125,7 @@ impl Master {
     }
 }
 
-/// What a driver hears of an executor that ended before it heard of it.
+/// The messages to a driver about an executor that ended before the driver knew of it.
 fn ended_unheard(record: &ExecutorRecord) -> Vec<MasterToDriver> {
     let ExecutorRecord { id: executor, worker, profile, share, state, .. } = record;
     let (executor, state) = (*executor, state.clone());

@@ -23,11 +23,11 @@ use crate::tables::workers::standing::Availability;
 use crate::{Effect, Ignored, Master, Note, Pass};
 
 impl Master {
-    /// A Worker registers.
+    /// Registers a Worker.
     ///
-    /// Source: Spark Master, 4.0.1. Firesteel differs: the message lists the Worker's executors, so the
-    /// Master notices a launch that was lost with an old connection; and a Worker that comes back and shows its
-    /// token is moved to its new connection.
+    /// Source: Spark Master, 4.0.1. Firesteel differs: the message lists the Worker's executors, so the Master notices
+    /// a launch that was lost with an old connection; and a Worker that comes back and shows its token is moved to its
+    /// new connection.
     pub(crate) fn on_register_worker(
         &mut self,
         now: Timestamp,
@@ -44,7 +44,7 @@ impl Master {
             self.effects.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
             return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
         }
-        // A Worker has addresses, and no parts of them.
+        // A Worker has whole addresses only.
         let mut worker = worker;
         worker.resources = worker.resources.made_whole();
         let id = worker.id.clone();
@@ -77,7 +77,7 @@ impl Master {
         let slot = self.workers.slot(&id).expect("it was just registered");
         self.hear_worker(slot, now);
         let heartbeat_millis = millis(self.config.worker_timeout / 4);
-        // One that was away says once more what the Master does not write down.
+        // A Worker that was away repeats what the Master does not write down.
         let (master_url, duplicate) = (self.config.url.clone(), old.is_some_and(Link::is_here));
         let web_address = self.config.web_address.clone();
         self.tell_worker(
@@ -85,8 +85,7 @@ impl Master {
             MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address },
         );
         self.tell_to_leave(now, slot);
-        // On the same connection a launch may still be on its way, so an executor that is not listed may yet
-        // come.
+        // On the same connection a launch may still be on its way, so a missing executor may yet appear.
         let is_elsewhere = old.is_some_and(|old| old != Link::Here(peer));
         if is_elsewhere {
             let row = self.workers.row_mut(slot);
@@ -103,9 +102,9 @@ impl Master {
         self.note_foreigners(now, slot);
     }
 
-    /// A Worker that listed no executors when it registered says what runs on it.
+    /// Handles the list of executors of a Worker that listed none when it registered.
     ///
-    /// Source: Spark Master, 4.0.1: what it does not know is ended.
+    /// Source: Spark Master, 4.0.1: executors that the Master does not know are ended.
     pub(crate) fn on_worker_latest_state(
         &mut self,
         now: Timestamp,
@@ -126,7 +125,7 @@ impl Master {
         self.note_foreigners(now, slot);
     }
 
-    /// A Worker has the address of one that is away, which therefore has ended.
+    /// Removes an absent Worker with the same address as a new one. It must have ended.
     ///
     /// Source: Spark Master, 4.0.1 ("Worker replaced by a new worker with same address").
     fn replace_absent(&mut self, now: Timestamp, worker: &WorkerDescription) {
@@ -172,7 +171,8 @@ impl Master {
         }
     }
 
-    /// Executors that a Worker does not list on a new connection were never launched, or their processes have ended.
+    /// Handles executors that a Worker does not list on a new connection. They were never launched, or their processes
+    /// have ended.
     fn lose_unnamed(&mut self, now: Timestamp, worker: &WorkerId, named: &[ExecutorReport]) {
         let row = self.workers.living(worker);
         let named: BTreeSet<&ExecutorKey> = named.iter().map(|report| &report.executor).collect();
@@ -183,7 +183,7 @@ impl Master {
         self.see_gone_from(worker, &named, &LossReason::LaunchLost);
     }
 
-    /// Takes in one executor that a Worker lists when it registers.
+    /// Handles one executor that a Worker lists when it registers.
     fn reconcile(&mut self, now: Timestamp, peer: PeerId, worker: &WorkerId, report: ExecutorReport) {
         if self.workers.living(worker).executors.contains(&report.executor) {
             self.update_executor(now, peer, report);
@@ -205,8 +205,8 @@ impl Master {
         }
     }
 
-    /// A Worker sent a heartbeat, which arrived at this time, and names the last order that has come to it. Unlike in Spark,
-    /// an unknown Worker is always told to register.
+    /// Handles a Worker's heartbeat. `arrived` is when it arrived, and `last_order` is the last order that the Worker
+    /// got. Unlike in Spark, an unknown Worker is always told to register.
     pub(crate) fn on_heartbeat(
         &mut self,
         now: Timestamp,
@@ -229,7 +229,7 @@ impl Master {
         self.repeat_driver_orders((slot, worker), arrived);
     }
 
-    /// A Worker was heard. One that was late is served like the others again.
+    /// Records that a Worker was heard. A late Worker is served like the others again.
     fn hear_worker(&mut self, slot: Slot, at: Timestamp) {
         if self.workers.hear(slot, at, self.config.worker_timeout) {
             let worker = self.workers.row(slot).description.id.clone();
@@ -237,8 +237,8 @@ impl Master {
         }
     }
 
-    /// A Worker reports on an executor, and so answers the order to launch it. That an executor has started, or was ended,
-    /// shows that orders come, also if this one was given up.
+    /// Handles a Worker's report on an executor as the answer to the launch order. If the executor has started or was
+    /// ended, the Worker evidently gets orders. This is true even if the Master had given up this order.
     pub(super) fn hear_of(&mut self, slot: Slot, report: &ExecutorReport) {
         let answers = self.workers.row_mut(slot).orders.answer(&report.executor);
         if answers || matches!(report.state, ExecutorState::Running | ExecutorState::Killed(_)) {
@@ -246,7 +246,7 @@ impl Master {
         }
     }
 
-    /// A Worker has answered. If it was deaf, it is given executors again.
+    /// Records that a Worker has answered. If it did not answer orders before, it gets executors again.
     fn hears_again(&mut self, slot: Slot) {
         if self.workers.set_deaf(slot, false) {
             let worker = self.workers.row(slot).description.id.clone();
@@ -255,7 +255,8 @@ impl Master {
         }
     }
 
-    /// The slot of the Worker that a message names. It must be the one of this connection; otherwise the message is ignored.
+    /// The slot of the Worker that a message names. It must be the Worker of this connection; otherwise the message is
+    /// ignored.
     pub(super) fn own_slot(&mut self, peer: PeerId, named: &WorkerId) -> Option<Slot> {
         match self.workers.slot_of_peer(peer) {
             None => self.ignore(peer, Ignored::NotRegistered),
@@ -265,8 +266,8 @@ impl Master {
         None
     }
 
-    /// Repeats orders that a Worker did not answer. What it was asked too often to launch is ended there and given elsewhere;
-    /// then the Worker is given nothing until it answers.
+    /// Repeats orders that a Worker did not answer. After too many repetitions, the executor is ended there and given
+    /// to another Worker. Then the Worker gets nothing until it answers.
     fn pursue(&mut self, now: Timestamp, (slot, worker): (Slot, &WorkerId), overdue: Overdue) {
         let link = self.workers.row(slot).link;
         for executor in overdue.repeated {
@@ -289,8 +290,8 @@ impl Master {
         }
     }
 
-    /// A Worker says whether it can start executors. While it cannot, it is given nothing, and what fails there counts for
-    /// nobody.
+    /// Handles a Worker's message about whether it can start executors. While it cannot, it gets nothing, and failures
+    /// there do not count.
     pub(crate) fn on_starts_checked(&mut self, peer: PeerId, worker: &WorkerId, error: Option<String>) {
         let Some(slot) = self.own_slot(peer, worker) else { return };
         if !self.workers.set_cannot_start(slot, error.clone()) {
@@ -306,8 +307,8 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// Something is no longer wrong with a Worker. Notes what else is, or that it is given executors again; of a Worker that
-    /// is excluded or about to end, neither is to be said.
+    /// Logs that an impairment of a Worker is over. The note names the next impairment, or says that the Worker gets
+    /// executors again. It says nothing about a Worker that is excluded or about to end.
     fn note_recovery(&mut self, worker: &WorkerId) {
         let row = self.workers.living(worker);
         let worker = worker.clone();
@@ -324,10 +325,10 @@ impl Master {
         }
     }
 
-    /// Removes every Worker whose heartbeat is overdue, and closes its connection. A Worker that was only
-    /// slow will register again. Nobody is judged by what has not been handled: a Worker is silent if no heartbeat arrived in
-    /// time, and everything that arrived until then has been handled. If the Master itself stood still, heartbeats may wait
-    /// where it cannot see them: Workers then get their time once more.
+    /// Removes every Worker whose heartbeat is overdue, and closes its connection. A Worker that was only slow will
+    /// register again. A Worker is silent if no heartbeat arrived in time, and everything that arrived until then has
+    /// been handled. If the Master itself stood still, heartbeats may wait where it cannot see them. Then the Workers'
+    /// timeouts start again, once.
     pub(crate) fn remove_silent_workers(&mut self, now: Timestamp, heard_until: Timestamp) {
         let timeout = self.config.worker_timeout;
         let late = self.workers.next_look().map_or(Duration::ZERO, |due| now.since(due));

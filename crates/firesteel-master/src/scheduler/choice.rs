@@ -19,7 +19,7 @@ use crate::tables::applications::wishes::Wishes;
 use crate::tables::workers::row::WorkerRow;
 use crate::tables::workers::table::WorkerTable;
 
-/// A Worker's rank for an application: the least comes first. Without wishes all Workers have the same rank.
+/// A Worker's rank for an application: the lowest comes first. Without host preferences all Workers have the same rank.
 type Rank = Option<(Locality, Reverse<u64>)>;
 
 /// The Workers for an application's executors, in the order in which these are launched.
@@ -52,15 +52,15 @@ pub(super) fn choose(
     }
 }
 
-/// Whether all these Workers are alike to an application: it prefers none and shuns none.
+/// Whether an application treats all these Workers alike: it prefers none and excludes none.
 pub(super) fn is_indifferent(application: &Application, workers: &WorkerTable) -> bool {
     application.wishes.is_empty()
         && application.exclusions.is_empty()
         && workers.all_admit(application.label.as_ref())
 }
 
-/// Workers near preferred hosts come first, and late ones last. If none is late and all are alike to the application, the decision
-/// is Spark's. The measures of other policies do not look at who is late.
+/// Places as Spark does, but Workers near preferred hosts come first, and late ones last. If no Worker is late and the
+/// application treats all alike, the decision is Spark's. The measures of other policies ignore lateness.
 fn as_spark(
     config: &Config,
     workers: &WorkerTable,
@@ -81,19 +81,19 @@ fn as_spark(
     shares
 }
 
-/// The Workers that come before all others, by rank.
+/// The Workers that come before all others, grouped by rank.
 fn near(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
     let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
     for host in wishes.near() {
         let prompt = workers.on_host(host).filter(|slot| !workers.late().contains(slot));
         ranks.entry(wishes.rank(host)).or_default().extend(prompt);
     }
-    // Workers of this rank come with all others.
+    // Workers of this rank are placed with all others.
     ranks.remove(&(Locality::Any, Reverse(0)));
     ranks.into_values().collect()
 }
 
-/// The Workers that come after all others, by rank.
+/// The Workers that come after all others, grouped by rank.
 fn late(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
     let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
     for slot in workers.late() {
@@ -102,7 +102,7 @@ fn late(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
     ranks.into_values().collect()
 }
 
-/// The same, found by looking at every Worker.
+/// The Workers near preferred hosts, found by looking at every Worker.
 fn near_of_all(
     config: &Config,
     workers: &WorkerTable,
@@ -125,14 +125,14 @@ fn near_of_all(
     placement.executors().filter_map(one).collect()
 }
 
-/// One entry for each executor.
 fn executors(shares: &[Share]) -> Vec<(Slot, Cores)> {
     let each = |share: &Share| std::iter::repeat_n((share.slot, share.cores), share.executors as usize);
     shares.iter().flat_map(each).collect()
 }
 
-/// Workers near preferred hosts come first; the measure decides among Workers of the same rank. If all Workers are
-/// alike to the application, only Workers that changed since the last executor of the same kind are looked at.
+/// Places by a measure. Workers near preferred hosts come first; the measure decides among Workers of the same rank. If
+/// the application treats all Workers alike, only Workers that changed since the last executor of the same kind are
+/// looked at.
 fn by_measure(
     policy: Measured<'_>,
     (workers, memory): (&mut WorkerTable, &mut Memory),
@@ -156,8 +156,8 @@ fn by_measure(
     shares
 }
 
-/// Spreads over the executors that the application holds. Among Workers on whose hosts the same number of its
-/// executors run, those near preferred hosts come first.
+/// Spreads the application's new executors over hosts, and counts those that it holds. Among hosts with the same
+/// number, the Workers near preferred hosts come first.
 fn over_held(
     config: &Config,
     workers: &WorkerTable,
@@ -178,8 +178,8 @@ fn over_held(
     if !is_indifferent(application, workers) {
         return spread(&mut candidates(workers, application));
     }
-    // If as many hosts without its executors are found as executors are wanted, each takes one: no later
-    // Worker matters.
+    // If there are as many hosts without its executors as executors are wanted, each takes one, and no later Worker
+    // matters.
     let mut hosts: BTreeSet<&str> = BTreeSet::new();
     let mut found: Vec<Candidate<'_, Rank>> = Vec::new();
     workers.walk(demand, |slot| {
@@ -203,7 +203,7 @@ fn over_held(
     shares
 }
 
-/// The Workers that may be chosen for an application: those that it does not shun.
+/// The Workers that may be chosen for an application: those that it does not exclude.
 fn candidates<'a>(
     workers: &'a WorkerTable,
     application: &'a Application,

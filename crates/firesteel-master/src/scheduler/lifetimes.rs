@@ -1,9 +1,9 @@
-//! How long applications ran that have ended, by user and name, and what that says of those that run.
+//! The expected run times of applications, learned from ended applications of the same user and name.
 //!
-//! An application that says how long it runs is believed. For any other one, the Master expects the median of the last runs of the
-//! same user under the same name. Only the policy [`Lifetimes`](firesteel_placement::Policy::Lifetimes) uses what is expected:
-//! a wrong expectation costs some packing, and nothing else. So a Master that was recovered may know less: it has learned from
-//! the ended applications in its journal, and forgotten those that the journal no longer has.
+//! An application's own estimate is believed. For any other one, the Master expects the median of the last runs of the
+//! same user under the same name. Only the policy [`Lifetimes`](firesteel_placement::Policy::Lifetimes) uses these
+//! expectations: a wrong one costs some packing, and nothing else. So a recovered Master may know less: it has learned
+//! from the ended applications in its journal, and forgotten those that the journal no longer has.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,9 +22,9 @@ use crate::tables::executors::record::ExecutorRecord;
 /// How much longer executors are expected to run.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
-    /// The executors on each Worker that has any, the longest of them.
+    /// For each Worker with executors: the longest such time.
     pub(crate) on: BTreeMap<Slot, Duration>,
-    /// The executors of the application that is served, if that is known.
+    /// The time for the executors of the application that is served, if it is known.
     pub(crate) own: Option<Duration>,
 }
 
@@ -34,7 +34,8 @@ impl Application {
         self.executors.iter().map(|(_, executor)| executor.launched).min()
     }
 
-    /// When it will have ended, if it says how long it runs: from the launch of its first live executor, or from now.
+    /// Its estimated end, if it has an estimated run time: counted from the launch of its first live executor, or from
+    /// now.
     pub(super) fn told_end(&self, now: Timestamp) -> Option<Timestamp> {
         let told = self.run_time?;
         let began = self.began().unwrap_or(now);
@@ -43,7 +44,7 @@ impl Application {
 }
 
 impl Master {
-    /// An application has ended that had these executors: remembers how long it ran, if it did.
+    /// Learns the run time of an ended application with these executors, if it ran at all.
     pub(crate) fn learn_run_time<'a>(
         &mut self,
         row: &ApplicationView,
@@ -55,14 +56,14 @@ impl Master {
         }
     }
 
-    /// How long an application will run in all, as it says or as the last ones of its user and name did.
+    /// The expected total run time of an application: its own estimate, or learned from its last runs.
     fn expected_run_time(&self, application: &Application) -> Option<Duration> {
         let learned =
             || self.run_times.expected(&application.description.user, &application.description.name);
         application.run_time.or_else(learned)
     }
 
-    /// What the policy of an application has to know of how long executors run on: nothing, for all policies but one.
+    /// The expected rest of run times for the policy of an application. Empty for every policy that does not use it.
     pub(super) fn rest_for_policy(&self, now: Timestamp, application: &Application) -> Rest {
         match self.config.rule_for(application.description.policy) {
             Rule::Policy(Policy::Lifetimes) => self.expected_rest(now, application),
@@ -77,7 +78,7 @@ impl Master {
         }
     }
 
-    /// How much longer executors are expected to run. Each is expected to run at least as long again as it has run.
+    /// How much longer executors are expected to run: at least as long as they have already run.
     fn expected_rest(&self, now: Timestamp, application: &Application) -> Rest {
         let mut rests: BTreeMap<Slot, Duration> = BTreeMap::new();
         for other in self.applications.queue().filter(|other| !other.executors.is_empty()) {

@@ -1,4 +1,4 @@
-//! The rules by which Workers are measured one by one.
+//! The rules that measure Workers one by one.
 
 use firesteel_placement::Offer;
 use firesteel_placement::index::Slot;
@@ -14,7 +14,7 @@ pub(crate) enum Measured<'e> {
 }
 
 impl<'e> Measured<'e> {
-    /// Its measure, if this lesson was learned last. `whole` has the amounts of a Worker in all.
+    /// Its measure, with these learned statistics. `whole` returns a Worker's total amounts.
     pub(super) fn measure(
         self,
         lesson: &'e Lesson,

@@ -1,4 +1,4 @@
-//! What the scheduler remembers of Workers and demands between passes, so that it need not look at all of them.
+//! What the scheduler remembers between passes, so that it need not look at all Workers and demands.
 
 use firesteel_placement::Demand;
 use firesteel_placement::index::Share;
@@ -10,19 +10,18 @@ use crate::tables::workers::moved::Moved;
 use crate::tables::workers::row::WorkerRow;
 use crate::tables::workers::table::WorkerTable;
 
-/// What the scheduler remembers. Decisions are the same without it.
+/// The memory of the scheduler between passes. Decisions are the same without it.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     /// The heaps of Workers that policies keep between placements.
     cache: PlacementCache,
-    /// What it costs to make room by preemption.
     preemption_costs: PreemptionCosts,
-    /// What applications have asked for, for policies that learn.
+    /// Statistics of the demands of applications, for policies that learn.
     seen: SeenDemands,
 }
 
 impl Memory {
-    /// Places a demand by a policy's measure, on Workers that are all alike to its application.
+    /// Places a demand by a policy's measure. The application must treat all Workers alike.
     pub(super) fn place_by(
         &mut self,
         policy: Measured<'_>,
@@ -47,23 +46,23 @@ impl Memory {
         self.seen.add(one, executors);
     }
 
-    /// What was learned of the executors that applications ask for.
+    /// The statistics learned from the demands of applications.
     pub(super) fn lesson(&self) -> &Lesson {
         self.seen.lesson()
     }
 
-    /// The costs of making room, as the Workers are now. The caller gives them back.
+    /// The costs of making room, for the Workers as they are now. The caller gives them back.
     pub(super) fn take_preemption_costs(&mut self, workers: &mut WorkerTable) -> PreemptionCosts {
         self.catch_up(workers);
         std::mem::take(&mut self.preemption_costs)
     }
 
-    /// Gives back the costs that were taken.
+    /// Gives back the costs that [`take_preemption_costs`](Self::take_preemption_costs) returned.
     pub(super) fn keep_preemption_costs(&mut self, costs: PreemptionCosts) {
         self.preemption_costs = costs;
     }
 
-    /// Forgets what is out of date.
+    /// Updates the caches for Workers that have changed.
     fn catch_up(&mut self, workers: &mut WorkerTable) {
         match workers.take_moved() {
             Moved::All => {

@@ -1,4 +1,4 @@
-//! The scheduling pass: who is given which Workers.
+//! The scheduling pass, which decides who gets which Workers.
 
 pub(crate) mod choice;
 pub(crate) mod lifetimes;

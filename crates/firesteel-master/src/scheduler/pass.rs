@@ -1,5 +1,3 @@
-//! The scheduling pass.
-
 use firesteel_placement::index::Share;
 use firesteel_placement::{Demand, Offer};
 use firesteel_protocol::ids::{AppId, ProfileId};
@@ -13,10 +11,10 @@ use crate::{Master, Pass};
 impl Master {
     /// Runs the scheduling pass if it is due.
     ///
-    /// Cluster drivers come before all executors. Applications are served first in, first out, each with its profiles in the order of their numbers. An
-    /// application that cannot use what is free does not block the next one. The pass skips demands for which
-    /// nothing can have changed since the last one (see `backlog`). With queues, priorities or gangs the
-    /// order is another, and every application is considered (see `scheduler::queues`).
+    /// Cluster drivers come before all executors. Applications are served first in, first out, each with its profiles
+    /// in the order of their numbers. An application that cannot use what is free does not block the next one. The pass
+    /// skips demands that cannot have gained room since the last one (see `backlog`). With queues, priorities or gangs,
+    /// the order is different, and every application is considered (see `scheduler::queues`).
     ///
     /// Source: Spark Master, 4.0.1 (`startExecutorsOnWorkers`).
     pub(crate) fn settle(&mut self, now: Timestamp) {
@@ -27,7 +25,7 @@ impl Master {
         if self.schedules_by_queue() {
             let executors_ended = self.serve_queues(now);
             if executors_ended {
-                // What the others left of their room may do for a cluster driver.
+                // The room that the others leave may be enough for a cluster driver.
                 self.place_drivers(now);
             }
         } else {
@@ -53,7 +51,7 @@ impl Master {
         self.applications.touch_all();
     }
 
-    /// Launches the executors of one profile for which there is room.
+    /// Launches the executors of one profile that there is room for.
     fn place(&mut self, now: Timestamp, app: &AppId, profile: ProfileId) {
         let application = self.applications.live(app);
         let demand = application.demand(application.profile(profile));
@@ -62,7 +60,7 @@ impl Master {
         self.launch(now, app, profile, &demand, shares);
     }
 
-    /// Launches the executors that were placed.
+    /// Launches executors on the Workers where they were placed.
     pub(crate) fn launch(
         &mut self,
         now: Timestamp,
@@ -72,7 +70,7 @@ impl Master {
         shares: Vec<Share>,
     ) {
         self.workers.claim(demand, &shares);
-        // Of each executor the log, its Worker and its driver are told.
+        // Each executor is logged, and its Worker and its driver are told.
         let executors: u64 = shares.iter().map(|share| share.executors).sum();
         self.effects.reserve(usize::try_from(executors).unwrap_or(0).saturating_mul(3));
         for Share { slot, executors, cores, .. } in shares {
@@ -82,15 +80,15 @@ impl Master {
         }
     }
 
-    /// The amounts that Workers have free for an application: without Workers that it shuns, and without what
-    /// is withheld in this pass.
+    /// The free amounts of the Workers for an application, without excluded Workers and without amounts withheld in
+    /// this pass.
     pub(crate) fn offers<'a>(&'a self, application: &'a Application) -> impl Iterator<Item = Offer<'a>> {
         let rows = self.workers.slots();
         let welcome = rows.filter(|(slot, row)| !application.shuns(*slot, row));
         welcome.map(|(slot, row)| self.workers.open_offer(slot, row))
     }
 
-    /// The amounts in all of the Workers that run executors of an application.
+    /// The total amounts of the Workers that run executors of an application.
     pub(crate) fn whole_offers<'a>(
         &'a self,
         application: &'a Application,

@@ -1,16 +1,17 @@
-//! Preemption: executors are ended to make room for applications of higher priority, and for gangs that wait for long.
+//! Preemption: executors are ended to make room for applications of higher priority, and for gangs that have waited
+//! long.
 //!
-//! An application that waits without room may have executors of lower priority in its own queue ended, if
-//! that makes its next executor fit, or all executors that it starts with. The fewest executors that suffice
-//! are ended, of the lowest priority, and among those the youngest, so that the least has to be done again. The settings limit their number for each
+//! An application that waits without room may end executors of lower priority in its own queue, if its next executor
+//! then fits, or all executors that it starts with. As few executors as possible are ended: those of the lowest
+//! priority, and among those the youngest, so that the least work is lost. The settings limit their number for each
 //! application and interval. If ending executors does not help, none is ended.
 //!
-//! A gang that has waited for long may have executors of its own priority ended, too, if their applications come after it and
-//! are no gangs, and they were launched while it waited, or at most `gangReach` before. Otherwise small executors take each piece of
-//! room that becomes free, before it is enough for the gang. What is ended, and has to be done again, took at most as long as the gang
-//! has waited and `gangReach` together.
+//! A gang that has waited long may also end executors of its own priority. Their applications must come after it and be
+//! no gangs, and the executors must have been launched while it waited, or at most `gangReach` before. Otherwise small
+//! executors would take each piece of room that becomes free, before there is enough for the gang. The work that is
+//! lost took at most as long as the gang has waited and `gangReach` together.
 //!
-//! What they held is free at once, as after any other kill, and goes to the application that waits. Their own
+//! The room is free at once, as after any other kill, and goes to the application that waits. The preempted
 //! applications want as many executors as before, and get them back when there is room.
 
 use firesteel_protocol::ids::{AppId, ExecutorKey};
@@ -25,7 +26,7 @@ use crate::tables::applications::application::Application;
 use crate::{Master, Note};
 
 impl Master {
-    /// When an application that has reached the limit may have executors ended again, or a gang has waited for long.
+    /// When an application at its limit may end executors again, or when a gang becomes impatient.
     pub(crate) fn next_preemption(&self) -> Option<Timestamp> {
         let ended = match self.config.preemption {
             Preemption::AtMost { every, .. } => self.preempted.next(every),
@@ -35,13 +36,14 @@ impl Master {
         next.into_iter().flatten().min()
     }
 
-    /// When a gang that waits has waited for long. `None` if it never has.
+    /// When a waiting gang becomes impatient. `None` if it never does.
     pub(super) fn impatience(&self, application: &Application) -> Option<Timestamp> {
         let gang = self.config.gang_preemption.filter(|_| self.config.preemption != Preemption::Off)?;
         application.gang_waits().then_some(application.submitted + gang.patience)
     }
 
-    /// Drops entries that have left the interval. Returns whether there were any, or a gang has waited for long since.
+    /// Drops entries that have left the interval. Returns whether there were any, or whether a gang has become
+    /// impatient since.
     pub(crate) fn forget_preemptions(&mut self, now: Timestamp) -> bool {
         let Preemption::AtMost { every, .. } = self.config.preemption else { return false };
         let is_impatient = self.queue_scheduling.next_impatience.is_some_and(|at| at <= now);
@@ -49,8 +51,8 @@ impl Master {
         self.preempted.forget(now, every, |app| applications.get(app).is_some()) || is_impatient
     }
 
-    /// Ends executors to make room for what an application needs next, if that helps and is allowed. Returns
-    /// their applications, some of them more than once.
+    /// Ends executors to make room for an application's next need, if that helps and is allowed. Returns the
+    /// applications that lost executors. An application may be listed twice.
     pub(super) fn preempt_for(&mut self, now: Timestamp, app: &AppId) -> Vec<AppId> {
         let Preemption::AtMost { executors: most, .. } = self.config.preemption else { return Vec::new() };
         let most = (most as usize).saturating_sub(self.preempted.count(app));
@@ -64,8 +66,8 @@ impl Master {
         doomed.into_iter().map(|executor| executor.app).collect()
     }
 
-    /// Whose executors may be ended for an application now. A gang that has waited for long reaches further, unless that was in
-    /// vain for some others in this pass: for each of them all Workers are looked at.
+    /// Which executors an application may end now. An impatient gang reaches further, unless this was in vain for
+    /// several other gangs in this pass, since each attempt looks at all Workers.
     fn reach(&self, application: &Application) -> Reach {
         const MOST_IN_VAIN: usize = 4;
         let is_impatient = self.impatience(application).is_some_and(|at| at <= self.now);
@@ -76,7 +78,7 @@ impl Master {
         }
     }
 
-    /// The executors to end so that an application's next need fits. Empty if that takes more than `most`.
+    /// The executors to end so that an application's next need fits. Empty if more than `most` would have to end.
     fn victims_for(&mut self, app: &AppId, most: usize) -> Vec<ExecutorKey> {
         let mut kept = self.memory.take_preemption_costs(&mut self.workers);
         let application = self.applications.live(app);
@@ -91,7 +93,7 @@ impl Master {
             let choose = |costs: &mut PreemptionCosts| {
                 costs.choose(self, application, reach, &demand, executors, most)
             };
-            // What is kept is for all applications of a kind, and this depends on since when the gang waits.
+            // The cached costs are for all applications of a kind. These depend on how long the gang has waited.
             if reach != Reach::Lower || !is_indifferent(application, &self.workers) {
                 return choose(&mut PreemptionCosts::default());
             }

@@ -1,8 +1,8 @@
-//! What it costs to make room on each Worker by ending executors, kept from one preemption to the next.
+//! The cost of making room on each Worker by ending executors, kept from one preemption to the next.
 //!
-//! A wave of applications of high priority has tens of thousands of executors ended, one after the other. Each of them changes
-//! one Worker. So the costs of all Workers are computed for the first application of a kind, and after that only those of Workers
-//! that have changed.
+//! A wave of applications of high priority ends tens of thousands of executors, one after the other. Each end changes
+//! one Worker. So the costs of all Workers are computed for the first application of a kind, and after that only for
+//! Workers that have changed.
 
 use std::cmp::Reverse;
 
@@ -18,24 +18,24 @@ use crate::tables::capacity;
 use crate::tables::executors::executor::Executor;
 use crate::tables::workers::row::WorkerRow;
 
-/// The number of kinds of applications for which costs are kept. A further kind replaces the one that was used least recently.
+/// Costs are kept for this number of kinds of applications. A further kind replaces the one used least recently.
 const KINDS: usize = 4;
 
 /// The costs for the applications of a few kinds.
 ///
-/// The owner reports each Worker whose free amounts or executors change ([`changed`](Self::changed)), and calls
+/// The owner calls [`changed`](Self::changed) when a Worker's free amounts or executors change, and
 /// [`clear`](Self::clear) when Workers come or go.
 #[derive(Debug, Default)]
 pub(crate) struct PreemptionCosts {
-    /// The Workers in the order of their ids. A Worker's place is its number.
+    /// The Workers in the order of their ids. A Worker's position is its number.
     slots: Vec<Slot>,
     /// The numbers of the Workers, by slot.
     numbers: Vec<usize>,
-    /// The most recently used kind is the last.
+    /// The kinds of applications. The most recently used one is last.
     kinds: Vec<Kind>,
 }
 
-/// The costs for applications of one queue and priority whose executors need the same.
+/// The costs for applications with the same queue, priority and executor needs.
 #[derive(Debug)]
 struct Kind {
     queue: usize,
@@ -44,12 +44,12 @@ struct Kind {
     memory: MiB,
     resources: ResourceAmounts,
     costs: Costs,
-    /// The Workers that have changed since the costs were computed. Some are there more than once.
+    /// The Workers that changed since the costs were computed. Some are listed more than once.
     changed: Vec<Slot>,
 }
 
 impl PreemptionCosts {
-    /// Reports that the free amounts of a Worker or its executors change in this event.
+    /// Reports that a Worker's free amounts or executors change in this event.
     pub(crate) fn changed(&mut self, slot: Slot) {
         let most = 4 * self.slots.len() + 1024;
         self.kinds.retain_mut(|kind| {
@@ -58,12 +58,12 @@ impl PreemptionCosts {
         });
     }
 
-    /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// The executors to end so that `executors` of the demand fit. `None` if that takes more than `most`, or does not help.
+    /// The executors to end so that `executors` of the demand fit. `None` if more than `most` would have to end, or if
+    /// it does not help.
     pub(super) fn choose(
         &mut self,
         master: &Master,
@@ -140,7 +140,7 @@ impl Kind {
     }
 }
 
-/// An executor that may end for another application.
+/// An executor that may be ended for another application.
 struct Preemptible<'a> {
     key: &'a ExecutorKey,
     priority: i32,
@@ -148,7 +148,8 @@ struct Preemptible<'a> {
 }
 
 impl Master {
-    /// What room for one more executor costs on a Worker. `None` if it cannot be made, or if the application shuns the Worker.
+    /// The cost of room for one more executor on a Worker. `None` if there can be none, or if the application excludes
+    /// the Worker.
     fn preemption_cost(
         &self,
         application: &Application,

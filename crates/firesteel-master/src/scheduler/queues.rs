@@ -1,30 +1,32 @@
-//! The scheduling pass where there are queues, priorities or gangs.
+//! The scheduling pass if there are queues, priorities or gangs.
 //!
 //! Without them a pass is Spark's, and considers only what has changed (see `scheduler::pass`). With them it considers
-//! every application that waits:
+//! every waiting application:
 //!
-//! - **Queues.** The next queue is the one with the smallest dominant share of the cluster, divided by its
-//!   weight, among those with waiting applications. While several queues wait, each grant is one executor, or
-//!   one gang. (An application whose executors have no fixed size gets all that fits.) So no queue gets more
-//!   than one grant ahead of another that could use the room. A queue that waits alone may have everything.
-//! - **Priorities.** Within a queue, higher priorities come first, and then earlier registrations. An
-//!   application that cannot use what is free does not block the next one.
-//! - **Gangs.** An application with a gang that has not started is given that many executors at once, or
-//!   none. With several resource profiles it starts with the first one that asks for executors, with at most
-//!   as many as it asks for. The first gang that does not fit now, but would fit empty Workers, gets a
-//!   *reservation*: what is free on those Workers, and what becomes free there, is withheld from all later
-//!   applications until the gang starts. Until then only applications before it in its own queue are served
-//!   earlier. A gang that can never fit gets no reservation.
-//!   If enough of what runs says how long it runs, the reservation has a time: the first at which the gang fits if everything ends
-//!   as it says. Then only what does not become free by that time is withheld, and applications that say that they end before may
-//!   use that, too. What runs longer than it said counts with twice its estimate, and so on: the time moves, the rule stays.
-//!   Behind a reservation with a time, further gangs may have theirs (`firesteel.master.reservations`), in the order in which they
-//!   are served; each leaves those before it what they need.
+//! - **Queues.** The next queue is the one with the smallest dominant share of the cluster, divided by its weight,
+//!   among those with waiting applications. While several queues wait, each grant is one executor, or one gang. (An
+//!   application without a fixed executor size gets all that fits.) So no queue gets more than one grant ahead of
+//!   another that could use the room. A queue that waits alone may have everything.
+//! - **Priorities.** Within a queue, higher priorities come first, and then earlier registrations. An application that
+//!   cannot use what is free does not block the next one.
+//! - **Gangs.** An application with a gang that has not started gets that number of executors at once, or none. With
+//!   several resource profiles it starts with the first one that asks for executors, with at most as many as it asks
+//!   for. The first gang that does not fit now, but would fit empty Workers, gets a *reservation*: the free room on
+//!   those Workers, and room that becomes free there, is withheld from all later applications until the gang starts.
+//!   Until then, only applications before it in its own queue are served earlier. A gang that can never fit gets no
+//!   reservation.
+//! - **Reservations with a time.** If enough running applications have estimated run times, the reservation has a time:
+//!   the first time at which the gang fits if all of them end as estimated. Then only room that does not become free by
+//!   itself until then is withheld, and applications that expect to end before may use that, too. What runs longer than
+//!   its estimate counts with twice the estimate, and so on: the time moves, the rule stays. Behind a reservation with
+//!   a time, further gangs may have theirs (`firesteel.master.reservations`), in the order in which they are served.
+//!   Each leaves those before it what they need.
 //! - **Backfill.** Applications after a reservation may use what is not reserved; without backfill, nothing.
-//! - **Order.** With `firesteel.master.order=shortest`, applications of a priority come in another order (see `turn`).
+//! - **Order.** With `firesteel.master.order=shortest`, applications of the same priority come in another order (see
+//!   `turn`).
 //!
-//! The cost of a pass is one placement for each waiting application. A pass that makes a reservation also
-//! looks at every Worker.
+//! The cost of a pass is one placement for each waiting application. A pass that makes a reservation also looks at
+//! every Worker.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -50,77 +52,71 @@ use crate::{Master, Note};
 /// What scheduling by queues remembers between passes.
 #[derive(Debug, Default)]
 pub(crate) struct QueueScheduling {
-    /// Whether the last pass was one by queues.
+    /// Whether the last pass was a pass by queues.
     pub(crate) active: bool,
     /// The reservations that the last pass made, in the order of serving. All have a time if there are several.
     pub(crate) reservations: Vec<Reservation>,
-    /// The gangs that can never fit, for which a note was written.
+    /// The gangs that can never fit and were logged.
     never_fit: BTreeSet<AppId>,
-    /// When the next of the gangs that waited in the last pass has waited for long.
+    /// When the next waiting gang of the last pass becomes impatient.
     pub(super) next_impatience: Option<Timestamp>,
-    /// The number of gangs of this pass that have waited for long and for which no executors could be ended.
+    /// The number of impatient gangs in this pass that could end no executors.
     pub(super) gangs_in_vain: usize,
 }
 
-/// Room that is reserved for a gang.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reservation {
     pub(crate) app: AppId,
     pub(crate) profile: ProfileId,
-    /// What the gang asks for.
     pub(crate) demand: Demand,
-    /// When the gang is expected to fit, if enough of what runs says when it ends.
+    /// When the gang is expected to fit. Known if enough running applications have estimated run times.
     pub(crate) at: Option<Timestamp>,
-    /// When the gang is expected to end, if it says how long it runs.
+    /// When the gang is expected to end, if it has an estimated run time.
     pub(crate) until: Option<Timestamp>,
-    /// The reserved room by Worker.
     pub(crate) kept: BTreeMap<Slot, Kept>,
 }
 
 /// The room that is reserved on one Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// The number of executors of the gang that are to run there.
+    /// The number of the gang's executors that will run there.
     pub(crate) executors: u64,
-    /// What is kept free for them.
+    /// The amounts that are kept free for them.
     pub(crate) amounts: Amounts,
-    /// The number of these executors for which addresses are kept free. The others get addresses that are expected to be
-    /// given back in time.
+    /// Addresses are kept free for this number of these executors. The others get addresses that should be given back
+    /// in time.
     with_addresses: u64,
 }
 
-/// The result of serving an application.
 #[derive(Debug, PartialEq, Eq)]
 enum Served {
-    /// It was given executors that take these amounts together.
+    /// It got executors that take these amounts together.
     With(Amounts),
     /// It has no room, or asks for nothing.
     Nothing,
-    /// It has no room for that many executors of the profile at once.
+    /// It has no room for this number of executors of the profile at once.
     GangWaits { profile: ProfileId, demand: Demand, executors: u64 },
 }
 
-/// A reservation, for views and checks.
+/// A copy of a reservation, for views and checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservationView {
-    /// The application's id.
     pub app: AppId,
-    /// When the application is expected to start. What has ended by then may use the reserved room before.
+    /// When the application is expected to start. Others may use the reserved room until then.
     pub at: Option<Timestamp>,
-    /// The reserved room by Worker, in the order of ids: the number of executors, and what they take
-    /// together.
+    /// The reserved room by Worker, in the order of ids: the number of executors, and their amounts together.
     pub on: Vec<(WorkerId, u64, Amounts)>,
 }
 
 impl Master {
-    /// Whether the next pass is one by queues. After the last such pass, every application is considered once if room was
-    /// reserved.
+    /// Whether the next pass goes by queues. If the last such pass had reserved room, every application is considered
+    /// once more.
     pub(super) fn schedules_by_queue(&mut self) -> bool {
         let ordered = !self.config.queues.is_empty()
             || self.config.order != ServingOrder::Registration
             || self.applications.has_special();
         if !ordered && std::mem::take(&mut self.queue_scheduling.active) {
-            // Without a reservation nothing that waits has room.
+            // Without a reservation, no waiting application has room.
             if !std::mem::take(&mut self.queue_scheduling).reservations.is_empty() {
                 self.applications.touch_all();
             }
@@ -143,7 +139,7 @@ impl Master {
         self.queue_scheduling.reservations.iter().map(view).collect()
     }
 
-    /// Of a snapshot: this application is the first for which the last pass reserved room. Nothing else of a reservation outlasts a pass.
+    /// Restores the first reservation's application from a snapshot. Nothing else of a reservation outlives a pass.
     pub(crate) fn restore_reservation(&mut self, app: AppId) {
         let waits = |application: &&Application| application.gang_waits();
         let Some(application) = self.applications.get(&app).filter(waits) else { return };
@@ -153,7 +149,7 @@ impl Master {
         self.queue_scheduling.reservations.push(reservation);
     }
 
-    /// What clients are told of the reservations.
+    /// The reservations, as clients see them.
     pub(crate) fn reserved_rooms(&self) -> Vec<ReservedRoom> {
         let room = |Reservation { app, at, kept, .. }: &Reservation| {
             let executors = kept.values().map(|kept| kept.executors).sum();
@@ -210,7 +206,7 @@ impl Master {
         ended
     }
 
-    /// Serves an application. One that says that it will have ended before a gang can start may use what is reserved for that.
+    /// Serves an application. If its estimated end is before a gang can start, it may use the gang's reserved room.
     fn serve_around(&mut self, now: Timestamp, app: &AppId, size: GrantSize) -> Served {
         let end = self.applications.live(app).told_end(now);
         let reservations = &self.queue_scheduling.reservations;
@@ -226,7 +222,6 @@ impl Master {
         served
     }
 
-    /// Gives an application executors, profile by profile.
     fn serve(&mut self, now: Timestamp, app: &AppId, size: GrantSize) -> Served {
         let profiles: Vec<ProfileId> = self.applications.live(app).profiles.keys().copied().collect();
         let mut given = None::<Amounts>;
@@ -264,8 +259,8 @@ impl Master {
         given.map_or(Served::Nothing, Served::With)
     }
 
-    /// Reserves room for a gang that waits, unless there are as many reservations as may be, or it has no room beside them, or can
-    /// never fit. `before` are the applications that had the reservations of the last pass.
+    /// Reserves room for a waiting gang. It gets none if there are too many reservations, if it has no room beside
+    /// them, or if it can never fit. `before` lists the applications with reservations in the last pass.
     fn reserve_for(
         &mut self,
         now: Timestamp,
@@ -307,7 +302,8 @@ impl Master {
         self.add_reservation(before, reservation);
     }
 
-    /// When a gang is expected to start, and what is to be kept for it. `None` if too little of what runs says when it ends.
+    /// When a gang is expected to start, and what to keep for it. `None` if too few running applications have estimated
+    /// run times.
     fn forecast_for(
         &self,
         now: Timestamp,
@@ -335,7 +331,7 @@ impl Master {
         Some((Timestamp::from_millis(at).max(now), on.into_iter().map(keep).collect()))
     }
 
-    /// Withholds what is reserved until the end of the pass.
+    /// Withholds the reserved room until the end of the pass.
     fn add_reservation(&mut self, before: &[AppId], reservation: Reservation) {
         reservation.withhold(&mut self.workers);
         let Reservation { app, at, kept, .. } = &reservation;
@@ -348,8 +344,8 @@ impl Master {
         self.queue_scheduling.reservations.push(reservation);
     }
 
-    /// The number of executors of a demand for which the application has room now. It may be counted only up
-    /// to what the application needs to know. Zero behind a reservation without backfill.
+    /// The number of a demand's executors that the application has room for now. Counting may stop at the number that
+    /// the application needs. Zero behind a reservation without backfill.
     pub(crate) fn open_room(&self, application: &Application, demand: &Demand) -> u64 {
         let reservations = &self.queue_scheduling.reservations;
         let mut reserved: Vec<_> =
@@ -371,14 +367,14 @@ impl Master {
         self.sites(application).map(free).fold(0, u64::saturating_add)
     }
 
-    /// The number of executors of a demand for which the Workers have room when they are empty. A Worker that is given nothing for
-    /// now counts, since it may be given executors later.
+    /// The number of a demand's executors that fit empty Workers. Workers that get nothing for now count, since they
+    /// may get executors later.
     fn whole_room(&self, application: &Application, demand: &Demand) -> u64 {
         let each = self.whole_offers(application).map(|offer| offer.executors_that_fit(demand));
         each.fold(0, u64::saturating_add)
     }
 
-    /// What an application waits for besides room for one more executor. Computed only for requests.
+    /// What an application waits for, besides room for one more executor. Computed only on request.
     pub(crate) fn hindrance(&self, application: &Application) -> Option<Hindrance> {
         let served = self.queue_scheduling.active && application.link.is_here();
         let (_, demand) = application.asks().next().filter(|_| served)?;
@@ -406,13 +402,14 @@ impl Master {
         }
     }
 
-    /// Whether an application comes before the one with the reservation, or is that one.
+    /// Whether an application has the reservation, or comes before the one that has it.
     fn precedes(&self, application: &Application, reservation: &Reservation) -> bool {
         let holder = self.applications.live(&reservation.app);
         holder.queue == application.queue && application.queue_rank() <= holder.queue_rank()
     }
 
-    /// The Workers that an application does not shun, each with what is free and not withheld, and as it would be empty.
+    /// The Workers that an application does not exclude. Each has its total amounts, and its free amounts without what
+    /// is withheld.
     pub(crate) fn sites<'a>(
         &'a self,
         application: &'a Application,
@@ -427,26 +424,26 @@ impl Master {
 }
 
 impl QueueScheduling {
-    /// Ends all reservations. Returns the applications that had them, in the order of serving.
+    /// Ends all reservations. Returns their applications, in the order of serving.
     fn take_holders(&mut self) -> Vec<AppId> {
         self.reservations.drain(..).map(|reservation| reservation.app).collect()
     }
 }
 
 impl Reservation {
-    /// Whether the gang is expected to start when, or after, something ends at this time. What is reserved may be used until then.
+    /// Whether the gang is expected to start at this time or later. Something that ends by this time may use the
+    /// reserved room.
     fn begins_after(&self, end: Option<Timestamp>) -> bool {
         self.at.zip(end).is_some_and(|(at, end)| end <= at)
     }
 
-    /// Withholds what is reserved.
     fn withhold(&self, workers: &mut WorkerTable) {
         for (slot, Kept { amounts, with_addresses, .. }) in &self.kept {
             workers.withhold(*slot, amounts, &self.demand.resources, *with_addresses);
         }
     }
 
-    /// What the gang takes on the Workers that have these numbers, if it has a time.
+    /// The gang's use of the Workers with these numbers, if its reservation has a time.
     fn bookings<'a>(&'a self, numbers: &BTreeMap<Slot, usize>) -> impl Iterator<Item = Booking<'a>> {
         let until = self.until.map(Timestamp::millis);
         self.at.into_iter().flat_map(move |at| {
@@ -466,7 +463,6 @@ impl Reservation {
 }
 
 impl Application {
-    /// Its rank in its queue.
     pub(crate) fn queue_rank(&self) -> QueueRank {
         (Reverse(self.description.priority), self.turn, self.sequence)
     }

@@ -1,21 +1,21 @@
-//! Which executors may be ended for an application.
+//! Which executors an application may end.
 
 use firesteel_protocol::time::Timestamp;
 
 use crate::tables::applications::application::Application;
 use crate::tables::executors::executor::Executor;
 
-/// Which executors of its queue may be ended for an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Those of applications of lower priority.
+    /// Executors of applications of lower priority.
     Lower,
-    /// Also those that were launched since then, of applications of its own priority that come after it and are no gangs.
+    /// Also executors of applications of its own priority, if these come after it and are no gangs. The executors must
+    /// have been launched since this time.
     AndLaunchedSince(Timestamp),
 }
 
 impl Reach {
-    /// Whether this executor of `other` may be ended for `application`.
+    /// Whether `application` may end this executor of `other`.
     pub(super) fn includes(
         self,
         application: &Application,

@@ -1,4 +1,4 @@
-//! The applications that wait in a scheduling pass by queues, and which of them comes next.
+//! The applications that wait in a pass by queues, and which of them comes next.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,16 +11,16 @@ use crate::Master;
 use crate::tables::applications::application::Application;
 use crate::tables::applications::turn::Turn;
 
-/// The place of an application in its queue: the highest priority first, then the earliest turn, then the earliest registration.
+/// The position of an application in its queue: the highest priority first, then the earliest turn, then the earliest
+/// registration.
 pub(crate) type QueueRank = (Reverse<i32>, Turn, u64);
 
 /// The applications that wait, by queue.
 #[derive(Debug)]
 pub(crate) struct WaitingQueues {
     queues: Vec<WaitingQueue>,
-    /// The amounts of the whole cluster.
     whole: Amounts,
-    /// The application with a reservation, whose queue is served first.
+    /// The application with a reservation. Its queue is served first.
     first: Option<(usize, QueueRank)>,
     /// The applications that were served, or have no room.
     passed: Vec<AppId>,
@@ -29,13 +29,12 @@ pub(crate) struct WaitingQueues {
 #[derive(Debug, Default)]
 struct WaitingQueue {
     weight: u32,
-    /// The amounts that its applications hold. Not counted for a single queue, which needs no share.
+    /// The amounts that its applications hold. Not counted if there is a single queue, which needs no share.
     held: Amounts,
     /// The waiting applications, the next one first.
     waiting: BTreeMap<QueueRank, AppId>,
 }
 
-/// An application whose turn it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Next {
     pub(crate) app: AppId,
@@ -51,7 +50,6 @@ pub(crate) enum GrantSize {
 }
 
 impl WaitingQueues {
-    /// The next application to serve.
     pub(crate) fn next(&self) -> Option<Next> {
         let waiting = || self.queues.iter().enumerate().filter(|(_, queue)| !queue.waiting.is_empty());
         let first = self.first.filter(|(queue, rank)| self.queues[*queue].waiting.contains_key(rank));
@@ -76,20 +74,19 @@ impl WaitingQueues {
         }
     }
 
-    /// The application was given executors that take these amounts together. If it had the reservation, its queue is served like
-    /// any other.
+    /// Records that an application got executors with these amounts. If it had the reservation, its queue is then
+    /// served like any other.
     pub(crate) fn gave(&mut self, to: &Next, amounts: &Amounts) {
         self.queues[to.queue].held.add(amounts);
         self.first = self.first.filter(|(_, first)| *first != to.rank);
     }
 
-    /// The application has had its turn.
     pub(crate) fn pass(&mut self, next: Next) {
         self.queues[next.queue].waiting.remove(&next.rank);
         self.passed.push(next.app);
     }
 
-    /// Adds an application if it waits, and takes it out if it does not.
+    /// Adds an application if it waits, and removes it if it does not.
     fn consider(&mut self, application: &Application) {
         let rank = application.queue_rank();
         let waiting = &mut self.queues[application.queue].waiting;
@@ -121,8 +118,8 @@ impl Master {
         waiting
     }
 
-    /// Executors of the applications `preempted` were ended for another one. All that have had their turn wait again: there may be
-    /// room for them, too, and the preempted ones want more.
+    /// Makes all applications that have had their turn wait again, because executors of `preempted` were ended. There
+    /// may be room for the former, too, and the preempted applications want more.
     pub(super) fn wait_again(
         &self,
         waiting: WaitingQueues,
@@ -149,7 +146,6 @@ impl Master {
         waiting
     }
 
-    /// The queue of an application and its rank there, if it is live.
     fn place_of(&self, app: Option<&AppId>) -> Option<(usize, QueueRank)> {
         let application = self.applications.get(app?)?;
         Some((application.queue, application.queue_rank()))

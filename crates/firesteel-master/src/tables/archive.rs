@@ -1,7 +1,7 @@
-//! The history: what has ended and is no longer among the latest that a status page lists.
+//! The history: ended applications and cluster drivers that a status page no longer lists.
 //!
-//! It is bounded by time and by size, and kept by the journal. The latest ended applications and cluster drivers are in tables
-//! of their own ([`History`](crate::tables::history::History)); what these drop comes here.
+//! It is limited by time and by size, and kept by the journal. The latest ended applications and cluster drivers are in
+//! tables of their own ([`History`](crate::tables::history::History)). Rows that leave these tables come here.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use crate::config::HistoryLimits;
 use crate::tables::applications::ended::Ended;
 use crate::tables::drivers::table::PastDriver;
 
-/// What has ended, in the order of the ends.
+/// The rows of the history, in the order of their ends.
 #[derive(Debug, Default)]
 pub(crate) struct Archive {
     rows: BTreeMap<HistoryPlace, PastRow>,
-    /// The length of all rows.
+    /// The length of all rows, in bytes.
     bytes: u64,
 }
 
 impl Archive {
-    /// Adds a row at this time, and drops the oldest ones as the limits say.
+    /// Adds a row at this time, and drops the oldest ones to stay within the limits.
     pub(crate) fn insert(&mut self, now: Timestamp, row: PastRow, limits: HistoryLimits) {
         self.bytes += wire::length(&row) as u64;
         if let Some(same) = self.rows.insert(row.place(), row) {
@@ -38,12 +38,11 @@ impl Archive {
         }
     }
 
-    /// All rows, in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &PastRow> {
         self.rows.values()
     }
 
-    /// Copies of the rows from that place on, each with its own.
+    /// Copies of the rows from this place on, each with its place.
     pub(crate) fn from(&self, from: HistoryPlace) -> impl Iterator<Item = (HistoryPlace, PastRow)> {
         self.rows.range(from..).map(|(place, row)| (*place, row.clone()))
     }
@@ -56,7 +55,6 @@ impl Archive {
 }
 
 impl Ended {
-    /// The row of the history.
     pub(crate) fn past(&self) -> PastRow {
         let first = self.executors.len().saturating_sub(MOST_PAST_EXECUTORS);
         let records = &self.executors[first..];
@@ -67,7 +65,6 @@ impl Ended {
     }
 }
 
-/// The row of a cluster driver.
 pub(crate) fn past_driver(number: u64, PastDriver { view, used }: &PastDriver) -> PastRow {
     PastRow::Driver { number, view: Box::new(view.clone()), used: *used }
 }
@@ -113,10 +110,10 @@ mod tests {
         for (now, number, ended, left) in [
             (10, 1, 5, &[1][..]),
             (10, 2, 7, &[1, 2]),
-            // It came later, and ended before.
+            // It started later, but ended earlier.
             (10, 3, 6, &[1, 3, 2]),
             (10, 4, 9, &[3, 2, 4]),
-            // The same again changes nothing.
+            // Adding the same row again changes nothing.
             (10, 4, 9, &[3, 2, 4]),
             (107, 5, 106, &[2, 4, 5]),
             (1000, 6, 999, &[6]),

@@ -1,9 +1,8 @@
-//! The amounts of a Worker: in all, and free. An executor's share is a value that cannot be copied, so it
-//! cannot be given back twice.
+//! The amounts of a Worker: total and free. An executor's share is a value that cannot be copied, so it cannot be given
+//! back twice.
 
 use firesteel_placement::{Cores, MiB, Offer, ResourceAmounts, Resources};
 
-/// The amounts of a Worker, in all and free.
 #[derive(Debug)]
 pub(crate) struct Capacity {
     total: Amounts,
@@ -24,7 +23,7 @@ pub(crate) struct Amounts {
 pub(crate) struct Grant {
     cores: Cores,
     memory: MiB,
-    /// `None` if it has none. Elsewhere, since there are very many executors and few have any.
+    /// `None` if it has none. Boxed, since there are very many executors and few have any.
     resources: Option<Box<Resources>>,
 }
 
@@ -52,7 +51,8 @@ impl Capacity {
         Some(Grant { cores, memory, resources })
     }
 
-    /// Takes exactly this share. Returns `None` if one of its addresses, or its part of one, is not free.
+    /// Takes exactly this share. Returns `None` if one of the addresses, or the requested part of an address, is not
+    /// free.
     pub(crate) fn take_exactly(&mut self, Amounts { cores, memory, resources }: Amounts) -> Option<Grant> {
         if !self.free.resources.take_these(&resources) {
             return None;
@@ -71,7 +71,6 @@ impl Capacity {
         }
     }
 
-    /// The amounts that are not free.
     pub(crate) fn used(&self) -> Amounts {
         Amounts {
             cores: self.total.cores - self.free.cores,
@@ -80,13 +79,11 @@ impl Capacity {
         }
     }
 
-    /// The free amounts as an offer of the Worker with that id.
     pub(crate) fn offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
         let Amounts { cores, memory, ref resources } = self.free;
         Offer { worker, cores, memory, resources }
     }
 
-    /// The amounts in all as an offer of the Worker with that id.
     pub(crate) fn whole_offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
         let Amounts { cores, memory, ref resources } = self.total;
         Offer { worker, cores, memory, resources }
@@ -102,7 +99,6 @@ impl Grant {
         self.memory
     }
 
-    /// Whether it names custom resources.
     pub(crate) fn has_resources(&self) -> bool {
         self.resources.is_some()
     }
@@ -111,7 +107,6 @@ impl Grant {
         self.resources.as_deref().unwrap_or(Resources::NONE)
     }
 
-    /// A copy of its amounts.
     pub(crate) fn amounts(&self) -> Amounts {
         Amounts { cores: self.cores, memory: self.memory, resources: self.resources().clone() }
     }

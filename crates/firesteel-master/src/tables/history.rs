@@ -1,14 +1,12 @@
-//! The latest of those that have ended: applications, cluster drivers.
+//! The latest ended applications or cluster drivers.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// The latest of those that have ended, by number and by id.
 #[derive(Debug)]
 pub(crate) struct History<I, R> {
-    /// By number.
     rows: BTreeMap<u64, (I, R)>,
     numbers: BTreeMap<I, u64>,
-    /// Their numbers in the order of their ends.
+    /// The numbers in the order of the ends.
     order: VecDeque<u64>,
 }
 
@@ -19,8 +17,8 @@ impl<I, R> Default for History<I, R> {
 }
 
 impl<I: Ord + Clone, R> History<I, R> {
-    /// Remembers one, and at most this number of them. A full history drops its oldest tenth. Returns those that are dropped
-    /// with their numbers.
+    /// Remembers a row, and at most this number of them. A full history drops its oldest tenth. Returns the dropped
+    /// rows with their numbers.
     ///
     /// Source: Spark Master, 4.0.1.
     pub(crate) fn insert(&mut self, (number, id): (u64, I), row: R, limit: usize) -> Vec<(u64, R)> {
@@ -43,7 +41,7 @@ impl<I: Ord + Clone, R> History<I, R> {
         dropped
     }
 
-    /// Forgets all, and returns them with their numbers in the order of their ends.
+    /// Drops all rows, and returns them with their numbers in the order of their ends.
     pub(crate) fn take_all(&mut self) -> Vec<(u64, R)> {
         let Self { mut rows, order, .. } = std::mem::take(self);
         let row = |number| (number, rows.remove(&number).expect("each number has a row").1);
@@ -54,12 +52,11 @@ impl<I: Ord + Clone, R> History<I, R> {
         self.order.len()
     }
 
-    /// All with their numbers, in the order of their ends.
+    /// All rows with their numbers, in the order of their ends.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &R)> {
         self.order.iter().map(|number| (*number, &self.rows[number].1))
     }
 
-    /// All by number, from that number on.
     pub(crate) fn from(&self, number: u64) -> impl Iterator<Item = (u64, &R)> {
         self.rows.range(number..).map(|(number, (_, row))| (*number, row))
     }
@@ -68,17 +65,15 @@ impl<I: Ord + Clone, R> History<I, R> {
         self.rows.get(self.numbers.get(id)?).map(|(_, row)| row)
     }
 
-    /// One of them, to change it.
     pub(crate) fn get_mut(&mut self, id: &I) -> Option<&mut R> {
         self.rows.get_mut(self.numbers.get(id)?).map(|(_, row)| row)
     }
 
-    /// Whether one of them has this number.
     pub(crate) fn is_numbered(&self, number: u64) -> bool {
         self.rows.contains_key(&number)
     }
 
-    /// Whether all parts have the same, and each row has that number and that id.
+    /// Whether all parts agree, and each row has its number and its id.
     pub(crate) fn is_consistent(&self, has: impl Fn(&R, u64, &I) -> bool) -> bool {
         let is_known = |number: &u64| {
             let row = self.rows.get(number);

@@ -1,8 +1,8 @@
-//! Where a Worker or an application is reached.
+//! Where to reach a Worker or an application.
 
 use firesteel_protocol::ids::PeerId;
 
-/// Where a Worker or an application is reached.
+/// Where to reach a Worker or an application.
 ///
 /// ```text
 ///                registers, with its id and token
@@ -14,14 +14,12 @@ use firesteel_protocol::ids::PeerId;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// On the connection with this number.
     Here(PeerId),
-    /// On no connection since the Master was restarted. It may return until the recovery ends.
+    /// Without a connection since the Master was restarted. It may return until the recovery ends.
     Away,
 }
 
 impl Link {
-    /// The number of its connection.
     pub(crate) fn peer(self) -> Option<PeerId> {
         match self {
             Self::Here(peer) => Some(peer),
@@ -29,7 +27,6 @@ impl Link {
         }
     }
 
-    /// Whether it has a connection.
     pub(crate) fn is_here(self) -> bool {
         self.peer().is_some()
     }

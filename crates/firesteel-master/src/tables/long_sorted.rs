@@ -1,13 +1,13 @@
 //! A long sorted list of ids.
 
-/// The most ids of a chunk.
+/// The maximum number of ids in a chunk.
 const CHUNK: usize = 128;
 
-/// Ids in order, each of them once. A list may have one for each Worker of a large cluster, and they mostly come in order,
-/// rising or falling: each is put into a chunk, not into one long vector. A tree would leave its nodes half empty.
+/// Ids in order, each of them once. A list may have one for each Worker of a large cluster, and they mostly come in
+/// rising or falling order. So each is put into a chunk, not into one long vector. A tree would leave its nodes half
+/// empty.
 #[derive(Clone, Debug)]
 pub(crate) struct LongSorted<T> {
-    /// None is empty.
     chunks: Vec<Vec<T>>,
 }
 

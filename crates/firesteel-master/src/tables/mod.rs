@@ -1,4 +1,4 @@
-//! What a Master knows: tables that change as they are told, and know no rule.
+//! The tables of a Master. They store facts, and contain no rules.
 
 pub(crate) mod applications;
 pub(crate) mod archive;

@@ -1,4 +1,4 @@
-//! When executors were ended for applications that needed their room.
+//! When executors were ended to make room for applications.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -7,19 +7,19 @@ use firesteel_protocol::ids::AppId;
 use firesteel_protocol::messages::{ExecutorState, LossReason};
 use firesteel_protocol::time::Timestamp;
 
-/// When executors were ended for each application, within the interval.
+/// When each application ended executors of others, within the interval.
 #[derive(Debug, Default)]
 pub(crate) struct Preempted {
     by: BTreeMap<AppId, VecDeque<Timestamp>>,
 }
 
 impl Preempted {
-    /// The number of executors ended for an application within the interval.
+    /// The number of executors that an application ended within the interval.
     pub(crate) fn count(&self, app: &AppId) -> usize {
         self.by.get(app).map_or(0, VecDeque::len)
     }
 
-    /// An executor ended this way at this time.
+    /// Records an executor that ended at this time, if it was preempted.
     pub(crate) fn see(&mut self, at: Timestamp, end: &ExecutorState) {
         if let ExecutorState::Lost(LossReason::Preempted { by }) = end {
             self.add(by, at);
@@ -36,8 +36,8 @@ impl Preempted {
         self.by.values().filter_map(|times| Some(*times.front()? + every)).min()
     }
 
-    /// Forgets what has left the interval, and the applications of which `is_live` says no. Returns whether anything was
-    /// forgotten.
+    /// Drops entries that have left the interval, and applications that are no longer live. Returns whether anything
+    /// was dropped.
     pub(crate) fn forget(
         &mut self,
         now: Timestamp,

@@ -1,12 +1,12 @@
-//! How long applications ran that have ended, by user and name.
+//! The run times of ended applications, by user and name.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// The number of users and names that are remembered. A further one replaces the one whose last run ended first.
+/// The maximum number of users and names that are remembered. A further one replaces the one with the oldest last run.
 const MOST: usize = 4096;
 
-/// The number of last runs whose median is expected.
+/// The expected run time is the median of this number of last runs.
 const RUNS: usize = 5;
 
 /// The last run times by user and name.
@@ -21,12 +21,11 @@ pub(crate) struct RunTimes {
 #[derive(Debug, Default)]
 struct Past {
     last: VecDeque<Duration>,
-    /// The number of the last run.
     used: u64,
 }
 
 impl RunTimes {
-    /// An application ran for this long, from its first executor to its end.
+    /// Learns that an application ran this long, from its first executor to its end.
     pub(crate) fn learn(&mut self, user: &str, name: &str, ran: Duration) {
         let key = (user.to_owned(), name.to_owned());
         self.runs += 1;
@@ -45,7 +44,8 @@ impl RunTimes {
         }
     }
 
-    /// How long an application of this user and name is expected to run: the median of its last runs, the longer one of two.
+    /// The expected run time of an application of this user and name: the median of its last runs. Of two runs, the
+    /// longer one.
     pub(crate) fn expected(&self, user: &str, name: &str) -> Option<Duration> {
         let past = self.by_name.get(&(user.to_owned(), name.to_owned()))?;
         let mut last: Vec<Duration> = past.last.iter().copied().collect();

@@ -1,6 +1,6 @@
 //! A short sorted list of ids.
 
-/// Ids in order, each of them once. There are very many such lists, each of some hundreds at most as a rule: a list takes
+/// Ids in order, each of them once. There are very many such lists, each usually of some hundreds at most. A list takes
 /// half of the memory of a tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Sorted<T>(Vec<T>);
@@ -30,7 +30,7 @@ impl<T: Ord> Sorted<T> {
         }
     }
 
-    /// Takes out an id if it is there. A list that becomes empty takes no memory.
+    /// Removes an id if it is there. A list that becomes empty takes no memory.
     pub(crate) fn remove(&mut self, id: &T) {
         if let Ok(at) = self.0.binary_search(id) {
             self.0.remove(at);

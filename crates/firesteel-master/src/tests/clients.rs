@@ -1,4 +1,4 @@
-//! What status clients are answered.
+//! The answers to status clients.
 
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::shortfall::{MAX_GROUPS, Missing, Reason};
@@ -124,7 +124,7 @@ fn an_application_cannot_be_killed_twice_nor_one_that_is_not_known() {
     bench.kill_application(app().as_str());
     let over = KillAnswer::Over { app: app(), state: ApplicationState::Killed, outcome: None, ended: T0 };
     assert_eq!(bench.kill_application(app().as_str()), [to_client(over)]);
-    // What its driver says afterwards changes nothing.
+    // Later messages of its driver change nothing.
     assert_eq!(bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None }), []);
     assert_eq!(bench.master.view().completed.len(), 1);
 }
@@ -153,7 +153,7 @@ fn a_name_means_the_one_live_application_that_has_it_or_the_latest_that_ended() 
     let other = AppId::new("app-20261120212235-0001");
     assert_eq!(bench.detail("test").application.id, other);
     assert_eq!(bench.detail(app().as_str()).scheduling, None);
-    // When none is live any more it is the latest that ended.
+    // If none is live any more, the name means the latest ended one.
     bench.kill_application("test");
     assert_eq!(bench.detail("test").application.id, other);
     let over = KillAnswer::Over { app: other, state: ApplicationState::Killed, outcome: None, ended: T0 };
@@ -245,7 +245,7 @@ fn executors_that_are_remembered_no_longer_are_counted() {
     assert_eq!((executors.len(), executors[0].id), (1_001, ExecutorId(10)));
 }
 
-/// As many executors as no frame could tell at once.
+/// With more executors than fit one frame.
 #[test]
 fn answers_come_in_short_pages_and_are_whole_however_large_the_cluster() {
     let mut bench = Bench::new(Config::default());
@@ -293,7 +293,7 @@ fn answers_come_in_short_pages_and_are_whole_however_large_the_cluster() {
     assert!(seen.into_iter().eq(0..60_000));
 }
 
-/// As many profiles, resources and kinds of workers as there may be, with the longest names.
+/// With the maximum number of profiles, resources and kinds of Workers, and with the longest names.
 #[test]
 fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
     let mut bench = Bench::new(Config::default());
@@ -339,7 +339,7 @@ fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
     firesteel_protocol::wire::encode(answer, firesteel_protocol::wire::MAX_FRAME).expect("it fits a frame");
 }
 
-/// The reason that the driver is told.
+/// The reason that the driver gets.
 pub(super) fn told_reason(bench: &mut Bench) -> Option<Reason> {
     let app = bench.master.applications.of_peer(DRIVER).expect("it registered").clone();
     match bench.driver_says(DriverToMaster::RequestShortfall { app }).pop() {
@@ -395,14 +395,14 @@ fn who_waits_for_cores_is_told_who_holds_the_most_of_them() {
     bench.application(Some(8), 8);
     let (second, told) = (bench.master.view().applications[1].id.clone(), "(test) holds 8 of the 16 cores");
     assert_eq!(holder(&mut bench), Some((format!("{second} {told}"), 1)));
-    // What it holds on Workers that leave is no part of the cores that there are.
+    // Its cores on Workers that leave do not count in the total.
     bench.worker_says(2, WorkerToMaster::WorkerDecommissioning { worker: WorkerId::new("w2") });
     let left =
         bench.master.view().applications[1].executors.iter().filter(|it| it.worker.as_str() == "w1").count();
     let told = format!("{second} (test) holds {} of the 8 cores", left * 4);
     assert_eq!(holder(&mut bench), Some((told, 1)));
 
-    // Memory is lacking, and not cores.
+    // Memory is lacking, not cores.
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 16);
     bench.other_application(101, 8, 1);
@@ -469,7 +469,7 @@ fn the_driver_of_a_gang_hears_that_it_never_fits_or_for_how_many_there_is_room()
     let message = DriverToMaster::RegisterApplication(Box::new(gang));
     bench.apply(Event::Received { peer: DRIVER, arrived: bench.now, message: Inbound::Driver(message) });
     assert_eq!(reason(&mut bench), Some(Reason::GangTooLarge { executors: 3, room: 2 }));
-    // Somebody else has half of what is there.
+    // Another application has half of the cluster.
     bench.other_application(101, 4, 4);
     bench.worker(2, 4);
     assert_eq!(reason(&mut bench), Some(Reason::GangWaits { executors: 3, room: 2 }));

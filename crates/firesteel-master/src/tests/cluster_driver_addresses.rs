@@ -1,4 +1,4 @@
-//! Addresses of custom resources that cluster drivers have.
+//! The custom resource addresses of cluster drivers.
 
 use firesteel_placement::Amount;
 
@@ -28,7 +28,7 @@ fn drivers_have_addresses_of_their_own_also_after_a_restart() {
     let effects = bench.submit(&description);
     assert_eq!(effects, [], "no address is left");
     assert_eq!(addresses(&mut bench), ["gpu=a", "gpu=b", ""]);
-    // What has ended is known by the addresses that it had.
+    // An ended cluster driver is listed with the addresses that it had.
     let effects = bench.driver_reports(1, 0, DriverState::Finished);
     let order = launch_driver_with(1, 2, &description, Resources::from_iter([("gpu", ["a"])]));
     assert_eq!(effects, [noted_driver(1, 0), order]);

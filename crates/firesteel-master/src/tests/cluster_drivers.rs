@@ -180,7 +180,7 @@ fn drivers_are_spread_over_the_workers_and_one_without_room_blocks_no_other() {
             bench.submit(&wanted(1, memory, false));
         }
         if !one_by_one {
-            // Placed in one pass: those that registered before are full for a moment.
+            // Placed in one pass: the first Workers are full for a moment.
             (1..=3).for_each(|n| drop(bench.worker(n, 8)));
             assert_eq!(bench.places(), "w1 - w1 w1 w1");
             continue;
@@ -289,7 +289,7 @@ fn a_supervised_driver_of_a_lost_worker_is_relaunched_under_another_id_and_anoth
     assert_eq!(effects, [registered(51, false), kill_driver(51, 0), kill_driver(51, 1)]);
     assert_eq!(bench.driver_reports(51, 0, KILLED), [noted_driver(51, 0)]);
     assert_eq!(bench.states(), ["RELAUNCHING", "ERROR", "RUNNING"]);
-    // Who asks for the first one means the one that took its place.
+    // A request about the first one is about its successor.
     assert_eq!(bench.kill_driver(0).1, KillDriverAnswer::Asked { driver: id(2) });
 }
 

@@ -22,7 +22,8 @@ fn ended_drivers_are_remembered_up_to_a_number_and_each_can_be_asked_for() {
     assert_eq!([status(0), status(49)], [None, Some(DriverState::Finished)]);
 }
 
-/// Source: Spark Master, 4.0.1 (`RequestKillAllDrivers`): those that wait are ended at once, and Workers are told of the others.
+/// Source: Spark Master, 4.0.1 (`RequestKillAllDrivers`): waiting ones are ended at once, and Workers are told about
+/// the others.
 #[test]
 fn all_drivers_are_asked_to_end_and_ended_ones_forgotten() {
     let mut bench = Bench::new(Config::default());

@@ -143,7 +143,7 @@ fn a_worker_is_tried_again_after_its_time_and_is_not_blamed_once_an_executor_is_
     assert_eq!(excluded(&mut bench), []);
     bench.run_all(1);
     bench.now = bench.now + Duration::from_secs(5);
-    // A proven executor that fails excludes nobody, and the Worker has a clean slate afterwards.
+    // A proven executor that fails excludes no Worker, and clears the Worker's history.
     bench.report(1, 2, CRASH);
     assert_eq!(excluded(&mut bench), []);
     bench.report(1, 3, CRASH);

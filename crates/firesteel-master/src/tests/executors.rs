@@ -240,7 +240,7 @@ fn executors_go_to_preferred_hosts_then_to_their_racks_then_anywhere_and_not_to_
     assert_eq!(bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes: Box::new(wishes) }), []);
     let target = ExecutorTarget { id: ProfileId::DEFAULT, profile: ResourceProfile::default(), total: 5 };
     let effects = bench.driver_says(DriverToMaster::RequestExecutors { app: app(), targets: vec![target] });
-    // Without wishes, Workers of as many cores are taken from the highest id down.
+    // Without preferences, Workers with the same number of cores are used in descending order of their ids.
     let expected = [launch(0, 4, 4), launch(1, 2, 4), launch(2, 1, 4), launch(3, 3, 4)].concat();
     assert_eq!(effects[1..], expected);
     let none = DriverToMaster::PreferHosts { app: app(), wishes: Box::default() };

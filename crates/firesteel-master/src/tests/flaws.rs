@@ -1,4 +1,4 @@
-//! Deliberate bugs of the tables about the Workers: the Master's own check finds each of them.
+//! Deliberate bugs in the tables of Workers. The Master's own check finds each of them.
 
 use firesteel_placement::index::Index;
 

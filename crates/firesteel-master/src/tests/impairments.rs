@@ -1,4 +1,4 @@
-//! Workers that leave orders unanswered, or cannot start executors.
+//! Workers that do not answer orders, or cannot start executors.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn an_order_that_a_worker_does_not_answer_is_repeated_then_given_elsewhere_and_t
     let elsewhere: Vec<_> = [kill(1, 0), updated(0, end)].into_iter().chain(launch(1, 2, 8)).collect();
     assert_eq!(heartbeat(&mut bench, None), elsewhere);
     assert_eq!(bench.master.view().workers[0].impairment, Some(Impairment::Deaf));
-    // It has room, and is given nothing until it answers.
+    // It has room, but gets nothing until it answers.
     bench.apply(Event::Disconnected { peer: PeerId(2) });
     assert_eq!(bench.master.view().applications[0].cores_granted, Cores(0));
     assert_eq!(heartbeat(&mut bench, None), []);
@@ -116,7 +116,7 @@ fn a_worker_that_cannot_start_gets_nothing_and_what_fails_there_counts_for_nobod
     // Now the same failure is the application's, or the Worker's.
     let effects = bench.report(1, 1, ExecutorState::Failed(failure.clone()));
     assert_eq!(effects[0], updated(1, ExecutorState::Failed(failure)));
-    // Nobody else can say so of it.
+    // Other connections cannot say this about it.
     bench.worker(2, 8);
     let message = WorkerToMaster::StartsChecked { worker: WorkerId::new("w1"), error: Some("x".into()) };
     assert_eq!(bench.worker_says(2, message), []);

@@ -1,4 +1,4 @@
-//! The Master's tables of tests: an event, and everything that it leads to.
+//! Tests of the Master's tables: an event, and all its consequences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -53,8 +53,8 @@ impl Bench {
         Self { master, now: T0, journal }
     }
 
-    /// Applies an event and returns its effects without the records and the notes. A Master that is recovered from the
-    /// records has the same tables.
+    /// Applies an event and returns its effects without the records and the notes. Checks that a Master recovered from
+    /// the records has the same tables.
     fn apply(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = self.master.apply(self.now, event);
         self.master.check().expect("the invariants hold");
@@ -103,7 +103,7 @@ impl Bench {
         self.worker_says(peer, WorkerToMaster::ExecutorStateChanged(report))
     }
 
-    /// Moves on to the next deadline.
+    /// Advances to the next deadline.
     fn deadline(&mut self) -> Vec<Effect> {
         let (time, _) = self.master.next_deadline().expect("something is to come");
         self.now = self.now.max(time);
@@ -154,7 +154,7 @@ fn to_worker(peer: u64, message: MasterToWorker) -> Effect {
     Effect::Send { peer: PeerId(peer), message: Outbound::Worker(message) }
 }
 
-/// How Workers are, of which that is out of the ordinary.
+/// The unusual remarks about Workers.
 fn remarks(master: &Master) -> BTreeMap<WorkerId, WorkerRemark> {
     let workers = master.view().workers.into_iter();
     workers.filter_map(|worker| Some((worker.id, worker.remark?))).collect()
@@ -255,7 +255,7 @@ fn histories_are_bounded() {
     assert_eq!(completed.last().expect("some are kept").id.as_str(), "app-20261120212235-0099");
 }
 
-/// Each row spoils the tables in one way; `check` must see it.
+/// Each row corrupts the tables in one way, and `check` must detect it.
 #[test]
 fn the_invariants_bite() {
     type Spoil = fn(&mut Master);

@@ -1,4 +1,4 @@
-//! Hours in which executors end early by chance, on every Worker: what the exclusion of Workers costs the applications.
+//! Hours in which executors end early by chance on every Worker: the cost of excluding Workers for the applications.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -14,9 +14,9 @@ struct Hours {
     early: u64,
     ends: BTreeMap<(Timestamp, u64), (PeerId, ExecutorKey, ExecutorState)>,
     launched: u64,
-    /// The number of executors that ran their minute.
+    /// The number of executors that ran for their minute.
     served: u64,
-    /// How often a Worker was excluded for an application, and for all.
+    /// How often a Worker was excluded for an application, and for all applications.
     excluded: [u64; 2],
 }
 

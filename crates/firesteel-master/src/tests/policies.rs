@@ -7,7 +7,7 @@ use firesteel_protocol::scheduling::{GangPreemption, SchedulingSettings, Serving
 
 use super::*;
 
-/// Three Workers of 4, 8 and 12 cores, and an application of that rule without executors yet.
+/// Three Workers of 4, 8 and 12 cores, and an application with this rule and without executors.
 fn bench(rule: impl Into<Rule>) -> Bench {
     let mut bench = Bench::new(Config { rule: rule.into(), ..Config::default() });
     for (worker, cores) in [(1, 4), (2, 8), (3, 12)] {

@@ -1,4 +1,4 @@
-//! A Master that is recovered from its records, and those who return to it.
+//! A Master that is recovered from its records, and the Workers and drivers that return to it.
 
 use bytes::Bytes;
 use firesteel_protocol::machine::kind::Kind;
@@ -23,7 +23,7 @@ impl Bench {
         self.driver_says(DriverToMaster::RegisterApplication(description))
     }
 
-    /// The driver comes back on another connection, and takes these executors for living.
+    /// The driver returns on another connection, and believes these executors to be live.
     fn resume(&mut self, executors: &[u32], token: &str) -> Vec<Effect> {
         let first_executor = ExecutorId(executors.last().map_or(0, |last| last + 1));
         let mut description = owned(8, 4);
@@ -36,7 +36,7 @@ impl Bench {
         self.apply(Event::Received { peer: AGAIN, arrived, message: Inbound::Driver(message) })
     }
 
-    /// Worker `w<n>` comes back on connection n + 50, with these executors running.
+    /// Worker `w<n>` returns on connection n + 50, with these executors running.
     fn returns(&mut self, n: u64, executors: &[u32]) -> Vec<Effect> {
         let state = ExecutorState::Running;
         let report = |executor: &u32| ExecutorReport::new(key(*executor), state.clone());
@@ -54,7 +54,7 @@ fn to_driver_again(message: MasterToDriver) -> Effect {
     Effect::Send { peer: AGAIN, message: Outbound::Driver(message) }
 }
 
-/// What the driver is told on its other connection.
+/// The same effect on the driver's other connection.
 fn again(effect: Effect) -> Effect {
     match effect {
         Effect::Send { peer: DRIVER, message } => Effect::Send { peer: AGAIN, message },
@@ -62,7 +62,7 @@ fn again(effect: Effect) -> Effect {
     }
 }
 
-/// Two Workers of 8 cores with an executor of 4 cores each, both running: 0 on the second, and 1 on the first.
+/// Two Workers of 8 cores with one running executor of 4 cores each: 0 on the second, 1 on the first.
 fn two_executors() -> Bench {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
@@ -325,7 +325,7 @@ fn an_application_that_was_killed_while_its_driver_was_away_does_not_begin_again
 #[test]
 fn a_driver_hears_of_executors_in_the_order_of_their_numbers() {
     let mut bench = two_executors();
-    // Executor 0 lives, 1 has ended, and 2 has taken its place.
+    // Executor 0 is live, 1 has ended, and 2 has replaced it.
     bench.report(1, 1, ExecutorState::Exited(ExitStatus::SUCCESS));
     bench.deadline();
     let told = bench.resume(&[], "token");
@@ -407,7 +407,7 @@ fn most_records_take_some_ten_bytes() {
     assert_eq!(lengths("Time").last(), Some(&8));
 }
 
-/// A Master with new state that has not yet heard of anybody.
+/// A Master with a new state that no Worker or driver has contacted yet.
 fn new_state(foreign: Foreign) -> Bench {
     let mut bench = Bench::new(Config { foreign, first_application: 10, ..Config::default() });
     bench.journal.clear();

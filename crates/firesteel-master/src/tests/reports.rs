@@ -1,4 +1,4 @@
-//! What Workers report of themselves, and what is remembered of it when something ends.
+//! Workers' reports about themselves, and what is remembered of them when something ends.
 
 use super::*;
 
@@ -159,7 +159,7 @@ fn what_executors_and_cluster_drivers_used_until_their_end_is_remembered_with_th
         })
     };
     bench.worker_says(worker, said(id, CRASH));
-    // One that the Master took back first, and one that another Worker had.
+    // One that the Master had taken back, and one that was on another Worker.
     let taken = executors[1].id.0;
     let home_of_taken = if executors[1].worker.as_str() == "w1" { 1 } else { 2 };
     bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
@@ -185,7 +185,7 @@ fn what_executors_and_cluster_drivers_used_until_their_end_is_remembered_with_th
         other => panic!("{other:?}"),
     };
     assert_eq!(past_driver(&mut bench), Some(used));
-    // It is kept with the driver when that leaves the list.
+    // It is kept with the cluster driver when that leaves the list.
     bench.client(ClientToMaster::RequestClearCompletedDriversAndApps { by: "ann".to_owned() });
     assert_eq!(past_driver(&mut bench), Some(used));
 }

@@ -21,7 +21,7 @@ fn a_worker_that_is_about_to_end_is_given_no_more_executors_whatever_connection_
     let killed = ExecutorState::Killed(Some(ExitStatus::Signal(15)));
     assert_eq!(bench.report(1, 0, killed.clone()), [updated(0, killed), noted(1, 0)]);
     assert_eq!(bench.master.view().workers[0].cores_used, Cores(0));
-    // Nobody else can say so of it.
+    // Other connections cannot say this about it.
     bench.worker(2, 5);
     assert_eq!(bench.worker_says(2, WorkerToMaster::WorkerDecommissioning { worker }), []);
     assert_eq!(bench.master.view().workers[1].state, WorkerState::Alive);
@@ -43,7 +43,7 @@ fn a_lost_worker_returns_every_core_and_its_executors_are_replaced() {
             .chain(launch(2, 1, 4))
             .collect();
     assert_eq!(effects, expected);
-    // It comes back with what it still runs, and is told to end that.
+    // It returns with what it still runs, and is told to end that.
     let running = ExecutorReport::new(key(0), ExecutorState::Running);
     assert_eq!(bench.worker_says(3, register(2, 8, vec![running])), [registered(3, false), kill(3, 0)]);
 }
@@ -98,7 +98,7 @@ fn workers_get_their_time_again_once_if_the_master_itself_was_behind() {
     assert_eq!(bench.worker_says(1, heartbeat), []);
     assert_eq!(bench.deadline(), []);
     assert_eq!(stood_still(&mut bench), [excused]);
-    // It is silent since: that the Master is behind once more does not excuse it again.
+    // It has been silent since. If the Master is behind again, this does not excuse it again.
     let removed = stood_still(&mut bench);
     assert!(removed.contains(&Effect::Close { peer: PeerId(1) }), "{removed:?}");
 }
@@ -111,11 +111,11 @@ fn a_worker_is_silent_only_when_all_that_arrived_in_time_has_been_handled() {
     assert_eq!(bench.deadline(), [], "it is late first");
     let (due, _) = bench.master.next_deadline().expect("the Worker is looked for");
     assert_eq!(due, T0 + timeout);
-    // A heartbeat waits, and with it all that arrived in the last minute.
+    // A heartbeat waits, with everything else that arrived in the last minute.
     bench.now = due;
     assert_eq!(bench.apply(Event::Deadline { heard_until: T0 + Duration::from_secs(1) }), []);
     assert_eq!(bench.master.next_deadline(), Some((due + Duration::from_secs(59), Reason::WorkerTimeout)));
-    // Now it is handled: it counts from when it arrived, not from when it was handled.
+    // Now it is handled. It counts from its arrival, not from now.
     let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order: None };
     bench.now = due + Duration::from_secs(5);
     let arrived = T0 + Duration::from_secs(15);
@@ -185,7 +185,7 @@ fn a_worker_on_a_new_connection_keeps_its_executors_but_for_orders_that_were_los
     .chain(relaunched)
     .collect();
     assert_eq!(effects, expected);
-    // The old connection's end is no news.
+    // The end of the old connection changes nothing.
     assert_eq!(bench.apply(Event::Disconnected { peer: PeerId(1) }), []);
 }
 
@@ -310,7 +310,7 @@ fn a_second_worker_of_one_id_is_refused_unless_it_shows_the_token() {
         assert_eq!(bench.worker_says(2, with_token(token)), [to_worker(2, refused)], "{token:?}");
     }
     assert!(bench.worker_says(3, with_token("mine")).contains(&registered(3, true)));
-    // Who is not connected cannot be told apart from another one.
+    // A Worker that is not connected cannot be distinguished from another one.
     bench.apply(Event::Disconnected { peer: PeerId(3) });
     assert!(bench.worker_says(4, with_token("new")).contains(&registered(4, false)));
 }
@@ -390,7 +390,7 @@ fn a_worker_that_said_that_it_would_end_and_has_nothing_left_has_left_and_is_not
 #[test]
 fn a_worker_of_which_two_heartbeats_are_missing_is_served_last_until_it_is_heard() {
     let mut bench = Bench::new(Config::default());
-    // It has the most free cores, and would come first.
+    // It has the most free cores, and would be first.
     bench.worker(1, 16);
     bench.worker(2, 8);
     bench.now = bench.now + Duration::from_secs(30);

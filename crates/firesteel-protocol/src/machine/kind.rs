@@ -31,7 +31,7 @@ pub struct Label {
 }
 
 impl Label {
-    /// The variant's own name, whatever it carries.
+    /// The label of the variant itself, whatever it carries.
     #[must_use]
     pub fn of(named: &(impl Kind + ?Sized)) -> Self {
         Self { sender: None, kind: named.kind() }

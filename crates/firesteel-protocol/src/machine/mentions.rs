@@ -1,19 +1,14 @@
-//! The ids that a note for the log names, for readers that are programs.
+//! The ids that a log note mentions, as fields for programs.
 
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 
-/// The ids that a note for the log names. Its words name them, too.
+/// The ids that a log note mentions. Its text contains them, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mentions<'a> {
-    /// The application.
     pub app: Option<&'a AppId>,
-    /// The number of the executor within the application.
     pub executor: Option<ExecutorId>,
-    /// The Worker.
     pub worker: Option<&'a WorkerId>,
-    /// The cluster driver.
     pub driver: Option<&'a DriverId>,
-    /// The number of the connection.
     pub peer: Option<PeerId>,
 }
 
@@ -21,37 +16,31 @@ impl<'a> Mentions<'a> {
     /// A note that names no id.
     pub const NONE: Self = Self { app: None, executor: None, worker: None, driver: None, peer: None };
 
-    /// A note about an application.
     #[must_use]
     pub fn app(app: &'a AppId) -> Self {
         Self { app: Some(app), ..Self::NONE }
     }
 
-    /// A note about an executor.
     #[must_use]
     pub fn executor(key: &'a ExecutorKey) -> Self {
         Self { app: Some(&key.app), executor: Some(key.executor), ..Self::NONE }
     }
 
-    /// A note about a Worker.
     #[must_use]
     pub fn worker(worker: &'a WorkerId) -> Self {
         Self { worker: Some(worker), ..Self::NONE }
     }
 
-    /// A note about a cluster driver.
     #[must_use]
     pub fn driver(driver: &'a DriverId) -> Self {
         Self { driver: Some(driver), ..Self::NONE }
     }
 
-    /// A note about a connection.
     #[must_use]
     pub fn peer(peer: PeerId) -> Self {
         Self { peer: Some(peer), ..Self::NONE }
     }
 
-    /// The same note, which also names this Worker.
     #[must_use]
     pub fn on(self, worker: &'a WorkerId) -> Self {
         Self { worker: Some(worker), ..self }

@@ -8,16 +8,15 @@ use std::fmt;
 use crate::machine::kind::Kind;
 use crate::time::Timestamp;
 
-/// A state machine: a value that is told events and returns effects.
+/// A state machine: a value that takes events and returns effects.
 ///
-/// - [`apply`](Machine::apply) is total: it neither panics nor fails, whatever a peer sends. A bad request
-///   becomes a refusal among the effects.
+/// - [`apply`](Machine::apply) is total: it neither panics nor fails, whatever a peer sends. A bad request becomes a
+///   refusal among the effects.
 /// - The one task that owns the machine performs the effects one by one, in order.
-/// - Time is only ever the argument `now`, which never goes back. Chance comes from a generator that the
-///   machine was seeded with.
+/// - Time is only ever the argument `now`, which never goes back. Chance comes from a generator that the machine was
+///   seeded with.
 /// - Nothing waits inside `apply`: an answer is a later event.
 pub trait Machine {
-    /// What can happen to the machine.
     type Event: Kind + fmt::Debug + Send + 'static;
     /// What the machine asks its shell to do.
     type Effect;
@@ -27,25 +26,26 @@ pub trait Machine {
     /// Takes one event at the time `now`, changes the tables, and returns the effects in order.
     fn apply(&mut self, now: Timestamp, event: Self::Event) -> Vec<Self::Effect>;
 
-    /// When to call `apply` with the machine's deadline event if no other event comes before, and why. The
-    /// deadline may come early or late: the machine compares `now` itself.
+    /// When to call `apply` with the machine's deadline event if no other event comes before, and why. The event may
+    /// come early or late, since the machine compares `now` itself.
     fn next_deadline(&self) -> Option<(Timestamp, Self::Reason)>;
 
-    /// Whether an event only asks for a copy of tables. What it leaves behind is checked with what the next event does.
+    /// Whether an event only asks for a copy of tables. Debug builds of the daemons do not check the invariants after
+    /// such an event.
     fn only_asks(_event: &Self::Event) -> bool {
         false
     }
 
-    /// Checks the invariants of the tables. The simulator calls it after every event. Debug builds of the daemons do so after
-    /// every one that does not only ask: a large state is read in many pages.
+    /// Checks the invariants of the tables. The simulator calls it after every event. Debug builds of the daemons do so
+    /// too, except after events that [only ask](Self::only_asks), since a large state is read in many pages.
     ///
     /// # Errors
     /// The first invariant that does not hold, as a sentence with its numbers.
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// The effects of the event at hand, in the order in which the shell performs them. Every machine has this
-/// field: its handlers add to it, and `apply` takes the batch out at its end.
+/// The effects of the current event, in the order in which the shell performs them. Every machine has this field: its
+/// handlers add to it, and `apply` takes the batch out at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effects<E> {
     batch: Vec<E>,
@@ -54,12 +54,10 @@ pub struct Effects<E> {
 }
 
 impl<E> Effects<E> {
-    /// Adds an effect.
     pub fn push(&mut self, effect: E) {
         self.batch.push(effect);
     }
 
-    /// Makes room for this number of effects.
     pub fn reserve(&mut self, effects: usize) {
         self.batch.reserve(effects);
     }
@@ -72,7 +70,6 @@ impl<E> Effects<E> {
         self.batch.push(note.into());
     }
 
-    /// Adds several effects in their order.
     pub fn extend(&mut self, effects: impl IntoIterator<Item = E>) {
         self.batch.extend(effects);
     }
@@ -115,9 +112,8 @@ impl<E> Default for Effects<E> {
 /// log for each note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteLevel {
-    /// Part of the ordinary course of events.
     Info,
-    /// An operator should look at it.
+    /// An event that an operator should check.
     Warn,
 }
 
@@ -125,9 +121,8 @@ pub enum NoteLevel {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{machine}: {sentence}")]
 pub struct Violation {
-    /// The name of the machine.
     pub machine: &'static str,
-    /// What should hold, and what was found instead.
+    /// The invariant, and the values that break it.
     pub sentence: String,
 }
 

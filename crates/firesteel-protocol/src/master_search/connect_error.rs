@@ -1,4 +1,4 @@
-//! Why no Master answered at an address, and what that says about it.
+//! Why no Master answered at an address, and what this shows about the address.
 
 use std::fmt;
 
@@ -7,7 +7,6 @@ use crate::address::Address;
 /// What a failed connection or request says about the address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// Nothing could be reached there.
     Unreachable,
     /// Something accepts connections there and did not answer in time, or not in full.
     NoAnswer,
@@ -16,7 +15,8 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// What counts most of several addresses: a Master that may answer later, then one that is no Master.
+    /// The most important evidence about several addresses: a Master that may answer later, then a peer that is no
+    /// Master.
     #[must_use]
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         let mut most = Self::Unreachable;
@@ -33,9 +33,7 @@ impl Evidence {
 /// Why there is no connection to a Master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectError {
-    /// What it says about the address.
     pub evidence: Evidence,
-    /// The error, in words for people.
     pub words: String,
 }
 
@@ -59,7 +57,7 @@ pub fn listed(errors: &[(Address, ConnectError)]) -> String {
     errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect::<Vec<_>>().join("; ")
 }
 
-/// What the errors of several Masters say together.
+/// The combined evidence of the errors of several Masters.
 #[must_use]
 pub fn evidence(errors: &[(Address, ConnectError)]) -> Evidence {
     Evidence::of_all(errors.iter().map(|(_, error)| error.evidence))

@@ -1,33 +1,33 @@
 //! Which of several Masters leads.
 //!
-//! Of Masters that share a cluster one leads, and the others stand by. Each time that one begins to lead, it has a greater
-//! epoch than all before it. So who meets a Master that led before knows it by its epoch.
+//! One of the Masters that share a cluster leads, and the others stand by. A Master that begins to lead gets a greater
+//! epoch than every leader before it. So peers recognise a former leader by its epoch.
 
 use std::fmt;
 
 use crate::address::Address;
 use crate::wire::{Hello, Role};
 
-/// What a Master says of itself when a connection to it opens.
+/// Whether a Master leads or stands by. It says so when a connection to it opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leadership {
-    /// It leads.
+    /// This Master leads.
     Here {
-        /// Its epoch. 0: it is alone, and was not elected.
+        /// Its epoch. 0: it is the only Master, and was not elected.
         epoch: u64,
     },
-    /// It stands by. It closes the connection when it begins to lead, or when another one does.
+    /// This Master stands by. It closes the connection when it begins to lead, or when another Master does.
     Elsewhere {
-        /// The Master that leads, if it knows.
+        /// The Master that leads, if this one knows.
         leader: Option<Address>,
     },
 }
 
 impl Leadership {
-    /// That of a Master without others.
+    /// A Master without standby Masters.
     pub const ALONE: Self = Self::Here { epoch: 0 };
 
-    /// What a Master says in its hello.
+    /// Reads from a Master's hello whether it leads.
     #[must_use]
     pub fn of(hello: &Hello) -> Self {
         match hello.role {
@@ -39,20 +39,20 @@ impl Leadership {
     }
 }
 
-/// What one who looks for Masters remembers of who leads.
+/// What a seeker remembers about the leaders that it met or heard of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Leaders {
     /// The greatest epoch of a Master that was met.
     epoch: u64,
-    /// The Master that leads, as another one said last.
+    /// The leader that a standby Master named last.
     named: Option<Address>,
 }
 
 impl Leaders {
-    /// Notes that a Master with this epoch says that it leads.
+    /// Records that a Master with this epoch claims to lead.
     ///
     /// # Errors
-    /// It cannot be: one with a greater epoch was met.
+    /// A Master with a greater epoch was met.
     pub(crate) fn meet(&mut self, master: &Address, epoch: u64) -> Result<(), Dispute> {
         if let Some(dispute) = self.outdated(master, epoch) {
             return Err(dispute);
@@ -61,14 +61,14 @@ impl Leaders {
         Ok(())
     }
 
-    /// Why a Master with this epoch no longer counts, if one with a greater epoch was met since.
+    /// Why a Master with this epoch no longer counts: a Master with a greater epoch was met.
     pub(crate) fn outdated(&self, master: &Address, epoch: u64) -> Option<Dispute> {
         let is_outdated = epoch != 0 && epoch < self.epoch;
         is_outdated.then(|| Dispute::Deposed { master: master.clone(), epoch, latest: self.epoch })
     }
 
-    /// Notes that a Master which stands by names this one as the leader. Whether it is news: neither one of these Masters nor
-    /// the one that was named before.
+    /// Records the leader that a standby Master names. Returns whether the name is news: it is neither in `masters` nor
+    /// the leader named before.
     pub(crate) fn hear(&mut self, leader: Option<Address>, masters: &[Address]) -> bool {
         let Some(leader) = leader else { return false };
         let is_news = !self.with_named(masters).any(|known| *known == leader);
@@ -76,35 +76,27 @@ impl Leaders {
         is_news
     }
 
-    /// These Masters, and the one that was named if it is none of them.
+    /// The Masters in the list, and the named leader if it is not in the list.
     pub(crate) fn with_named<'a>(&'a self, masters: &'a [Address]) -> impl Iterator<Item = &'a Address> {
         masters.iter().chain(self.named.iter().filter(|named| !masters.contains(named)))
     }
 }
 
-/// Two Masters that both say that they lead.
+/// Two Masters that both claim to lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dispute {
-    /// Another one has led after this one. It is not asked, and what it has said no longer counts.
-    Deposed {
-        /// The Master's address.
-        master: Address,
-        /// Its epoch.
-        epoch: u64,
-        /// The greatest epoch of a Master that was met.
-        latest: u64,
-    },
-    /// They know nothing of each other: at least one of them was not elected.
+    /// Another Master has led since. This one is not asked, and its messages no longer count.
+    Deposed { master: Address, epoch: u64, latest: u64 },
+    /// The two know nothing of each other: at least one of them was not elected.
     Strangers {
-        /// The one that was met first.
+        /// The Master that was met first.
         one: Address,
-        /// The other one.
         other: Address,
     },
 }
 
 impl Dispute {
-    /// The dispute of a Master with those that were met before, if there is one. Each comes with its epoch.
+    /// The dispute between a Master and the Masters that were met before, if there is one. Each comes with its epoch.
     pub fn among<'a>(
         met: impl IntoIterator<Item = (&'a Address, u64)>,
         (master, epoch): (&Address, u64),

@@ -1,8 +1,8 @@
-//! The search for a Master, of whoever registers with one: a Worker, a driver, a launcher.
+//! How a Worker, a driver or a launcher (the *seeker*) finds a Master to register with.
 //!
-//! A round connects to every Master that is neither connected nor being connected to. Rounds follow each other until a Master
-//! registers the seeker, whether or not those of an earlier round have answered: a machine that is gone takes long to not
-//! answer, and another Master may have come back meanwhile. The pauses between rounds double up to a limit.
+//! Each round connects to every Master that is neither connected nor being connected to. Rounds follow each other until
+//! a Master registers the seeker, even while attempts of earlier rounds are still open: connecting to a dead machine
+//! takes long to fail, and another Master may have come back meanwhile. The pauses between rounds double up to a limit.
 
 pub mod connect_error;
 pub mod leadership;
@@ -27,10 +27,9 @@ use crate::master_search::connect_error::ConnectError;
 use crate::master_search::leadership::{Dispute, Leaders, Leadership};
 use crate::time::Timestamp;
 
-/// How long a Master that was asked may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The search of one seeker. It remembers `Told` of each Master that it asked, and `Terms` of the one that registered it.
+/// The search of one seeker. It keeps a `Told` for each asked Master, and the `Terms` of the Master that registered it.
 ///
 /// ```text
 ///           start              a Master registers the seeker
@@ -47,30 +46,27 @@ pub struct MasterSearch<Told, Terms> {
     pace: Pace,
     give_up: GiveUp,
     state: State<Terms>,
-    /// Masters that are being connected to. Connecting may outlast its round; until then no second attempt is made.
+    /// Masters that are being connected to. If connecting outlasts its round, no second attempt is made until then.
     dialling: BTreeSet<Address>,
     /// Connected Masters that lead and have not answered.
     asked: BTreeMap<PeerId, Asked<Told>>,
-    /// Connected Masters that stand by. They are not asked: each hangs up when it begins to lead, or another one does.
+    /// Connected Masters that stand by. They are not asked. Each closes the connection when it begins to lead, or when
+    /// another Master does.
     standbys: BTreeMap<PeerId, Address>,
     leaders: Leaders,
-    /// The last error of each Master.
     errors: BTreeMap<Address, ConnectError>,
-    /// Whether a Master ever registered the seeker.
     was_registered: bool,
-    /// Whether a Master is sought once more when the present one is lost.
+    /// Whether the search goes on after the present Master is lost.
     goes_on: bool,
     chance: ChaCha8Rng,
 }
 
-/// A Master that was asked.
 #[derive(Clone, Debug)]
 pub struct Asked<Told> {
-    /// The Master's address.
     pub master: Address,
     epoch: u64,
     until: Timestamp,
-    /// What the seeker keeps about it.
+    /// What the seeker keeps about this Master.
     pub told: Told,
 }
 
@@ -96,12 +92,9 @@ enum State<Terms> {
 /// The Master that has registered the seeker.
 #[derive(Clone, Debug)]
 pub struct Registered<Terms> {
-    /// The number of the connection to it.
     pub peer: PeerId,
-    /// The Master's address.
     pub master: Address,
     epoch: u64,
-    /// What it said when it registered the seeker.
     pub terms: Terms,
 }
 
@@ -124,7 +117,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         }
     }
 
-    /// The Master that has registered the seeker.
     pub fn registered(&self) -> Option<&Registered<Terms>> {
         match &self.state {
             State::Registered(registered) => Some(registered),
@@ -132,7 +124,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         }
     }
 
-    /// The same, to be changed.
     pub fn registered_mut(&mut self) -> Option<&mut Registered<Terms>> {
         match &mut self.state {
             State::Registered(registered) => Some(registered),
@@ -145,7 +136,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         self.asked.get(&peer)
     }
 
-    /// Remembers what a Master that is being asked is told.
+    /// Stores what the seeker told a Master that it is asking.
     pub fn tell(&mut self, peer: PeerId, told: Told) {
         if let Some(asked) = self.asked.get_mut(&peer) {
             asked.told = told;
@@ -157,12 +148,10 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         !self.asked.is_empty()
     }
 
-    /// Whether a Master ever registered the seeker.
     pub fn was_registered(&self) -> bool {
         self.was_registered
     }
 
-    /// Whether a Master is sought.
     pub fn is_seeking(&self) -> bool {
         matches!(self.state, State::Seeking { .. })
     }
@@ -174,7 +163,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
             || self.registered().is_some_and(|registered| registered.peer == peer)
     }
 
-    /// The last error of each Master, in the order of the settings.
     pub fn errors(&self) -> Vec<(Address, ConnectError)> {
         let silent = || ConnectError::no_answer("no answer");
         let error = |master: &Address| self.errors.get(master).cloned().unwrap_or_else(silent);
@@ -189,7 +177,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         }
     }
 
-    /// How long a first Master is sought from the start on, if it is sought for a time.
+    /// How long the seeker searches for its first Master, if that time is limited.
     pub fn patience(&self) -> Option<Duration> {
         match self.give_up {
             GiveUp::After(time) if !self.was_registered => Some(time),
@@ -197,12 +185,11 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         }
     }
 
-    /// Whether this Master is one of those that are sought.
+    /// Whether this Master is one of the Masters to try.
     fn is_sought(&self, master: &Address) -> bool {
         self.leaders.with_named(&self.masters).any(|sought| sought == master)
     }
 
-    /// A connection to this Master was made, which says who leads.
     pub fn on_connected(
         &mut self,
         now: Timestamp,
@@ -241,8 +228,8 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         orders
     }
 
-    /// Leaves the Masters that led before one that was met now. What they have said may still be on its way, and the later one
-    /// may have decided otherwise since.
+    /// Closes the connections to Masters that led before the one just met. Their messages may still be on their way,
+    /// and the later leader may have decided otherwise.
     fn leave_outdated(&mut self, now: Timestamp) -> Vec<Order<Terms>> {
         let Self { leaders, asked, errors, .. } = self;
         let mut orders = Vec::new();
@@ -288,7 +275,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         orders
     }
 
-    /// No connection to this Master could be made.
     pub fn on_connect_failed(
         &mut self,
         now: Timestamp,
@@ -308,7 +294,8 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         orders
     }
 
-    /// A Master registers the seeker: it is kept, and the others are left. `None`: it was not asked, or has answered before.
+    /// Keeps the Master that registers the seeker, and closes the connections to all others. `None`: this Master was
+    /// not asked, or had answered before.
     pub fn on_registered(&mut self, peer: PeerId, terms: Terms) -> Option<(Asked<Told>, Vec<Order<Terms>>)> {
         let asked = self.asked.remove(&peer)?;
         let orders = self.leave_others();
@@ -319,7 +306,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         Some((asked, orders))
     }
 
-    /// A Master refuses the seeker. `None`: it was not asked, or has answered before.
+    /// Handles a Master's refusal. `None`: this Master was not asked, or had answered before.
     pub fn on_refused(&mut self, now: Timestamp, peer: PeerId) -> Option<(Address, Vec<Order<Terms>>)> {
         let Asked { master, .. } = self.asked.remove(&peer)?;
         let mut orders = vec![Order::Close(peer)];
@@ -329,7 +316,8 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         Some((master, orders))
     }
 
-    /// The Master that has registered the seeker wants to be asked again, on the same connection. `None`: it is another one.
+    /// Repeats the registration at the seeker's Master, on the same connection, because the Master asked for it.
+    /// `None`: the peer is another Master.
     pub fn on_asked_again(&mut self, now: Timestamp, peer: PeerId) -> Option<Registered<Terms>> {
         let registered = self.registered().filter(|registered| registered.peer == peer)?.clone();
         let (master, epoch) = (registered.master.clone(), registered.epoch);
@@ -338,7 +326,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         Some(registered)
     }
 
-    /// A connection ended. Returns the orders that follow, if it was one to a Master.
+    /// Handles the end of a connection. Returns the orders that follow, if it was a connection to a Master.
     pub fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) -> Option<Vec<Order<Terms>>> {
         if self.standbys.remove(&peer).is_some() {
             let soon = jittered(self.pace.soon, &mut self.chance);
@@ -357,7 +345,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         Some(orders)
     }
 
-    /// Seeks another Master in place of the one that had registered the seeker.
+    /// Gives up the Master that had registered the seeker. Seeks another one, if the search goes on.
     fn lose(&mut self, now: Timestamp) -> Option<Order<Terms>> {
         let next = match self.goes_on {
             true => self.seeking_again(now),
@@ -369,10 +357,10 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         }
     }
 
-    /// Replaces the list of Masters. Those that are not in the new list are gone for good.
+    /// Replaces the list of Masters. Drops the Masters that are not in the new list.
     pub fn move_to(&mut self, now: Timestamp, masters: &[Address]) -> Vec<Order<Terms>> {
         self.masters = distinct(masters);
-        // What was heard of the old ones no longer counts.
+        // The old Masters' claims no longer count.
         self.leaders = Leaders::default();
         let stay = &self.masters;
         let standbys = std::mem::take(&mut self.standbys).into_keys();
@@ -392,7 +380,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         orders
     }
 
-    /// Stops looking for a Master, now and for good, but keeps the one it has.
+    /// Ends the search for good, but keeps a Master that has registered the seeker.
     pub fn stop_looking(&mut self) -> Vec<Order<Terms>> {
         self.goes_on = false;
         match self.state {
@@ -416,7 +404,8 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         asked.chain(standbys).map(Order::Close).collect()
     }
 
-    /// Whether a Master is both connected and being connected to, and whether one that is not sought is connected.
+    /// A broken invariant in words, if there is one: a Master is both connected and being connected to, or a connected
+    /// Master is not in the list.
     pub fn contradiction(&self) -> Option<String> {
         let connected = self.asked.values().map(|asked| &asked.master).chain(self.standbys.values());
         if let Some(both) = connected.clone().find(|master| self.dialling.contains(*master)) {
@@ -428,7 +417,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
     }
 }
 
-/// These Masters, each once.
+/// The Masters, without duplicates.
 fn distinct(masters: &[Address]) -> Vec<Address> {
     let mut seen = BTreeSet::new();
     masters.iter().filter(|master| seen.insert(*master)).cloned().collect()

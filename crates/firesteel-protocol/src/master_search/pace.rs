@@ -5,8 +5,8 @@ use std::time::Duration;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// The range of the factor that each pause is multiplied with, so that not all seekers come back at once. Source: Spark
-/// Worker, 4.0.1, which draws it once only.
+/// Each pause is multiplied with a random factor from this range. So seekers do not all come back at once. Source:
+/// Spark Worker, 4.0.1, which draws it once only.
 const JITTER: std::ops::Range<f64> = 0.5..1.5;
 
 /// How often rounds begin.
@@ -16,22 +16,20 @@ pub struct Pace {
     pub first: Duration,
     /// The longest pause of a seeker that was never registered.
     pub longest: Duration,
-    /// The longest pause of one that was: a Master that returns should have it soon.
+    /// The longest pause of a seeker that was registered before, which should find a returning Master soon.
     pub returning: Duration,
-    /// The pause after a Master that stood by has hung up: it leads now, or another one does.
+    /// The pause after a standby Master has closed the connection: it leads now, or another Master does.
     pub soon: Duration,
 }
 
-/// When a seeker that was never registered gives up. One that was seeks without end.
+/// When a seeker that was never registered gives up. A seeker that was registered never gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GiveUp {
-    /// After this time.
     After(Duration),
-    /// When this number of rounds has failed.
     Rounds(u32),
 }
 
-/// This pause, as long as chance has it.
+/// This pause, multiplied with a random factor from [`JITTER`].
 pub(super) fn jittered(pause: Duration, chance: &mut ChaCha8Rng) -> Duration {
     pause.mul_f64(chance.random_range(JITTER))
 }

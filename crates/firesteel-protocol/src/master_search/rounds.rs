@@ -1,4 +1,4 @@
-//! The rounds of a search: when each begins, whom it connects to, and when the search is given up.
+//! The rounds of a search: their beginning, the connections that they make, and the end of the search.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,7 +20,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         timeouts.chain([(next_round, Due::Round)]).min()
     }
 
-    /// Begins to seek a Master.
     pub fn start(&mut self, now: Timestamp) -> Vec<Order<Terms>> {
         let give_up = match self.give_up {
             GiveUp::After(time) => Some(now + time),
@@ -30,7 +29,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         self.on_deadline(now)
     }
 
-    /// Leaves Masters that have not answered in time, and begins a round if one is due.
+    /// Closes connections to Masters that have not answered in time, and begins a round if one is due.
     pub fn on_deadline(&mut self, now: Timestamp) -> Vec<Order<Terms>> {
         let mut orders = Vec::new();
         for (peer, asked) in self.asked.extract_if(.., |_, asked| asked.until <= now) {
@@ -76,7 +75,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         others.filter(|master| dialling.insert((*master).clone())).cloned().map(Order::Connect).collect()
     }
 
-    /// If no Master is left that could answer, says when the next round begins, or gives up.
+    /// Ends the round if no Master is left that could answer: plans the next round, or gives up.
     pub(super) fn end_round(&self, now: Timestamp) -> Option<Order<Terms>> {
         let State::Seeking { next_round, rounds, .. } = self.state else { return None };
         if !self.asked.is_empty() || !self.dialling.is_empty() {
@@ -89,14 +88,14 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         self.remarks().then_some(Order::Remark(next))
     }
 
-    /// Whether it is said how the present round fares. A seeker that was registered tries again soon, maybe for days: it says so
-    /// the first time, the second, the fourth, the eighth and so on.
+    /// Whether to report how the present round went. A seeker that was registered before may try for days. So it
+    /// reports the first, the second, the fourth, the eighth round and so on.
     pub(super) fn remarks(&self) -> bool {
         let rounds = self.rounds();
         !self.was_registered || rounds == 0 || rounds.is_power_of_two()
     }
 
-    /// Whether no round follows the one with this number.
+    /// Whether the round with this number is the last one.
     fn is_last(&self, rounds: u32) -> bool {
         match self.give_up {
             GiveUp::Rounds(most) => !self.was_registered && rounds >= most,
@@ -110,7 +109,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         jittered(pause, &mut self.chance)
     }
 
-    /// Has the next round begin within this time.
+    /// Makes the next round begin within this time.
     pub(super) fn hurry(&mut self, now: Timestamp, pause: Duration) -> Vec<Order<Terms>> {
         if let State::Seeking { next_round, .. } = &mut self.state {
             *next_round = (now + pause).min(*next_round);
@@ -118,7 +117,6 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         self.on_deadline(now)
     }
 
-    /// The search of a seeker that was registered, at its beginning.
     pub(super) fn seeking_again(&mut self, now: Timestamp) -> State<Terms> {
         State::Seeking { next_round: now + self.pause(0), rounds: 0, give_up: None }
     }

@@ -1,4 +1,5 @@
-//! Cluster drivers: programs that were submitted to run on a Worker, as clients, Master and Workers tell of them.
+//! Cluster drivers: programs that were submitted to run on a Worker. The messages about them between clients, Master
+//! and Workers.
 
 use std::fmt;
 
@@ -11,16 +12,13 @@ use crate::ids::{DriverId, WorkerId};
 use crate::process::{Command, ExitStatus, StartFailure};
 use crate::time::Timestamp;
 
-/// A cluster driver as it was submitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverDescription {
     /// The user who submitted it: `ann@host`.
     pub user: String,
     /// The program, its arguments, and the variables that are added to the Worker's environment.
     pub command: Command,
-    /// The number of cores that it takes of its Worker.
     pub cores: Cores,
-    /// The amount of memory that it takes of its Worker.
     pub memory: MiB,
     /// Whether it is started again when it fails or its Worker is lost.
     pub supervise: bool,
@@ -28,14 +26,10 @@ pub struct DriverDescription {
     pub resources: ResourceAmounts,
 }
 
-/// A cluster driver to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverLaunch {
-    /// The cluster driver's id.
     pub driver: DriverId,
-    /// What it runs.
     pub description: DriverDescription,
-    /// The addresses of custom resources that it was given.
     pub resources: Resources,
 }
 
@@ -56,22 +50,21 @@ pub struct DriverLaunch {
 /// Source: Spark Master and Worker, 4.0.1. Spark never uses UNKNOWN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverState {
-    /// It waits for a Worker. From a Worker: it did not run there, and is to be placed elsewhere.
+    /// It waits for a Worker. In a Worker's report: it did not run there, and must be placed elsewhere.
     Submitted,
-    /// It was given to a Worker. From a Worker: it runs there, or is about to be started again.
+    /// It was given to a Worker. In a Worker's report: it runs there, or will be started again.
     Running,
     /// Its process ended with exit code 0.
     Finished,
     /// Its Worker was lost, and another cluster driver was submitted in its place.
     Relaunching {
-        /// The other one's id.
+        /// The id of the cluster driver that takes its place.
         successor: DriverId,
     },
     /// Its Worker has not returned since the Master was restarted.
     Unknown,
     /// It was ended on request. Has the exit status if its process had started and that is known.
     Killed(Option<ExitStatus>),
-    /// Its process ended with another status.
     Failed(ExitStatus),
     /// It could not be started, or its Worker was lost.
     Error(DriverError),
@@ -80,16 +73,13 @@ pub enum DriverState {
 /// Why a cluster driver is in state ERROR.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverError {
-    /// Its process could not be started.
     NotStarted(StartFailure),
     /// Its Worker is lost, so how it ended is unknown.
     WorkerLost(LossReason),
-    /// Its Worker was stopped, and ended it.
     WorkerStopped,
 }
 
 impl DriverState {
-    /// Whether the cluster driver has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         match self {
@@ -171,16 +161,14 @@ impl fmt::Display for DriverError {
 /// The state of one cluster driver, as its Worker reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverReport {
-    /// The cluster driver's id.
     pub driver: DriverId,
-    /// Its state.
     pub state: DriverState,
-    /// What its last process used, if it has ended and that was measured.
+    /// The usage of its last process, if it has ended and was measured.
     pub used: Option<Used>,
 }
 
 impl DriverReport {
-    /// The report of this state, without what was used.
+    /// The report of this state, without usage.
     #[must_use]
     pub fn new(driver: DriverId, state: DriverState) -> Self {
         Self { driver, state, used: None }
@@ -190,33 +178,24 @@ impl DriverReport {
 /// A cluster driver as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverView {
-    /// The cluster driver's id.
     pub id: DriverId,
-    /// The user who submitted it.
     pub user: String,
     /// Its program with the arguments, quoted as for a shell.
     pub command: String,
-    /// The number of its cores.
     pub cores: Cores,
-    /// The amount of its memory.
     pub memory: MiB,
-    /// Whether it is started again when it fails or its Worker is lost.
     pub supervise: bool,
-    /// Its state.
     pub state: DriverState,
-    /// When it was submitted.
     pub submitted: Timestamp,
     /// When it was given to its Worker, if it was.
     pub launched: Option<Timestamp>,
-    /// When it ended, if it has.
     pub ended: Option<Timestamp>,
     /// Its Worker, or the last one that it had.
     pub worker: Option<DriverPlace>,
     /// The name under which it was submitted, if it was given one.
     pub name: Option<String>,
-    /// What it needs of custom resources.
     pub needs: ResourceAmounts,
-    /// The addresses that it has, or had when it ended. None while it waits for a Worker.
+    /// Its addresses, or the addresses that it had when it ended. Empty while it waits for a Worker.
     pub has: Resources,
     /// How often it was started again on its last Worker, if it was or will be.
     pub restarts: Option<DriverRestarts>,
@@ -224,20 +203,15 @@ pub struct DriverView {
     pub wait: Option<DriverWait>,
 }
 
-/// Where a cluster driver runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverPlace {
-    /// The Worker's id.
     pub worker: WorkerId,
-    /// The Worker's host.
     pub host: String,
-    /// The port that the Worker listens on.
     pub port: u16,
-    /// The directory on the Worker with its output.
     pub directory: String,
 }
 
-/// The variable with the name of a cluster driver, in its environment.
+/// The environment variable with a cluster driver's name.
 pub const DRIVER_NAME: &str = "FIRESTEEL_DRIVER_NAME";
 
 /// How often a supervised cluster driver was started again on its Worker.
@@ -245,32 +219,30 @@ pub const DRIVER_NAME: &str = "FIRESTEEL_DRIVER_NAME";
 pub struct DriverRestarts {
     /// The number of starts after the first one.
     pub restarts: u32,
-    /// How its process ended last.
     pub last: ExitStatus,
     /// When it is started again, while it pauses.
     pub until: Option<Timestamp>,
 }
 
-/// Why a cluster driver waits for a Worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverWait {
     /// There is no Worker that takes cluster drivers.
     NoWorker,
-    /// It would not fit any Worker, even if that were empty. The most cores and memory of any.
+    /// It is too large for every Worker, even for an empty one.
     TooLarge {
         /// The most cores of a Worker.
         cores: Cores,
         /// The most memory of a Worker.
         memory: MiB,
     },
-    /// Workers are large enough, and none has room now, or may be given anything.
+    /// Some Workers are large enough, but none of them has room now or may be given anything.
     NoRoom {
         /// The number of Workers that are large enough.
         workers: u64,
     },
-    /// As many run as may (`spark.deploy.maxDrivers`).
+    /// The maximum number of cluster drivers runs already (`spark.deploy.maxDrivers`).
     Limit {
-        /// That number.
+        /// The value of `spark.deploy.maxDrivers`.
         most: u64,
     },
 }
@@ -301,7 +273,7 @@ impl fmt::Display for DriverWait {
 }
 
 impl DriverRestarts {
-    /// In words, at this time of the Master: `2 restarts, last exit code 1, next start in 3.5 s`.
+    /// The restarts in words, at this time of the Master: `2 restarts, last exit code 1, next start in 3.5 s`.
     #[must_use]
     pub fn at(&self, now: Timestamp) -> String {
         let Self { restarts, last, until } = self;
@@ -310,47 +282,31 @@ impl DriverRestarts {
     }
 }
 
-/// The answer to a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SubmitDriverAnswer {
-    /// It was submitted.
-    Submitted {
-        /// The cluster driver's id.
-        driver: DriverId,
-    },
-    /// The Master refuses it.
+    Submitted { driver: DriverId },
     Refused(RefusedDriver),
 }
 
-/// Why the Master refuses a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedDriver {
-    /// It has no program.
     NoProgram,
     /// It has no cores or no memory, or more than any Worker can have.
     UnsoundSize {
-        /// The number of its cores.
         cores: Cores,
-        /// The amount of its memory.
         memory: MiB,
     },
-    /// Its description is too long.
     TooLong {
-        /// The length in bytes.
         length: u64,
-        /// The most that the Master takes.
         most: u64,
     },
     /// Too many cluster drivers wait for a Worker.
     TooManyWait {
-        /// The most that may wait.
         most: u64,
     },
     /// The Master of an application on YARN has no Workers.
     NoWorkers,
-    /// Nobody can have the custom resources that it needs.
     Resources {
-        /// Why, in words for people.
         why: String,
     },
 }
@@ -377,27 +333,23 @@ impl fmt::Display for RefusedDriver {
     }
 }
 
-/// The answer to a request to end a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KillDriverAnswer {
     /// Its Worker is told to end it.
     Asked {
-        /// The id of the cluster driver that is ended: the successor, if the one that was named was relaunched.
+        /// The id of the cluster driver that is ended. If the named one was relaunched, this is its successor.
         driver: DriverId,
     },
-    /// It waited for a Worker, and waits no longer.
+    /// It was still waiting for a Worker, and will not start.
     Killed {
         /// The id of the cluster driver that waited.
         driver: DriverId,
     },
-    /// It had ended before.
     Over {
-        /// The cluster driver's id.
         driver: DriverId,
-        /// How it ended.
         state: DriverState,
     },
-    /// No cluster driver has this id, or it is remembered no longer.
+    /// No cluster driver has this id, or the Master no longer remembers it.
     Unknown,
 }
 

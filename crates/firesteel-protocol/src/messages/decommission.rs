@@ -1,4 +1,4 @@
-//! Workers that leave because somebody asks them to.
+//! Decommissioning: Workers that leave on request.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,16 +21,14 @@ pub enum DecommissionAnswer {
     Unknown,
 }
 
-/// A Worker that gets no more executors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeavingWorker {
-    /// The Worker's id.
     pub id: WorkerId,
     /// The number of executors that it still has.
     pub executors: u64,
     /// The number of cluster drivers that it still has.
     pub drivers: u64,
-    /// Whether it ends by itself when its last executor and cluster driver have ended. Spark's own Workers do not.
+    /// Whether the Worker ends by itself after its last executor and cluster driver. Spark's own Workers do not.
     pub ends_itself: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The description of an application by its driver, and the parts that it is made of.
+//! The description of an application by its driver, and its parts.
 
 use bytes::Bytes;
 use firesteel_placement::{Cores, ExecutorLimit, Policy};
@@ -15,19 +15,15 @@ use crate::secret::Secret;
 pub struct ApplicationDescription {
     /// The application's name, for people. It need not be unique.
     pub name: String,
-    /// The user who submitted it.
     pub user: String,
     /// `spark.cores.max`: the maximum number of its cores. `None`: the Master's default.
     pub max_cores: Option<Cores>,
-    /// The command that every executor runs.
     pub command: ExecutorCommand,
-    /// The directory that it runs in.
     pub directory: TaskDirectory,
     /// The default resource profile: what its executors need.
     pub profile: ResourceProfile,
     /// The initial number of executors wanted of the default profile.
     pub initial_limit: ExecutorLimit,
-    /// Which executors are replaced when they end.
     pub relaunch: Relaunch,
     /// The policy by which Workers are chosen. `None`: the Master's.
     pub policy: Option<Policy>,
@@ -37,16 +33,16 @@ pub struct ApplicationDescription {
     pub queue: Option<String>,
     /// The priority in its queue. Higher priorities are served first.
     pub priority: i32,
-    /// The number of executors that it needs at once to start, at most what it asks for. Later executors come
-    /// one by one. 0 and 1: all executors come one by one.
+    /// The number of executors that it needs at once to start, limited to its request. Later executors come one by one.
+    /// 0 and 1: all executors come one by one.
     pub gang: u64,
     /// One more than the highest executor number that the driver has seen. A restarted ApplicationMaster
     /// continues from it. A Master that gives the application a new id starts with 0 again.
     pub first_executor: ExecutorId,
-    /// What its driver drew at its start. It gets the application back with this token only.
+    /// A random token that its driver drew at its start. Only a driver with this token gets the application back.
     pub token: Secret,
-    /// What a Master that was restarted needs to call the driver, in the driver's own protocol. Empty: the driver returns by
-    /// itself.
+    /// Data that a restarted Master needs to call the driver, in the driver's own protocol. Empty: the driver returns
+    /// by itself.
     pub callback: Bytes,
 }
 
@@ -82,31 +78,24 @@ impl ApplicationDescription {
 /// The user who submits an application, and the application's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Submitter {
-    /// The application's name, for people.
     pub name: String,
-    /// The name of the user.
     pub user: String,
 }
 
 impl Submitter {
-    /// The submitter with these names.
     #[must_use]
     pub fn new(name: impl Into<String>, user: impl Into<String>) -> Self {
         Self { name: name.into(), user: user.into() }
     }
 }
 
-/// What an application's executors need, and how many it wants. The default is one executor on each Worker
-/// with room, all replaced when they end.
+/// The needs of an application's executors, and their number. The default is one executor on each Worker with room, all
+/// replaced when they end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedExecutors {
-    /// What an executor of the default profile needs.
     pub profile: ResourceProfile,
-    /// The maximum number of cores. `None`: the Master's default.
     pub max_cores: Option<Cores>,
-    /// The initial number of executors wanted of the default profile.
     pub limit: ExecutorLimit,
-    /// Which executors are replaced when they end.
     pub relaunch: Relaunch,
     /// The lowest executor number that the driver has not seen.
     pub first: ExecutorId,
@@ -116,11 +105,8 @@ pub struct WantedExecutors {
 /// by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placing {
-    /// The policy by which Workers are chosen. `None`: the Master's.
     pub policy: Option<Policy>,
-    /// The name of the queue. `None`: the queue called `default`, or else the first.
     pub queue: Option<String>,
-    /// The priority in its queue. Higher priorities are served first.
     pub priority: i32,
     /// The number of executors that it needs at once to start. 0 and 1: executors come one by one.
     pub gang: u64,
@@ -129,9 +115,7 @@ pub struct Placing {
 /// The command of an application's executors, with its directory and files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// The command of every executor.
     pub command: ExecutorCommand,
-    /// The directory in which it runs.
     pub directory: TaskDirectory,
     /// The files that are put into that directory, if there are any.
     pub files: Option<ApplicationFiles>,
@@ -150,22 +134,10 @@ impl Work {
 pub enum UnsoundGang {
     /// Its executors have no fixed number of cores.
     #[error("{executors} executors at once must have a number of cores each")]
-    NoCores {
-        /// The number of executors needed at once.
-        executors: u64,
-    },
+    NoCores { executors: u64 },
     /// The executors need more cores than the application may have.
     #[error(
         "{executors} executors of {cores} cores at once are {needed} cores, and the application may have {max}"
     )]
-    TooManyCores {
-        /// The number of executors needed at once.
-        executors: u64,
-        /// The number of cores of each executor.
-        cores: Cores,
-        /// The number of cores of all these executors.
-        needed: Cores,
-        /// The maximum number of the application's cores.
-        max: Cores,
-    },
+    TooManyCores { executors: u64, cores: Cores, needed: Cores, max: Cores },
 }

@@ -1,5 +1,3 @@
-//! Messages between driver and executors.
-
 use std::fmt;
 
 use bytes::Bytes;
@@ -11,88 +9,62 @@ use crate::process::{Command, ExitStatus, StartFailure};
 use crate::secret::Secret;
 use crate::wire::Message;
 
-/// A message from an executor to its driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutorToDriver {
     /// The first message on the connection: the executor is ready for tasks.
     RegisterExecutor {
-        /// The id of the application that it was started for.
         app: AppId,
-        /// The executor's number.
         executor: ExecutorId,
-        /// The number of its resource profile.
         profile: ProfileId,
-        /// The id of the Worker that started it.
         worker: WorkerId,
-        /// The host name of that Worker.
         host: String,
-        /// The number of cores.
         cores: Cores,
-        /// The addresses of its custom resources.
         resources: Resources,
         /// The application's secret, which the executor was started with.
         secret: Secret,
     },
     /// An attempt changed its state. `Ended` comes after the last `TaskOutput`.
-    StatusUpdate {
-        /// The attempt's id.
-        attempt: AttemptId,
-        /// The attempt's state.
-        state: TaskState,
-    },
-    /// A piece of a task's output. An executor never sends more bytes, over both streams, than the driver
-    /// gave credit for.
+    StatusUpdate { attempt: AttemptId, state: TaskState },
+    /// A piece of a task's output. An executor never sends more bytes over both streams than the credit that the driver
+    /// gave.
     TaskOutput {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// Standard output or standard error.
         stream: Stream,
         /// The bytes, at least one.
         bytes: Bytes,
     },
     /// The executor is alive. It sends one every interval of [`HeartbeatRules`].
     Heartbeat,
-    /// The machine is too short of processes, open files or memory for this attempt, which has not begun: it is not to count.
-    /// The executor can take fewer tasks for now.
+    /// The machine has too few processes, open files or too little memory to begin this attempt. The attempt does not
+    /// count. The executor can take fewer tasks for now.
     TaskGivenBack {
-        /// The attempt's id.
         attempt: AttemptId,
         /// What the machine is short of.
         failure: StartFailure,
     },
 }
 
-/// A message from a driver to an executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverToExecutor {
-    /// The driver accepts the executor.
     RegisteredExecutor(HeartbeatRules),
     /// The driver refuses the executor, which then ends.
     RegisterExecutorFailed(RefusedExecutor),
-    /// Tells the executor to start an attempt at a task.
     LaunchTask {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// The command and its settings.
         spec: TaskSpec,
-        /// The addresses of the executor that the task may use, alone or with other tasks.
+        /// The executor's addresses that the task may use, alone or with other tasks.
         resources: Resources,
         /// The number of bytes of output that the executor may send before it gets more credit.
         credit: u64,
     },
-    /// Tells the executor to end an attempt.
     KillTask {
-        /// The attempt's id.
         attempt: AttemptId,
     },
-    /// Allows that many more bytes of output.
+    /// Allows this many more bytes of output.
     OutputCredit {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// The number of bytes.
         bytes: u64,
     },
-    /// Tells the executor to end, with all its tasks.
     StopExecutor,
     /// The driver is alive. It sends one every interval of [`HeartbeatRules`].
     Heartbeat,
@@ -103,18 +75,14 @@ pub enum DriverToExecutor {
 pub struct HeartbeatRules {
     /// Each side sends the other a heartbeat at this interval, in milliseconds.
     pub interval_millis: u64,
-    /// An executor that has received nothing from its driver for this time ends, in milliseconds.
+    /// An executor ends after it has received nothing from its driver for this time, in milliseconds.
     pub patience_millis: u64,
 }
 
-/// What a task runs, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSpec {
-    /// The command to run.
     pub command: Command,
-    /// The directory that it runs in.
     pub directory: TaskDirectory,
-    /// The bytes of its standard input.
     pub stdin: Bytes,
     /// The number of the executor's cores that it takes. Less than 1 counts as 1.
     pub cores: Cores,
@@ -157,24 +125,19 @@ pub enum TaskDirectory {
     Path(String),
 }
 
-/// The state of an attempt at a task, as its executor sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskState {
-    /// Its process runs.
     Running,
-    /// The attempt has ended.
     Ended(TaskEnd),
 }
 
-/// How an attempt at a task ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskEnd {
     /// The process ended by itself.
     Exited(ExitStatus),
-    /// The process was ended on request. If the driver did not ask for it, the executor itself is ending: a
-    /// task sent to it now would not run.
+    /// The process was ended on request. If the driver did not request it, the executor itself is ending: a task sent
+    /// to it now would not run.
     Killed,
-    /// The process could not be started.
     NotStarted(StartFailure),
 }
 
@@ -196,29 +159,23 @@ impl fmt::Display for TaskEnd {
     }
 }
 
-/// One of the two outputs of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stream {
-    /// The standard output of the process.
     Stdout,
-    /// The standard error of the process.
     Stderr,
 }
 
-/// Why a driver refuses an executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedExecutor {
-    /// The executor belongs to another application.
     OtherApplication,
     /// An executor of this number is connected, or has been and has ended.
     NumberTaken,
     /// The executor has too many addresses to fit a frame with a task.
     TooManyAddresses,
-    /// The application is ending.
     Stopping,
     /// The executor does not know the application's secret: its Worker did not start it for this application.
     WrongSecret,
-    /// The Master has not told the driver of an executor with this number, and too many such executors wait.
+    /// The Master has not announced an executor with this number, and too many unannounced executors wait.
     Unannounced,
 }
 

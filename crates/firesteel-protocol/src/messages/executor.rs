@@ -1,4 +1,4 @@
-//! The states of an executor, as Master, Worker and driver tell them to each other.
+//! The states of an executor, as Master, Worker and driver report them.
 
 use std::fmt;
 
@@ -25,21 +25,17 @@ use crate::process::{ExitStatus, StartFailure};
 pub enum ExecutorState {
     /// The executor is assigned to a Worker; its process has not started.
     Launching,
-    /// The executor's process runs.
     Running,
     /// The executor was ended on request. Has the exit status if its process had started.
     Killed(Option<ExitStatus>),
-    /// The executor's process could not be started.
     Failed(StartFailure),
-    /// The executor's Worker is lost, so its end is unknown; or the Master took the executor back for another
+    /// The end of the executor is unknown because its Worker is lost, or the Master took the executor back for another
     /// application.
     Lost(LossReason),
-    /// The executor's process ended by itself.
     Exited(ExitStatus),
 }
 
 impl ExecutorState {
-    /// Whether the executor has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         match self {
@@ -88,37 +84,32 @@ impl fmt::Display for ExecutorState {
 /// Why an executor is lost, or its Worker with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LossReason {
-    /// The Worker's connection ended.
     Disconnected,
-    /// The Master heard nothing from the Worker for that many seconds.
+    /// The Master heard nothing from the Worker for too long.
     HeartbeatTimeout {
         /// The timeout in seconds, as set by `spark.worker.timeout`.
         seconds: u64,
     },
-    /// The Worker came back on a new connection and does not know the executor: the message that launches it
-    /// was lost with the old connection.
+    /// The Worker returned on a new connection and does not know the executor. The order to launch it was lost with the
+    /// old connection.
     LaunchLost,
     /// The Master took the executor back for another application. It did not fail, and is
     /// replaced when there is room.
     Preempted {
-        /// The application that gets the room.
         by: AppId,
     },
-    /// The cluster's manager ended its container, for reasons that lie outside of the executor.
+    /// The cluster manager ended its container, for reasons outside of the executor.
     Container {
-        /// The reason, in words for people.
         why: String,
     },
     /// The executor was ended because it used more memory than its container has.
     OverMemory {
-        /// What the cluster's manager says about it.
+        /// The cluster manager's message about it.
         why: String,
     },
-    /// The Worker did not answer the order to launch it.
     Unanswered,
     /// The executor could not be started, and its Worker says that it can start none.
     CannotStart {
-        /// Why the start failed.
         why: String,
     },
     /// The Master was restarted, and the Worker did not return in time.

@@ -1,4 +1,4 @@
-//! The files that an application brings, and how Workers fetch them from the driver.
+//! The files of an application, and how Workers fetch them from the driver.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::byte_text;
 use crate::wire::Message;
 
-/// The maximum number of files that an application may bring. An archive counts as one.
+/// The maximum number of files of an application. An archive counts as one.
 pub const MOST_FILES: usize = 1_000;
 
 /// The maximum length of a [`DriverToWorker::FileChunk`], in bytes.
@@ -28,29 +28,23 @@ pub struct ApplicationFiles {
 /// One file, as it was when the application was submitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDescription {
-    /// The file's name in the executors' directories: see [`is_file_name`]. For an archive, the name of its
-    /// directory.
+    /// The file's name in the executors' directories: see [`is_file_name`]. For an archive, the name of its directory.
     pub name: String,
-    /// What the Worker makes of the file.
     pub kind: FileKind,
-    /// Its length in bytes.
     pub length: u64,
-    /// The file's digest. Workers ask for the file by it, and check what they got against it.
+    /// The file's digest. Workers use it to request the file and to verify it.
     pub sha256: Sha256,
 }
 
-/// What a Worker makes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileKind {
     /// A file that is copied as it is.
     Plain,
-    /// A file that is made executable.
     Executable,
     /// A directory with the contents of an archive.
     Archive(ArchiveFormat),
 }
 
-/// The format of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ArchiveFormat {
     /// A tar archive: `.tar`.
@@ -78,31 +72,20 @@ impl fmt::Debug for Sha256 {
     }
 }
 
-/// Why a list of files is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsoundFiles {
     /// A name that a file in an executor's directory cannot have.
     #[error("{name:?} cannot be the name of a file in an executor's directory")]
-    Name {
-        /// The name of the file.
-        name: String,
-    },
-    /// Two files have the same name.
+    Name { name: String },
     #[error("two files are called {name:?}")]
-    Twice {
-        /// The name of both files.
-        name: String,
-    },
+    Twice { name: String },
     /// There are more than [`MOST_FILES`] files.
     #[error("{found} files are more than the {MOST_FILES} that an application may bring")]
-    TooMany {
-        /// The number of files.
-        found: usize,
-    },
+    TooMany { found: usize },
 }
 
-/// Whether a file of an application may have that name: 1 to 255 bytes without `/` and control characters.
-/// `.`, `..`, `stdout` and `stderr` are not allowed; executors write to the latter two.
+/// Whether a file of an application may have this name: 1 to 255 bytes without `/` and control characters. `.`, `..`,
+/// `stdout` and `stderr` are not allowed; executors write to the latter two.
 #[must_use]
 pub fn is_file_name(name: &str) -> bool {
     (1..=255).contains(&byte_text::bytes(name).len())
@@ -149,25 +132,20 @@ impl ApplicationFiles {
 pub enum WorkerToDriver {
     /// Asks for the bytes of a file from `offset` on. They come as chunks, in order, up to the file's end.
     RequestFile {
-        /// The digest of the file.
         sha256: Sha256,
         /// The position of the first byte, at most the file's length.
         offset: u64,
     },
 }
 
-/// A message from a driver to a Worker that fetches files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverToWorker {
     /// The next bytes of the file, 1 to [`MAX_CHUNK`].
     FileChunk(Bytes),
     /// The driver cannot send the rest of this file, and asking again would not help.
-    RequestFileFailed {
-        /// The reason, in words for people.
-        reason: String,
-    },
-    /// Other Workers are served first, and this one later. The message is repeated often enough for the
-    /// Worker to know that the driver is alive.
+    RequestFileFailed { reason: String },
+    /// Other Workers are served first, this one later. The message is repeated often enough to show the Worker that the
+    /// driver is alive.
     FileDelayed,
 }
 

@@ -1,4 +1,4 @@
-//! What has ended, for `firesteel history`: applications and cluster drivers, with what their executors came to.
+//! The rows of `firesteel history`: ended applications and cluster drivers.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,60 +6,52 @@ use super::{ApplicationView, DriverView};
 use crate::ids::ExecutorId;
 use crate::time::Timestamp;
 
-/// The maximum number of executors that are remembered of an application in the history: those with the highest numbers.
+/// The history remembers at most this number of an application's executors: those with the highest numbers.
 pub const MOST_PAST_EXECUTORS: usize = 100;
 
 /// An application or a cluster driver that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PastRow {
-    /// An application.
     Application(Box<PastApplication>),
-    /// A cluster driver.
     Driver {
         /// Its number in the order of submission.
         number: u64,
-        /// The cluster driver.
         view: Box<DriverView>,
-        /// What its last process used, if that was measured.
+        /// The usage of its last process, if that was measured.
         used: Option<Used>,
     },
 }
 
-/// An application that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastApplication {
     /// Its number in the order of registration.
     pub number: u64,
     /// The application with its executors, at most [`MOST_PAST_EXECUTORS`].
     pub view: ApplicationView,
-    /// What executors used, as far as that was measured.
+    /// What executors used, for those that were measured.
     pub used: Vec<(ExecutorId, Used)>,
 }
 
-/// What a process used until it ended or was measured last, with all that it started.
+/// The usage of a process with all its descendants, until its end or the last measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {
     /// The processor time, user and system, in milliseconds.
     pub cpu_millis: u64,
-    /// The most memory in RAM of all measurements, in bytes. 0 if it ended before the first one.
+    /// The highest measured memory in RAM, in bytes. 0 if it ended before the first measurement.
     pub peak_memory: u64,
 }
 
 /// The place of a row in the history. They are in the order of their ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HistoryPlace {
-    /// When it ended.
     pub ended: Timestamp,
-    /// What it is.
     pub what: PastNumber,
 }
 
 /// The number of an application or of a cluster driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PastNumber {
-    /// The application with this number.
     Application(u64),
-    /// The cluster driver with this number.
     Driver(u64),
 }
 
@@ -69,7 +61,6 @@ impl Default for PastNumber {
     }
 }
 
-/// Consecutive rows of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryPage {
     /// The Master's time.
@@ -81,7 +72,6 @@ pub struct HistoryPage {
 }
 
 impl PastRow {
-    /// The row's place.
     #[must_use]
     pub fn place(&self) -> HistoryPlace {
         let (ended, what) = match self {
@@ -93,7 +83,8 @@ impl PastRow {
 }
 
 impl PastApplication {
-    /// What all its executors used together, and the most memory that one of them had. `None`: nothing was measured.
+    /// What all its executors used in total, and the highest memory peak of any one of them. `None`: nothing was
+    /// measured.
     #[must_use]
     pub fn used(&self) -> Option<Used> {
         let add = |all: Used, one: Used| Used {

@@ -1,8 +1,8 @@
 //! How clients read logs of executors and cluster drivers from Workers.
 //!
-//! A log is everything that an executor or a cluster driver wrote to one of its outputs, however many files it is kept in.
-//! Positions are counted in bytes from the first byte ever written, so they do not change when files are
-//! rolled, compressed or removed.
+//! A log is everything that an executor or a cluster driver wrote to one of its outputs, in any number of files.
+//! Positions are counted in bytes from the first byte ever written, so they do not change when files are rolled,
+//! compressed or removed.
 
 use std::fmt;
 
@@ -15,42 +15,31 @@ use crate::ids::{DriverId, ExecutorKey};
 /// The part of an executor's log that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRequest {
-    /// The executor's id.
     pub executor: ExecutorKey,
-    /// The output: standard output or standard error.
     pub stream: Stream,
-    /// The position to begin at.
     pub from: LogStart,
 }
 
 /// The part of a cluster driver's log that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverLogRequest {
-    /// The cluster driver's id.
     pub driver: DriverId,
-    /// The output: standard output or standard error.
     pub stream: Stream,
-    /// The position to begin at.
     pub from: LogStart,
 }
 
 /// The part of a log of an executor or a cluster driver that a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogWish {
-    /// Who wrote it.
     pub author: LogAuthor,
-    /// The output: standard output or standard error.
     pub stream: Stream,
-    /// The position to begin at.
     pub from: LogStart,
 }
 
 /// Who writes a log. Written as `executor 3 of app-1`, or as the id of a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogAuthor {
-    /// An executor.
     Executor(ExecutorKey),
-    /// A cluster driver.
     Driver(DriverId),
 }
 
@@ -75,7 +64,7 @@ impl fmt::Display for LogAuthor {
 }
 
 impl LogWish {
-    /// The question to the Worker.
+    /// The request to send to the Worker.
     #[must_use]
     pub fn question(self) -> ClientToWorker {
         let Self { author, stream, from } = self;
@@ -105,16 +94,16 @@ impl From<DriverLogRequest> for LogWish {
 /// A position in a log to begin at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogStart {
-    /// That byte, or the first one that is still kept.
+    /// This byte, or the first one that is still kept.
     Offset(u64),
-    /// That number of bytes before the end, or the first byte that is kept.
+    /// This number of bytes before the end, or the first byte that is kept.
     LastBytes(u64),
-    /// That number of lines before the end, or the first byte that is kept. Text after the last line break
-    /// counts as a line.
+    /// This number of lines before the end, or the first byte that is kept. Text after the last line break counts as a
+    /// line.
     LastLines(u64),
 }
 
-/// A piece of a log. A client that wants more asks again, from the piece's end.
+/// A piece of a log. A client that wants more sends another request, from the piece's end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogPiece {
     /// The position of the piece's first byte.
@@ -123,11 +112,10 @@ pub struct LogPiece {
     pub bytes: Bytes,
     /// The position of the log's end when it was read.
     pub length: u64,
-    /// Whether nothing more will be written: the executor or cluster driver had ended before the log was read.
+    /// Whether the log is complete: the executor or cluster driver had ended before the log was read.
     pub is_over: bool,
 }
 
-/// Why a Worker does not send a piece of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedLog {
     /// The id of the application or cluster driver cannot be the name of a directory.
@@ -135,11 +123,7 @@ pub enum RefusedLog {
     /// The Worker has not answered the client's previous request yet.
     OneAtATime,
     /// There is no such log: its author never ran here, or its directory was removed.
-    NoLog {
-        /// The directory where it would be.
-        directory: String,
-    },
-    /// The log cannot be read.
+    NoLog { directory: String },
     Unreadable {
         /// The operating system's error message, with the path.
         error: String,

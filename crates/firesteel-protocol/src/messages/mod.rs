@@ -1,6 +1,6 @@
-//! The messages between the machines. Each pair that talks has a file; the names are Spark's.
+//! The messages between the machines. Each pair of machines has a file. The names are Spark's.
 //!
-//! The order of fields and variants is part of the protocol (see [`crate::wire`]), and none is ever changed. New variants go
+//! The order of fields and variants is part of the protocol (see [`crate::wire`]), and never changes. New variants go
 //! to the end of the enum of a pair; `additions` says which [version](crate::version) added them.
 
 mod application;

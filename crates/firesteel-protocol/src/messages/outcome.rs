@@ -4,13 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What became of an application's work, as its driver tells when it unregisters. Beside it stands the application's
-/// state, which is `FINISHED` however the work went, as in Spark.
+/// What became of an application's work. Its driver reports this when it unregisters. The application's state is
+/// separate: it is `FINISHED` however the work went, as in Spark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// All of the work was done.
     Succeeded,
-    /// Some of the work failed.
     Failed(OutcomeWords),
     /// The user ended the application before all of its work was done.
     Cancelled(OutcomeWords),
@@ -23,19 +22,18 @@ pub enum Outcome {
 pub struct OutcomeWords(String);
 
 impl Outcome {
-    /// The work failed, for this reason.
     #[must_use]
     pub fn failed(words: impl Into<String>) -> Self {
         Self::Failed(words.into().into())
     }
 
-    /// The user ended the application early. The words say how, and what was not done.
+    /// The user ended the application early. The words say how, and which work was not done.
     #[must_use]
     pub fn cancelled(words: impl Into<String>) -> Self {
         Self::Cancelled(words.into().into())
     }
 
-    /// The words about it. `None`: nothing is said of a success.
+    /// The words about it. `None` for a success.
     #[must_use]
     pub fn words(&self) -> Option<&str> {
         match self {
@@ -99,7 +97,7 @@ mod tests {
 
     #[test]
     fn words_from_a_peer_are_cut_and_have_no_control_characters() {
-        /// An outcome as a peer may write it.
+        /// An outcome as a peer sends it, before its words are cut.
         #[derive(Serialize)]
         #[expect(dead_code, reason = "only the place of Failed among the variants counts")]
         enum Foreign {

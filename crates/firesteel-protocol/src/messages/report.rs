@@ -1,4 +1,4 @@
-//! What a Worker reports of itself besides its registration: where it serves HTTP, and what is used there.
+//! A Worker's report about itself: the URL of its HTTP server, and usage.
 
 use std::fmt;
 
@@ -12,71 +12,65 @@ use crate::time::Timestamp;
 /// A report of a Worker. It is sent after each registration, and then every few seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerReport {
-    /// The Worker's id.
     pub worker: WorkerId,
     /// The URL at which it serves HTTP, if it does.
     #[serde(deserialize_with = "short_if_any")]
     pub web_address: Option<String>,
-    /// The URL at which its Master serves HTTP, if it has one and that says so.
+    /// The URL at which its Master serves HTTP, if it is known.
     #[serde(deserialize_with = "short_if_any")]
     pub master_web_address: Option<String>,
-    /// What is used of its machine, once it was measured.
+    /// The usage of its machine, once it was measured.
     pub machine: Option<MachineUsage>,
     /// The space on the disk of its work directory, once it was measured.
     pub disk: Option<DiskSpace>,
-    /// What its executors use, those that were measured.
+    /// The usage of its executors that were measured.
     pub executors: Vec<(ExecutorKey, Usage)>,
-    /// What its cluster drivers use, those that were measured.
+    /// The usage of its cluster drivers that were measured.
     pub drivers: Vec<(DriverId, Usage)>,
 }
 
-/// What a process uses, with all that it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// The processor time since its start, user and system, in milliseconds.
     pub cpu_millis: u64,
-    /// The processor time per time since the measurement before, in thousandths of a core.
+    /// The processor use since the previous measurement, in thousandths of a core.
     pub millicores: u64,
-    /// The memory in RAM, in bytes. What several of its processes share counts several times.
+    /// The memory in RAM, in bytes. Memory that several of its processes share counts several times.
     pub memory: u64,
     /// The most memory in RAM of all measurements, in bytes.
     pub peak_memory: u64,
 }
 
-/// What is used of a machine, by whomever.
+/// What all processes on a machine use together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineUsage {
     /// The number of its processors.
     pub cores: u64,
-    /// How much of them was used since the measurement before, in thousandths of a core.
+    /// The processor use since the previous measurement, in thousandths of a core.
     pub millicores: u64,
-    /// The amount of its memory, in bytes.
     pub memory: u64,
-    /// The part of it that programs can still have, in bytes.
+    /// The memory that programs can still have, in bytes.
     pub memory_available: u64,
 }
 
-/// The space on a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskSpace {
-    /// All of it, in bytes, without what is reserved for the system.
+    /// The total space in bytes, without what is reserved for the system.
     pub total: u64,
-    /// What is free, in bytes.
+    /// The free space in bytes.
     pub available: u64,
 }
 
-/// How a Worker is, if that is out of the ordinary.
+/// What is unusual about a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerRemark {
     /// Two heartbeats are missing.
     Late,
-    /// It runs executors or cluster drivers of another Master, and is given nothing until these end.
+    /// It runs executors or cluster drivers of another Master, and gets nothing until these end.
     Foreign {
-        /// The number of executors.
         executors: u64,
-        /// The number of cluster drivers.
         drivers: u64,
-        /// When they are ended.
+        /// When the Master ends them.
         until: Timestamp,
     },
     /// It is lost, or has left in order.
@@ -86,25 +80,20 @@ pub enum WorkerRemark {
 /// When a Worker was lost or has left, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Departure {
-    /// When that was.
     pub at: Timestamp,
-    /// Why that was.
     pub cause: DepartureCause,
 }
 
-/// Why a Worker is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DepartureCause {
-    /// It has left in order, since somebody asked it to.
     Asked,
     /// It has left in order, since it was stopped.
     Stopped,
-    /// It is lost.
     Lost(LossReason),
 }
 
 impl DepartureCause {
-    /// The state of a Worker that is gone for this cause.
+    /// The state of a Worker that is gone for this reason.
     #[must_use]
     pub fn state(&self) -> WorkerState {
         match self {
@@ -113,7 +102,7 @@ impl DepartureCause {
         }
     }
 
-    /// Why what the Worker had is lost.
+    /// The loss reason that the Worker's executors get.
     #[must_use]
     pub fn loss(&self) -> LossReason {
         match self {
@@ -147,7 +136,6 @@ impl WorkerRemark {
 }
 
 impl WorkerRemark {
-    /// When and why a Worker is gone, if that is known.
     #[must_use]
     pub fn departure(&self) -> Option<&Departure> {
         match self {
@@ -157,17 +145,15 @@ impl WorkerRemark {
     }
 }
 
-/// A report, and when the Master got it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimedReport {
     /// The Master's time when it came.
     pub received: Timestamp,
-    /// The report itself.
     pub report: WorkerReport,
 }
 
 impl DiskSpace {
-    /// The used part in percent, rounded down. An empty disk is not used.
+    /// The used part in percent, rounded down. 0 if the disk has no space at all.
     #[must_use]
     pub fn used_percent(self) -> u64 {
         let used = u128::from(self.total.saturating_sub(self.available)) * 100;
@@ -176,14 +162,14 @@ impl DiskSpace {
 }
 
 impl WorkerReport {
-    /// What all its executors use together.
+    /// The usage of all its executors together.
     #[must_use]
     pub fn of_executors(&self) -> Usage {
         sum(self.executors.iter().map(|(_, usage)| *usage))
     }
 }
 
-/// What several processes use together. The peaks may have been at different times.
+/// The usage of several processes together. Their peaks may have been at different times.
 pub fn sum(usages: impl Iterator<Item = Usage>) -> Usage {
     usages.fold(Usage::default(), |all, one| Usage {
         cpu_millis: all.cpu_millis.saturating_add(one.cpu_millis),
@@ -193,7 +179,7 @@ pub fn sum(usages: impl Iterator<Item = Usage>) -> Usage {
     })
 }
 
-/// Whether a text that a peer calls the URL of its HTTP server can be shown as a link.
+/// Whether a peer's text for the URL of its HTTP server can be shown as a link.
 #[must_use]
 pub fn is_web_address(text: &str) -> bool {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));

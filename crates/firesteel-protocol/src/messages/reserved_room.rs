@@ -1,17 +1,16 @@
-//! The room that a Master reserves for applications that start with several executors at once.
+//! The room that a Master reserves for gangs: applications that start with several executors at once.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::AppId;
 use crate::time::Timestamp;
 
-/// For whom room is reserved, and when that application is expected to start.
+/// An application that room is reserved for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservedRoom {
-    /// The application's id.
     pub app: AppId,
-    /// When it is expected to start, in the Master's time: enough of what runs says that it will have ended by then. `None`: too
-    /// little of what runs says how long it runs.
+    /// When it is expected to start, in the Master's time. By then, enough of the running executors should have ended.
+    /// `None`: too few running applications have estimated run times.
     pub at: Option<Timestamp>,
     /// The number of executors that it needs at once.
     pub executors: u64,

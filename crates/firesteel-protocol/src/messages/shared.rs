@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::wire;
 
-/// A part that many messages have in common. Clones share it, and it is encoded once for all of them: on the wire it is a
-/// string of bytes, which holds the part's own encoding.
+/// A part that many messages have in common. Clones share it, and it is encoded once for all of them. On the wire it is
+/// a byte string that holds the part's own encoding.
 pub struct Shared<T>(Arc<Part<T>>);
 
 struct Part<T> {
@@ -20,7 +20,6 @@ struct Part<T> {
 }
 
 impl<T> Shared<T> {
-    /// Makes a part that can be shared.
     #[must_use]
     pub fn new(value: T) -> Self {
         Self(Arc::new(Part { value, encoded: OnceLock::new() }))
@@ -56,7 +55,7 @@ impl<T: fmt::Debug> fmt::Debug for Shared<T> {
 }
 
 impl<T: Serialize> Shared<T> {
-    /// The part's own encoding, which all clones have in common.
+    /// The part's own encoding, shared by all clones.
     #[must_use]
     pub fn encoded(&self) -> Bytes {
         self.encoding().clone()

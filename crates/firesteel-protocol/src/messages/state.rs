@@ -1,8 +1,9 @@
 //! A Master's state in pages, so that no answer is long and none keeps the Master busy.
 //!
 //! The state is a list of rows in the order of their places: the Workers by id, the applications in the order of
-//! registration, the cluster drivers in the order of submission, and the live executors by application and number. A place belongs to one row for ever, so a client that
-//! asks for one page after the other gets each row that is there all the time exactly once.
+//! registration, the cluster drivers in the order of submission, and the live executors by application and number. A
+//! place belongs to one row for ever. So a client that asks for all pages gets each row exactly once, if the row exists
+//! all the time.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,44 +22,30 @@ pub enum StatePlace {
     Application(u64),
     /// The cluster driver with this number, live or ended. They are numbered in the order of their submission.
     Driver(u64),
-    /// An executor that has not ended.
     Executor {
-        /// The number of its application.
         application: u64,
-        /// The executor's number.
         executor: ExecutorId,
     },
 }
 
-/// A row of a Master's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StateRow {
-    /// A Worker, alive or dead.
     Worker(Box<WorkerView>),
     /// An application, live or ended, without its executors.
     Application {
-        /// The application's number.
         number: u64,
-        /// The application.
         view: Box<ApplicationView>,
     },
-    /// A cluster driver, live or ended.
     Driver {
-        /// The cluster driver's number.
         number: u64,
-        /// The cluster driver.
         view: Box<DriverView>,
     },
-    /// An executor that has not ended.
     Executor {
-        /// The number of its application.
         application: u64,
-        /// The executor.
         view: ExecutorView,
     },
 }
 
-/// Consecutive rows of a Master's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatePage {
     /// The Master's time when it made the page.
@@ -71,53 +58,47 @@ pub struct StatePage {
     pub next: Option<StatePlace>,
 }
 
-/// What a Master's state says of the Master itself.
+/// The part of a Master's state that describes the Master itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateHead {
     /// The Master's URL, `spark://host:port`.
     pub url: String,
     /// The URL at which the Master serves HTTP, if it does.
     pub web_address: Option<String>,
-    /// The settings of its scheduler.
     pub scheduling: SchedulingSettings,
     /// The room that is reserved, in the order of serving.
     pub reserved: Vec<ReservedRoom>,
-    /// How far it is behind with the messages of Workers and drivers, in milliseconds: how long they waited lately.
+    /// How long messages of Workers and drivers waited lately before the Master handled them, in milliseconds.
     pub lag_millis: u64,
     /// The number of rows at the time of the page.
     pub totals: StateTotals,
 }
 
-/// The number of rows in a Master's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateTotals {
     /// The number of Workers, alive or dead.
     pub workers: u64,
-    /// The number of live applications.
     pub applications: u64,
     /// The number of ended applications that are remembered.
     pub completed: u64,
     /// The number of cluster drivers, live or ended, that are remembered.
     pub drivers: u64,
-    /// The number of executors that have not ended.
     pub executors: u64,
 }
 
-/// How much one page of an answer holds at most. A row that is longer than a page has a page of its own.
+/// The maximum size of one page of an answer. A row that is longer than a page gets a page of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSize {
-    /// The maximum number of rows.
     pub rows: usize,
     /// The maximum length of all rows together, in bytes on the wire.
     pub bytes: usize,
 }
 
-/// A step on the way through a state.
+/// A step in reading a state.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A row.
     Row(StateRow),
-    /// A place without a row. To look there takes time, too.
+    /// A place without a row. Looking there takes time, too.
     Nothing(StatePlace),
 }
 
@@ -130,7 +111,6 @@ impl StatePlace {
 }
 
 impl StateRow {
-    /// The row's place.
     #[must_use]
     pub fn place(&self) -> StatePlace {
         match self {
@@ -145,7 +125,7 @@ impl StateRow {
 }
 
 impl StatePage {
-    /// Makes a page of the first of these steps. `head` belongs to a page with the beginning of the state.
+    /// Makes a page from the first of these steps. `head` belongs to a page with the beginning of the state.
     pub fn of(
         now: Timestamp,
         head: Option<StateHead>,
@@ -182,7 +162,7 @@ impl Step {
 }
 
 impl PageSize {
-    /// Pages without a bound, for a Master whose answers are not sent.
+    /// Pages without a limit, for answers that are not sent.
     pub const UNBOUNDED: Self = Self { rows: usize::MAX, bytes: usize::MAX };
 }
 
@@ -193,12 +173,11 @@ impl Default for PageSize {
     }
 }
 
-/// The first of these rows, as many as fit a page and at least one, and the row after them.
+/// Splits off a page: as many rows as fit, but at least one. Also returns the first row that is left.
 pub fn page<T: Serialize>(size: PageSize, all: impl Iterator<Item = T>) -> (Vec<T>, Option<T>) {
     cut(size, all, wire::length)
 }
 
-/// The first of these items, as many as fit a page and at least one, and the item after them.
 fn cut<T>(size: PageSize, all: impl Iterator<Item = T>, length: impl Fn(&T) -> usize) -> (Vec<T>, Option<T>) {
     let (mut items, mut bytes) = (Vec::new(), 0);
     for item in all {

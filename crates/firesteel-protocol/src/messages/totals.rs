@@ -4,20 +4,18 @@ use firesteel_placement::{Cores, MiB};
 
 use super::{MasterView, WorkerRemark, WorkerState, WorkerView};
 
-/// The sums over the Workers that are alive. A Worker that leaves, is lost or has not returned counts nowhere, whatever it holds.
+/// The sums over the Workers that are alive. A Worker that leaves, is lost or has not returned does not count, even if
+/// it holds executors.
 ///
-/// Source: Spark Master, 4.0.1, for all but what is free.
+/// Source: Spark Master, 4.0.1, except for free amounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClusterTotals {
-    /// The number of Workers.
     pub workers: u64,
-    /// The number of cores.
     pub cores: Cores,
     /// The number of cores that executors and cluster drivers hold.
     pub cores_used: Cores,
     /// The number of free cores that can be given away now. A Worker that gets nothing new for now offers none.
     pub cores_free: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The amount of memory that executors and cluster drivers hold.
     pub memory_used: MiB,
@@ -25,25 +23,21 @@ pub struct ClusterTotals {
     pub memory_free: MiB,
 }
 
-/// What a Worker adds to the sums.
+/// A Worker's contribution to the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerShare {
-    /// Whether it counts, and what of it is offered.
+    /// Whether it counts, and what it offers.
     pub standing: Standing,
-    /// All of its cores.
     pub cores: Cores,
-    /// The cores that executors and cluster drivers hold.
     pub cores_used: Cores,
-    /// All of its memory.
     pub memory: MiB,
-    /// The memory that they hold.
     pub memory_used: MiB,
 }
 
-/// How a Worker counts.
+/// How a Worker counts in the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is alive, and what is free there is given away.
+    /// It is alive, and its free amounts can be given away.
     Serving,
     /// It is alive, and gets nothing new for now: it is excluded for all applications, or impaired.
     Withheld,
@@ -64,7 +58,6 @@ impl WorkerShare {
         self.free().map_or(Cores::ZERO, |()| (self.cores - self.cores_used).max(Cores::ZERO))
     }
 
-    /// The free memory that can be given away now.
     #[must_use]
     pub fn memory_free(&self) -> MiB {
         self.free().map_or(MiB::ZERO, |()| (self.memory - self.memory_used).max(MiB::ZERO))
@@ -98,7 +91,7 @@ impl ClusterTotals {
 }
 
 impl WorkerView {
-    /// What the Worker adds to the sums. One that runs executors of another Master is given nothing.
+    /// The Worker's contribution to the sums. A Worker that runs executors of another Master offers nothing.
     #[must_use]
     pub fn share(&self) -> WorkerShare {
         let is_foreign = matches!(self.remark, Some(WorkerRemark::Foreign { .. }));

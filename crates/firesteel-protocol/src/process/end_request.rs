@@ -3,13 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-/// A signal that comes again this soon is the same one: `timeout` sends it to its child and then to the whole group.
+/// A signal that comes again within this time counts as the same one: `timeout` sends it to its child and then to the
+/// whole group.
 const ECHO: Duration = Duration::from_millis(200);
 
-/// A request to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndRequest {
-    /// SIGTERM.
     Terminate,
     /// SIGINT: ctrl-c.
     Interrupt,
@@ -20,13 +19,13 @@ pub enum EndRequest {
 }
 
 impl EndRequest {
-    /// Whether a request that comes `after` this one is the same request, heard twice.
+    /// Whether a request that comes `after` this one is the same request, seen twice.
     #[must_use]
     pub fn is_echoed_by(self, other: Self, after: Duration) -> bool {
         self == other && after < ECHO
     }
 
-    /// The exit code of a command that ended because of it: as if the signal itself had ended it.
+    /// The exit code of a command that ended on this request: the same as if the signal had ended it.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {

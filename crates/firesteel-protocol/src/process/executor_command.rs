@@ -1,4 +1,4 @@
-//! What an executor runs: a program, or a Java class on an installation of Spark.
+//! The command of an executor: a program, or a Java class on an installation of Spark.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,6 @@ pub enum ExecutorCommand {
 }
 
 impl ExecutorCommand {
-    /// The program, if it is one.
     #[must_use]
     pub fn program(&self) -> Option<&Command> {
         match self {
@@ -28,7 +27,7 @@ impl ExecutorCommand {
         }
     }
 
-    /// The program, to change it.
+    /// The program, for changes.
     pub fn program_mut(&mut self) -> Option<&mut Command> {
         match self {
             Self::Program(command) => Some(command),
@@ -36,7 +35,8 @@ impl ExecutorCommand {
         }
     }
 
-    /// The same without the driver's own description, which only Workers with a label are told.
+    /// This command without the driver's own description of the application. Only Workers with a label get the
+    /// description.
     #[must_use]
     pub fn without_description(&self) -> Self {
         match self {
@@ -47,8 +47,7 @@ impl ExecutorCommand {
         }
     }
 
-    /// The releases of Spark that its executors may be of. `None` if they are no executors of Spark's, or of an unknown
-    /// release.
+    /// The Spark releases that its executors may have. `None` if they are not Spark's, or of an unknown release.
     #[must_use]
     pub fn label(&self) -> Option<Label> {
         match self {
@@ -57,7 +56,6 @@ impl ExecutorCommand {
         }
     }
 
-    /// The variables added to the inherited environment.
     #[must_use]
     pub fn environment(&self) -> &BTreeMap<String, String> {
         match self {
@@ -81,33 +79,29 @@ impl From<Command> for ExecutorCommand {
     }
 }
 
-/// A Java class to start, as a driver of Spark's describes its executors. The Worker replaces names in braces as
-/// Spark's does.
+/// A Java class to start, as described by Spark's driver. The Worker replaces names in braces as Spark's does.
 ///
-/// Source: Spark's Command, 4.0.1, but for `releases`, which Spark does not say.
+/// Source: Spark's Command, 4.0.1, except for `releases`, which Spark does not send.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JavaCommand {
-    /// The class that has `main`.
     pub main_class: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// Variables added to the inherited environment.
     pub environment: BTreeMap<String, String>,
-    /// What comes before Spark's own jars.
+    /// Class path entries before Spark's own jars.
     pub class_path: Vec<String>,
-    /// Where libraries of the system are looked for.
+    /// Directories with native libraries.
     pub library_path: Vec<String>,
-    /// Options of the JVM.
     pub java_options: Vec<String>,
-    /// The releases of Spark that its driver may be of: `3.4` is 3.4.0 and all after it, up to 3.5. Empty if that is not
-    /// known. Executors must be of their driver's release.
+    /// The possible Spark releases of its driver: `3.4` means 3.4.0 and later, below 3.5. Empty if the release is
+    /// unknown. Executors must have their driver's release.
     pub releases: Vec<String>,
-    /// The application as its driver described it, in the driver's own protocol, for Workers of that protocol. Empty if
-    /// there are none.
+    /// The application as its driver described it, in the driver's own protocol, for Workers that speak this protocol.
+    /// Empty if there are none.
     pub description: Bytes,
 }
 
-/// Shows neither the values of variables nor the options nor the description, since they may have secrets.
+/// Hides the values of variables, the options and the description, since they may contain secrets.
 impl fmt::Debug for JavaCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { main_class, arguments, environment, class_path, library_path, releases, .. } = self;

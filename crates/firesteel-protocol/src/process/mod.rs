@@ -19,8 +19,8 @@ use crate::ids::{ExecutorKey, ProfileId, WorkerId};
 /// [`Placeholder`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// The path of the program, or a name that is looked up in `PATH`. It, the arguments and the variables stand for
-    /// [any bytes](crate::byte_text).
+    /// The path of the program, or a name that is looked up in `PATH`. Program, arguments and variables stand for [any
+    /// bytes](crate::byte_text).
     pub program: String,
     /// The arguments, without the program's own name.
     pub arguments: Vec<String>,
@@ -57,7 +57,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// A word that is quoted where a shell needs it. What is not UTF-8 is written for bash: `$'caf\\xe9'`.
+/// A word that is quoted where a shell needs it. Bytes that are not UTF-8 are written for bash: `$'caf\\xe9'`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quoted<'a>(pub &'a str);
 
@@ -89,30 +89,25 @@ fn quoted_bytes(word: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// A placeholder in the executor command, which the Worker replaces.
 ///
-/// Source: Spark Worker, 4.0.1, for all but [`Firesteel`](Placeholder::Firesteel),
-/// [`Memory`](Placeholder::Memory), [`Resources`](Placeholder::Resources) and
-/// [`WorkerId`](Placeholder::WorkerId). Like Spark, Firesteel replaces only whole arguments.
+/// Source: Spark Worker, 4.0.1, except for [`Firesteel`](Placeholder::Firesteel), [`Memory`](Placeholder::Memory),
+/// [`Resources`](Placeholder::Resources) and [`WorkerId`](Placeholder::WorkerId). Like Spark, Firesteel replaces only
+/// whole arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placeholder {
-    /// The executor's number.
     ExecutorId,
-    /// The number of the executor's cores.
     Cores,
     /// The executor's memory in MiB.
     Memory,
     /// The host name of the Worker.
     Hostname,
-    /// The application's id.
     AppId,
     /// The URL that the Worker listens on, `spark://host:port`.
     WorkerUrl,
-    /// The Worker's id.
     WorkerId,
-    /// The resource profile's number.
     ResourceProfileId,
     /// The addresses of the executor's custom resources: `gpu=0,1;nic=a`.
     Resources,
-    /// The path of the Worker's own `firesteel` binary. It is also replaced where it is the program.
+    /// The path of the Worker's own `firesteel` binary. It may also stand for the program itself.
     Firesteel,
 }
 
@@ -148,7 +143,7 @@ impl Placeholder {
         }
     }
 
-    /// The placeholder that a word is, if the whole word is one.
+    /// Parses a word. `None` if the whole word is not a placeholder.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|placeholder| placeholder.word() == word)
@@ -158,19 +153,13 @@ impl Placeholder {
 /// The values of an executor's placeholders.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling<'a> {
-    /// The executor's id.
     pub executor: &'a ExecutorKey,
-    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The addresses of custom resources that the executor was given.
     pub resources: &'a Resources,
-    /// The id of the Worker that starts the executor.
     pub worker: &'a WorkerId,
-    /// The address that this Worker listens on.
     pub address: &'a Address,
 }
 
@@ -196,17 +185,13 @@ impl Command {
     }
 }
 
-/// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExitStatus {
-    /// The process exited with this code.
     Code(i32),
-    /// The process was ended by this signal.
     Signal(i32),
 }
 
 impl ExitStatus {
-    /// The exit status of success, code 0.
     pub const SUCCESS: Self = Self::Code(0);
 
     /// The exit status as a shell reports it: 128 + n for signal n.
@@ -253,11 +238,9 @@ fn signal_name(signal: i32) -> Option<&'static str> {
     })
 }
 
-/// Why a process could not be started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{step}: {error}")]
 pub struct StartFailure {
-    /// The step that failed.
     pub step: StartStep,
     /// The operating system's error message, with the path. A peer's message is cut to [`LONGEST_ERROR`] bytes, since
     /// ended executors are remembered with it.
@@ -285,7 +268,7 @@ fn cut(mut text: String) -> String {
 }
 
 impl StartFailure {
-    /// Whether the failure may be the work directory's: nothing can be written there.
+    /// Whether the cause may be that nothing can be written in the work directory.
     #[must_use]
     pub fn may_be_of_the_disk(&self) -> bool {
         match self.step {
@@ -294,7 +277,7 @@ impl StartFailure {
         }
     }
 
-    /// Whether the failure lies with the machine: starting the same process there again would fail, too.
+    /// Whether the machine is the cause: starting the same process there again would fail, too.
     #[must_use]
     pub fn is_of_the_machine(&self) -> bool {
         match self.step {
@@ -304,31 +287,29 @@ impl StartFailure {
     }
 }
 
-/// A process that was not started, as the daemon that tried it sees it. Peers are told of the failure alone.
+/// A process that was not started, as seen by the daemon that tried it. Peers are told only the failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotStarted {
-    /// Why it was not started.
     pub failure: StartFailure,
-    /// Whose fault that is.
     pub fault: Fault,
 }
 
-/// Whose fault it is that a process was not started, as far as the operating system's error tells.
+/// Whose fault it is that a process was not started, as far as the operating system's error shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is the command's, or nobody knows.
+    /// The command's fault, or unknown.
     Command,
-    /// It is the machine's, and passes: there are not enough processes, open files or memory, or the program is being
-    /// written.
+    /// The machine's fault, and temporary: there are not enough processes, open files or memory, or the program is
+    /// being written.
     Shortage,
-    /// It is the machine's: Firesteel's own program cannot be started there.
+    /// The machine's fault: Firesteel's own program cannot be started there.
     OwnProgram,
-    /// Nobody's: the application's files were fetched, and somebody removed them since.
+    /// Nobody's fault: the application's files were fetched, and have been removed since.
     LostFiles,
 }
 
 impl Fault {
-    /// Whether the machine can start nothing, or nothing more: the same command could be started elsewhere.
+    /// Whether the machine can start nothing, or nothing more. The same command could then be started elsewhere.
     #[must_use]
     pub fn is_of_the_machine(self) -> bool {
         match self {
@@ -338,7 +319,7 @@ impl Fault {
     }
 }
 
-/// A failure that is not known to be the machine's.
+/// Assumes that the machine is not at fault.
 impl From<StartFailure> for NotStarted {
     fn from(failure: StartFailure) -> Self {
         Self { failure, fault: Fault::Command }
@@ -352,12 +333,11 @@ pub enum StartStep {
     Files,
     /// Making the working directory or entering it.
     Directory,
-    /// Opening the output files.
     Output,
     /// Finding the program. It does not exist, or may not be run.
     Lookup,
-    /// Starting the program itself. An [executor](crate::executor_trouble) that ends before its driver accepts it has not
-    /// started, either.
+    /// Starting the program itself. An [executor](crate::executor_trouble) that ends before its driver accepts it also
+    /// fails in this step.
     Program,
 }
 

@@ -1,14 +1,14 @@
-//! What a Worker can run only, and what an application is.
+//! Labels: which applications' executors a Worker can run.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Releases of Spark that cannot be told apart, such as 3.4 and 3.5.
+/// Spark releases that cannot be told apart, such as 3.4 and 3.5.
 ///
-/// A Worker with a label runs only the executors of applications whose label has a release in common with its own. A
-/// Worker without one runs those of all applications.
+/// A Worker with a label runs only executors of applications whose label shares a release with it. A Worker without a
+/// label runs executors of all applications.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Label(BTreeSet<String>);
@@ -29,18 +29,16 @@ impl Label {
         }
     }
 
-    /// Its releases.
     pub fn releases(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 
-    /// The number of its bytes.
     pub fn length(&self) -> usize {
         self.0.iter().map(String::len).sum()
     }
 }
 
-/// As in `Spark 3.4 or 3.5`.
+/// Written as in `Spark 3.4 or 3.5`.
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let releases: Vec<&str> = self.releases().collect();

@@ -1,4 +1,4 @@
-//! In which order applications are served, as far as a Master's settings decide it and its status tells it.
+//! The order in which applications are served: the Master's settings, as its status shows them.
 
 pub mod label;
 pub mod queues;
@@ -12,23 +12,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::scheduling::queues::Queues;
 
-/// Whether applications are served that come after a gang with a reservation.
+/// Whether applications behind a gang with a reservation are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Backfill {
-    /// They may use what is not reserved.
+    /// Applications behind the gang may use room that is not reserved.
     #[default]
     On,
-    /// They wait, so that the order is strict.
+    /// Applications behind the gang wait, so that the order is strict.
     Off,
 }
 
-/// In which order the applications of a queue with the same priority are served.
+/// The order in which applications of a queue with the same priority are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServingOrder {
-    /// In the order of registration.
     #[default]
     Registration,
-    /// Those with less work before those with more, gangs before others, and those that have waited long before both.
+    /// Applications with less work come first. Gangs come before other applications. An application that has waited
+    /// long comes before both.
     Shortest,
 }
 
@@ -57,21 +57,20 @@ pub enum Preemption {
     },
 }
 
-/// Which executors of its own priority are ended for a gang that waits, and when. Only applications behind the gang that are no
-/// gangs lose any.
+/// Which executors of its own priority are ended for a waiting gang, and when. Only applications that come after the
+/// gang and are no gangs themselves lose executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GangPreemption {
-    /// How long the gang has waited.
+    /// How long the gang must have waited.
     pub patience: Duration,
-    /// How long before the gang registered the executors may have been launched.
+    /// Executors that were launched at most this long before the gang registered may be ended, too.
     pub reach: Duration,
 }
 
-/// The settings of a Master's scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedulingSettings {
-    /// The rule by which Workers are chosen for applications that name no policy, as it is written in
-    /// `firesteel.placement.policy`. Later versions may have rules that this one does not know.
+    /// The rule that chooses Workers for applications without a policy, as written in `firesteel.placement.policy`.
+    /// Later versions may have rules that this one does not know.
     pub rule: String,
     /// The setting `spark.deploy.spreadOutApps`.
     pub strategy: Strategy,
@@ -89,12 +88,12 @@ pub struct SchedulingSettings {
     pub order: ServingOrder,
     /// The setting `firesteel.master.reservations`. Not zero.
     pub reservations: u64,
-    /// The settings `firesteel.master.preemption.gangPatience` and `firesteel.master.preemption.gangReach`. `None`: no executor
-    /// of its own priority is ended for a gang.
+    /// The settings `firesteel.master.preemption.gangPatience` and `firesteel.master.preemption.gangReach`. `None`: a
+    /// gang ends no executors of its own priority.
     pub gang_preemption: Option<GangPreemption>,
 }
 
-/// Spark's defaults, and for what Spark does not have those of Firesteel.
+/// Spark's defaults, and Firesteel's for settings that Spark does not have.
 impl Default for SchedulingSettings {
     fn default() -> Self {
         Self {

@@ -11,38 +11,26 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct Queues(Vec<Queue>);
 
-/// A queue with its weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// The name of the queue. No two queues have the same.
+    /// The name of the queue, different from all others.
     pub name: String,
     /// Its share in relation to the other weights: 1 to [`Queues::MOST_WEIGHT`].
     pub weight: u32,
 }
 
-/// Why a list of queues, or the name of one, is refused.
+/// Why a list of queues or a queue's name is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
     /// The text is not `NAME=WEIGHT`, with a name of letters, digits, `-`, `_` and `.`, and a weight within
     /// its limit.
     #[error("{text:?} is no queue: write NAME=WEIGHT, with a weight from 1 to {most}", most = Queues::MOST_WEIGHT)]
-    Unsound {
-        /// The text of that queue.
-        text: String,
-    },
-    /// Two queues have the same name.
+    Unsound { text: String },
     #[error("there are two queues called {name}")]
-    Twice {
-        /// The name of both queues.
-        name: String,
-    },
+    Twice { name: String },
     /// There are more queues than [`Queues::MOST`].
     #[error("there are {count} queues: at most {most}", most = Queues::MOST)]
-    TooMany {
-        /// The number of queues.
-        count: usize,
-    },
-    /// There is no queue of that name.
+    TooMany { count: usize },
     #[error("there is no queue {name:?}: {}", if known.is_empty() {
         "this Master has no queues (firesteel.master.queues)".to_owned()
     } else {
@@ -59,12 +47,11 @@ pub enum QueueError {
 impl Queues {
     /// The largest weight of a queue.
     pub const MOST_WEIGHT: u32 = 1_000_000;
-    /// The maximum number of queues. Each is looked at for every executor that is granted.
+    /// The maximum number of queues. Each granted executor looks at all of them.
     pub const MOST: usize = 1_000;
     /// The number of characters shown of an unknown name.
     const LONGEST_SAID: usize = 100;
 
-    /// Whether there are no queues.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -90,7 +77,6 @@ impl Queues {
         })
     }
 
-    /// The queue with that number, if there are queues.
     #[must_use]
     pub fn get(&self, number: usize) -> Option<&Queue> {
         self.0.get(number)

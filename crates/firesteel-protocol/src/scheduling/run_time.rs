@@ -1,13 +1,14 @@
-//! How long an application says that it will run.
+//! An application's own estimate of its run time.
 //!
-//! An estimate is a variable of the executors, [`RUN_TIME`]: so drivers of Spark's can name it, a Master of an earlier version
-//! ignores it, and the programs that run can read it. A Master uses it to plan ahead, and never ends an application for it.
+//! An estimate is a variable of the executors, [`RUN_TIME`]. So drivers of Spark's can set it, a Master of an earlier
+//! version ignores it, and the programs that run can read it. A Master uses it to plan ahead, and never ends an
+//! application for it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The variable of an application's executors that says how many seconds it will run after it has started:
-/// `spark.executorEnv.FIRESTEEL_RUN_TIME` of drivers of Spark's, `firesteel.app.runTime` of Firesteel's.
+/// The environment variable of an application's executors that holds its estimated run time in seconds, from its start.
+/// Drivers of Spark's set it by `spark.executorEnv.FIRESTEEL_RUN_TIME`, Firesteel's own by `firesteel.app.runTime`.
 pub const RUN_TIME: &str = "FIRESTEEL_RUN_TIME";
 
 /// The longest estimate, in seconds: ten years. Longer ones count as this.
@@ -27,8 +28,9 @@ pub fn value(run_time: Duration) -> String {
     seconds.clamp(1, LONGEST).to_string()
 }
 
-/// How long something with this estimate will run in all, when it runs for `age` already. Until the estimate has passed, it is
-/// believed. After that it is doubled until it is longer than the age: what runs longer than it said may run on for as long again.
+/// The expected total run time, by this estimate, of something that has run for `age`. The estimate is believed until
+/// it has passed. Then it is doubled until it exceeds the age: what runs longer than its estimate may run for as long
+/// again.
 #[must_use]
 pub fn corrected(estimate: Duration, age: Duration) -> Duration {
     let mut whole = estimate.max(Duration::from_secs(1));

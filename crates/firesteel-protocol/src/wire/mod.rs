@@ -1,8 +1,8 @@
 //! Messages as bytes.
 //!
-//! On a connection both sides first send a [`preamble`], then one frame with a [`Hello`], then frames with
-//! messages. The two roles decide which messages. A frame is a big-endian `u32` length followed by that many
-//! bytes of postcard. `docs/PROTOCOL.md` describes the protocol in full.
+//! On a connection both sides first send a [`preamble`], then one frame with a [`Hello`], then frames with messages.
+//! The two roles decide which messages are allowed. A frame is a big-endian `u32` length followed by that many bytes of
+//! postcard. `docs/PROTOCOL.md` describes the protocol in full.
 
 mod read;
 mod write;
@@ -22,15 +22,14 @@ use crate::version::Version;
 /// The preamble of this build's own version.
 pub const PREAMBLE: [u8; 8] = preamble(Version::CURRENT);
 
-/// The first bytes that both sides send: a byte that starts neither a frame of Spark's (0x00), nor TLS
-/// (0x16), nor a text protocol; then the name and the version.
+/// The first bytes that both sides send: a magic byte, the name and the version. The magic byte starts neither a frame
+/// of Spark's (0x00), nor TLS (0x16), nor a text protocol.
 #[must_use]
 pub const fn preamble(version: Version) -> [u8; 8] {
     [0xF5, b'F', b'S', b'T', b'L', b'\r', b'\n', version.0]
 }
 
-/// The largest frame during the handshake, in bytes. An unknown peer cannot make a daemon reserve more
-/// memory.
+/// The largest frame during the handshake, in bytes. So an unknown peer cannot make a daemon reserve more memory.
 pub const MAX_HELLO: usize = 4 << 10;
 
 /// The largest frame with a message, in bytes.
@@ -45,27 +44,28 @@ pub const MAX_LOG_PIECE: usize = 1 << 20;
 /// The largest standard input of a task, in bytes. It is sent in one frame with the task.
 pub const MAX_STDIN: usize = 8 << 20;
 
-/// What this build adds to each struct: a build of the feature `next` writes as a version with one more field does.
+/// Bytes that this build appends to each struct. A build with the feature `next` writes like a later version that has
+/// one more field.
 const LATER_FIELDS: &[u8] = if cfg!(feature = "next") { b"\x05later" } else { b"" };
 
 /// The first message of each side of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The role of the sender.
     pub role: Role,
     /// The sender's name for log lines: an id, a host and port, or a program's name.
     pub name: String,
-    /// In a local cluster: a nonce, and from the side that dials a proof (`admission` in `firesteel-host`). Empty elsewhere.
+    /// In a local cluster: a nonce, and a proof from the side that dials (`admission` in `firesteel-host`). Empty
+    /// elsewhere.
     pub challenge: Bytes,
-    /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 from a Master that was not elected, and from
-    /// all others.
+    /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 from a Master that was not elected,
+    /// and from all other roles.
     pub epoch: u64,
-    /// From a Master that stands by: the one that leads, if it knows. `None` from all others.
+    /// The leader, from a standby Master that knows it. `None` from all others.
     pub leader: Option<Address>,
 }
 
 impl Hello {
-    /// The hello of one with this role and name that says nothing more.
+    /// A hello with this role and name, and nothing else.
     #[must_use]
     pub fn new(role: Role, name: impl Into<String>) -> Self {
         Self { role, name: name.into(), challenge: Bytes::new(), epoch: 0, leader: None }
@@ -85,7 +85,8 @@ pub enum Role {
     Client,
     /// An executor: runs the tasks of a driver.
     Executor,
-    /// A Master that stands by while another one leads. It hears nobody, and closes its connections when it begins to lead.
+    /// A Master that stands by while another one leads. It handles no messages, and closes its connections when it
+    /// begins to lead.
     Standby,
 }
 
@@ -102,7 +103,6 @@ impl fmt::Display for Role {
     }
 }
 
-/// Why a preamble is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PreambleError {
     /// The peer speaks another protocol.
@@ -116,12 +116,8 @@ pub enum PreambleError {
     /// The peer answers as a web server does.
     #[error("the peer speaks HTTP, not Firesteel's protocol")]
     Http,
-    /// The peer speaks another version of the protocol.
     #[error("the peer speaks version {theirs} of the protocol, this side speaks {}", Version::spoken())]
-    Version {
-        /// The version that the peer speaks.
-        theirs: Version,
-    },
+    Version { theirs: Version },
 }
 
 /// The version that a peer's preamble names.
@@ -145,18 +141,12 @@ pub fn read_preamble(found: [u8; 8]) -> Result<Version, PreambleError> {
 /// A frame that holds no valid message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The bytes are not those of a message.
+    /// The bytes are not a message.
     #[error("a frame of {} is not a message: {error}", counted(*.length, "byte"))]
-    Malformed {
-        /// The length of the frame, in bytes.
-        length: usize,
-        /// The error that postcard reports.
-        error: postcard::Error,
-    },
+    Malformed { length: usize, error: postcard::Error },
     /// The frame has more bytes than its message.
     #[error("a frame of {length} bytes has a message and {} more", counted(*.extra, "byte"))]
     Trailing {
-        /// The length of the frame, in bytes.
         length: usize,
         /// The number of bytes after the message.
         extra: usize,
@@ -167,15 +157,15 @@ pub enum DecodeError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a message of {length} bytes is longer than the {limit} bytes that a frame may have")]
 pub struct TooLong {
-    /// The length of the message, in bytes.
     pub length: usize,
     /// The limit: [`MAX_FRAME`] or [`MAX_HELLO`].
     pub limit: usize,
 }
 
-/// What is sent to a peer: a message as a whole.
+/// A complete message, as it is sent to a peer.
 pub trait Message: Serialize + Send + Sync + 'static {
-    /// The part of its encoding that it [shares](crate::messages::Shared) with other messages. No more than some fields follow.
+    /// The part of its encoding that it [shares](crate::messages::Shared) with other messages. Only a few fields may
+    /// follow that part.
     fn shared(&self) -> Option<Bytes> {
         None
     }
@@ -211,13 +201,13 @@ pub fn append<M: Serialize>(message: &M, bytes: &mut BytesMut, limit: usize) -> 
     Ok(())
 }
 
-/// How many bytes a message or a part of one takes in the body of a frame.
+/// The length of a message, or of a part of one, in the body of a frame.
 #[must_use]
 pub fn length<M: Serialize>(message: &M) -> usize {
     write_to(message, Count::default(), LATER_FIELDS)
 }
 
-/// A message as a later version writes it, in which each struct has more fields: these bytes.
+/// Encodes a message like a later version that appends these bytes to each struct.
 #[must_use]
 pub fn encode_with_later_fields<M: Serialize>(message: &M, later: &'static [u8]) -> Bytes {
     let mut body = BytesMut::new();
@@ -225,7 +215,7 @@ pub fn encode_with_later_fields<M: Serialize>(message: &M, later: &'static [u8])
     body.freeze()
 }
 
-/// The number of bytes in the sink afterwards.
+/// Writes the message. Returns the number of bytes in the sink afterwards.
 fn write_to<M: Serialize, S: Sink>(message: &M, sink: S, later: &'static [u8]) -> usize {
     let mut writer = Writer::new(sink, later);
     message.serialize(&mut writer).expect("our messages have no type that postcard cannot write");
@@ -283,7 +273,7 @@ mod tests {
         assert!(encode(&"x".repeat(100), 64).is_err());
     }
 
-    /// A struct and an enum of this version.
+    /// A struct and an enum in this version.
     mod now {
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub(super) struct Row {
@@ -300,13 +290,13 @@ mod tests {
             },
             Named(String),
             Pair(u8, u8),
-            /// What this version does not know.
+            /// A variant that this version does not know.
             #[serde(other)]
             Other,
         }
     }
 
-    /// The same of a later version.
+    /// The same types in a later version.
     mod later {
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub(super) struct Row {

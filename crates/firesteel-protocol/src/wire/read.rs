@@ -1,7 +1,6 @@
-//! Bytes to values: what [`write`](super::write) writes, also that of a version with other fields.
+//! Decodes what [`write`](super::write) encodes, also if a version with other fields wrote it.
 //!
-//! Fields that the reader does not know are skipped. Fields that the bytes do not have are `#[serde(default)]`, or the value is
-//! refused.
+//! Unknown fields are skipped. A missing field gets its `#[serde(default)]`; without a default the value is refused.
 
 use postcard::{Error, Result};
 use serde::Deserialize;
@@ -9,13 +8,12 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-/// Reads values, one after the other.
 pub(super) struct Reader<'de> {
     pub(super) input: &'de [u8],
 }
 
 impl<'de> Reader<'de> {
-    /// What postcard reads as we do.
+    /// Reads a value with postcard's own deserializer.
     fn plain<T>(
         &mut self,
         read: impl FnOnce(&mut postcard::Deserializer<'de, postcard::de_flavors::Slice<'de>>) -> Result<T>,
@@ -30,7 +28,7 @@ impl<'de> Reader<'de> {
         self.plain(|plain| usize::deserialize(plain))
     }
 
-    /// What says how long it is, without its length.
+    /// Splits off a value that begins with its length.
     fn measured(&mut self) -> Result<Self> {
         let length = self.number()?;
         let (content, rest) = self.input.split_at_checked(length).ok_or(Error::DeserializeUnexpectedEnd)?;
@@ -125,7 +123,6 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 }
 
-/// Elements whose number is known.
 struct Elements<'a, 'de> {
     reader: &'a mut Reader<'de>,
     left: usize,
@@ -138,7 +135,8 @@ impl<'de> Elements<'_, 'de> {
         seed.deserialize(&mut *self.reader).map(Some)
     }
 
-    /// A number that bytes can be as many values of. Nobody makes us reserve more memory than he has sent.
+    /// The number of elements to reserve memory for: at most the number of bytes left. So no peer can make us reserve
+    /// more memory than it has sent.
     fn hint(&self) -> Option<usize> {
         Some(self.left.min(self.reader.input.len()))
     }
@@ -172,7 +170,7 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-/// The fields of a struct, as many as the reader knows and the bytes have.
+/// The fields of a struct that are both known to the reader and contained in the bytes.
 struct Fields<'de> {
     reader: Reader<'de>,
     left: usize,
@@ -194,10 +192,9 @@ impl<'de> SeqAccess<'de> for Fields<'de> {
     }
 }
 
-/// A variant of an enum.
 struct Variant<'de> {
     number: u32,
-    /// Nothing, if the variant has none or its fields came later.
+    /// Empty if the variant has no fields, or if a later version added them.
     content: Reader<'de>,
 }
 

@@ -1,39 +1,37 @@
-//! Values to bytes: postcard, in which each struct says how long it is.
+//! Values to bytes: postcard, but each struct begins with its length.
 //!
-//! postcard writes the fields of a struct one after the other, and a reader with one field more or less than the writer reads
-//! nonsense from there on. Here each struct begins with the length of its fields in bytes, so that a reader finds its end
-//! whatever it knows of it. Everything else is written by postcard itself, but for the number of an enum's variant, which says
-//! whether a content follows.
+//! postcard writes the fields of a struct one after the other, and a reader with one field more or less than the writer
+//! reads nonsense from there on. Here each struct begins with the length of its fields in bytes, so that a reader finds
+//! its end without knowing all its fields. The number of an enum's variant also says whether a content follows.
+//! Everything else is written by postcard itself.
 
 use bytes::{BufMut, BytesMut};
 use postcard::ser_flavors::Flavor;
 use postcard::{Error, Result};
 use serde::{Serialize, Serializer, ser};
 
-/// Where bytes go.
+/// A destination for encoded bytes.
 pub(super) trait Sink: Flavor<Output = ()> {
-    /// The number of bytes so far.
     fn length(&self) -> usize;
 
-    /// Puts the number of bytes since `start` before them, where one byte was left for it.
+    /// Writes the number of bytes since `start` in front of them. One byte was left free for that number.
     fn measure(&mut self, start: usize);
 }
 
-/// Behind the bytes that are already there.
+/// Appends to the bytes that are already there.
 pub(super) struct Append<'a>(pub(super) &'a mut BytesMut);
 
-/// Nowhere: the bytes are counted.
+/// Counts the bytes, and stores none.
 #[derive(Default)]
 pub(super) struct Count(pub(super) usize);
 
-/// Writes values to a sink.
 pub(super) struct Writer<S: Sink> {
     plain: postcard::Serializer<S>,
     /// Fields that a later version has at the end of each struct, as bytes.
     later: &'static [u8],
 }
 
-/// The bytes of the number that postcard writes for this length.
+/// A length as postcard encodes numbers, with its number of bytes.
 fn varint(mut length: usize) -> ([u8; 10], usize) {
     let (mut bytes, mut count) = ([0; 10], 0);
     loop {
@@ -118,20 +116,20 @@ impl<S: Sink> Writer<S> {
         self.plain.output.length()
     }
 
-    /// Begins what says how long it is.
+    /// Begins a value that starts with its own length.
     fn open(&mut self) -> Result<Measured<'_, S>> {
         let start = self.length();
         self.plain.output.try_push(0)?;
         Ok(Measured { writer: self, start })
     }
 
-    /// The number of a variant, and whether a content follows.
+    /// Writes the number of a variant, and whether a content follows.
     fn variant(&mut self, number: u32, has_content: bool) -> Result<()> {
         (u64::from(number) << 1 | u64::from(has_content)).serialize(&mut self.plain)
     }
 }
 
-/// Something that says how long it is, while it is written.
+/// A value that starts with its own length, while it is written.
 pub(super) struct Measured<'a, S: Sink> {
     writer: &'a mut Writer<S>,
     start: usize,
@@ -147,14 +145,14 @@ impl<S: Sink> Measured<'_, S> {
         Ok(())
     }
 
-    /// The same after a struct's own fields.
+    /// Ends a struct: adds the fields of a later version and the length.
     fn close_struct(self) -> Result<()> {
         self.writer.plain.output.try_extend(self.writer.later)?;
         self.close()
     }
 }
 
-/// What postcard writes as we do.
+/// Methods that pass the value to postcard's serializer.
 macro_rules! plain {
     ($($method:ident($value:ty);)*) => {$(
         fn $method(self, value: $value) -> Result<()> {
@@ -283,7 +281,7 @@ impl<'a, S: Sink> Serializer for &'a mut Writer<S> {
     }
 }
 
-/// What begins with the length of its fields.
+/// Compounds that begin with the length of their fields.
 macro_rules! fields {
     ($($part:ident)*) => {$(
         impl<S: Sink> ser::$part for Measured<'_, S> {
@@ -316,7 +314,7 @@ impl<S: Sink> ser::SerializeTupleVariant for Measured<'_, S> {
     }
 }
 
-/// What has a length of its own, or one that both sides know.
+/// Compounds that need no length in bytes: their number of elements is written, or known to both sides.
 macro_rules! elements {
     ($($part:ident $method:ident;)*) => {$(
         impl<S: Sink> ser::$part for &mut Writer<S> {

@@ -10,12 +10,12 @@ use crate::{Origin, Properties, SettingError, keys};
 
 /// How the number of executors is decided. `instances` is `spark.executor.instances`.
 ///
-/// Source: Spark's `ExecutorAllocationManager`, 4.0.1, and how it is configured. An initial number above
-/// the maximum is an error here; Spark starts with it.
+/// Source: Spark's `ExecutorAllocationManager`, 4.0.1, and its configuration. An initial number above the maximum is an
+/// error here; Spark starts with it.
 ///
 /// # Errors
-/// A value cannot be used, whether or not dynamic allocation is enabled. If it is enabled, two values
-/// contradict each other.
+/// A value cannot be used, whether or not dynamic allocation is enabled. If it is enabled, two values contradict each
+/// other.
 pub(super) fn of(properties: &Properties, instances: ExecutorLimit) -> Result<Allocation, SettingError> {
     let seconds = Unit::Seconds;
     let min = properties.count(keys::MIN_EXECUTORS)?;

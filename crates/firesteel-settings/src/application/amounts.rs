@@ -12,7 +12,7 @@ const PART: &str = "at most the part of an address that the executor has, in tho
 const AMOUNT_OF_ONE: &str = "a whole number, or a part of one address from 0.001 to 0.999";
 const KIND: &str = "the name of a kind, such as A100: ASCII letters, digits and any of -_.:";
 
-/// The amounts of executors, from `spark.executor.resource.NAME.amount`, by names with their kinds, from
+/// The amounts of executors, from `spark.executor.resource.NAME.amount`. Names include kinds, from
 /// `firesteel.executor.resource.NAME.kind`.
 pub(super) fn of_executors(properties: &Properties) -> Result<ResourceAmounts, SettingError> {
     let amount = |(name, _): (&str, &str)| {
@@ -33,7 +33,6 @@ pub(super) fn of_driver(properties: &Properties) -> Result<ResourceAmounts, Sett
     Ok(amounts)
 }
 
-/// The amount of a custom resource of which this property is set.
 fn amount(properties: &Properties, key: &str) -> Result<Amount, SettingError> {
     let sound = |text: &str| -> Option<Amount> {
         text.parse().ok().filter(|amount: &Amount| amount.addresses() <= u64::from(u32::MAX))
@@ -41,7 +40,7 @@ fn amount(properties: &Properties, key: &str) -> Result<Amount, SettingError> {
     Ok(properties.read(key, AMOUNT_OF_ONE, sound)?.unwrap_or_default())
 }
 
-/// The name of a resource with the kind that a property says, unless the name has a kind already.
+/// The name of a resource with the kind from this property, unless the name has a kind already.
 pub(crate) fn with_kind(properties: &Properties, key: &str, name: &str) -> Result<String, SettingError> {
     let sound = |text: &str| is_name(text).then(|| text.to_owned());
     let said = properties.read(&key.replace("NAME", without_kind(name)), KIND, sound)?;
@@ -51,8 +50,8 @@ pub(crate) fn with_kind(properties: &Properties, key: &str, name: &str) -> Resul
     })
 }
 
-/// The amounts of tasks, from `spark.task.resource.NAME.amount`. Amounts of 0 are left out. Where executors have a part of
-/// an address, a fraction is exactly that part of the address; elsewhere it is Spark's.
+/// The amounts of tasks, from `spark.task.resource.NAME.amount`. Amounts of 0 are left out. If executors have a part of
+/// an address, a fraction means exactly this part of the address. Otherwise it has Spark's meaning.
 pub(super) fn of_tasks(
     properties: &Properties,
     executors: &ResourceAmounts,
@@ -72,7 +71,7 @@ pub(super) fn of_tasks(
 
 /// Checks that an executor can run a task.
 ///
-/// Source: Spark, 4.0.1, which does not start an application whose executors cannot run its tasks.
+/// Source: Spark, 4.0.1, which does not start such an application.
 pub(super) fn check(
     executor: &ResourceAmounts,
     task: &TaskResources,
@@ -101,8 +100,8 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The resources that stay idle on every executor, because another resource limits its number of tasks.
-/// `cores` has the cores of an executor and of a task, if they are fixed.
+/// The resources that stay idle on every executor, because another resource limits its number of tasks. `cores` has the
+/// cores of an executor and of a task, if they are fixed.
 ///
 /// Source: Spark, 4.0.1, which warns of wasted resources.
 pub(super) fn idle(

@@ -20,7 +20,8 @@ use crate::{Properties, SettingError, keys};
 pub struct ApplicationMasterSettings {
     /// How long it waits for a driver, from `spark.yarn.am.waitTime`.
     pub wait_time: Duration,
-    /// What the silence of a driver means, from `spark.yarn.am.clientModeTreatDisconnectAsFailed`.
+    /// Whether an application has failed if its driver vanishes, from
+    /// `spark.yarn.am.clientModeTreatDisconnectAsFailed`.
     pub silence: Silence,
     /// The longest final message in bytes, from `spark.yarn.am.finalMessageLimit`.
     pub longest_message: usize,
@@ -28,8 +29,8 @@ pub struct ApplicationMasterSettings {
     pub executors: u64,
     /// The cores of a task, from `spark.task.cpus`.
     pub task_cores: Cores,
-    /// How containers are asked for, as far as properties say. The topology and the expiry of the ResourceManager are the
-    /// cluster's.
+    /// The settings of the allocator that properties give. The topology and the ResourceManager's expiry come from the
+    /// cluster.
     pub allocator: allocator::Config,
     /// The number of containers that are started at once, from `spark.yarn.containerLauncherMaxThreads`.
     pub launches: usize,
@@ -101,7 +102,7 @@ fn millis(properties: &Properties, key: &str, default: u64) -> Result<Duration, 
     Ok(properties.duration(key, Unit::Millis)?.unwrap_or(Duration::from_millis(default)))
 }
 
-/// The maximum number of executors by the properties; 0 if they give none.
+/// The maximum number of executors according to the properties; 0 if they give none.
 fn most_executors(application: &ApplicationSettings) -> u64 {
     match (application.allocation, application.executors) {
         (Allocation::Dynamic(bounds), _) => bounds.max,

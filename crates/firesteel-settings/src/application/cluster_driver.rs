@@ -5,18 +5,12 @@ use firesteel_placement::{Cores, MiB, ResourceAmounts};
 use super::amounts;
 use crate::{Properties, SettingError, keys};
 
-/// What a cluster driver takes, and where it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverSettings {
-    /// Whether it is to run on the cluster, from `spark.submit.deployMode`.
     pub in_cluster: bool,
-    /// The number from `spark.driver.cores`.
     pub cores: Cores,
-    /// The amount from `spark.driver.memory`.
     pub memory: MiB,
-    /// Whether it is started again, from `spark.driver.supervise`.
     pub supervise: bool,
-    /// The custom resources from `spark.driver.resource.NAME.amount`.
     pub resources: ResourceAmounts,
 }
 

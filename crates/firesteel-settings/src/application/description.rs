@@ -6,7 +6,7 @@ use firesteel_protocol::messages::{
 
 use super::ApplicationSettings;
 
-/// Describes an application with this name, whose executors do this work.
+/// Describes an application with this name, with executors that do this work.
 #[must_use]
 pub fn describe(name: String, settings: &ApplicationSettings, mut work: Work) -> ApplicationDescription {
     for (variable, value) in &settings.executor_environment {

@@ -8,12 +8,12 @@ use crate::{Properties, SettingError, keys};
 /// Reads the policy. Settings that are not set have Spark's default.
 pub(super) fn of(properties: &Properties) -> Result<ExclusionPolicy, SettingError> {
     let default = ExclusionPolicy::default();
-    // Each is read, so that a wrong value is found, and the first one that is set counts.
+    // All are read, so that a wrong value is found. The first one that is set counts.
     let names = [keys::EXCLUDE_APPLICATION, keys::EXCLUDE, keys::EXCLUDE_OLD];
     let set = names.map(|key| properties.boolean(key));
     let [application, enabled, old] = set;
     let spark_rule = application?.or(enabled?).or(old?);
-    // As in Spark, the old name of a limit is read where the new one is not set. Both must be right.
+    // As in Spark, the old name of a limit is read if the new one is not set. Both values must be valid.
     let count = |key, old, default| {
         let (set, old) = (properties.positive(key)?, properties.positive(old)?);
         Ok(set.or(old).unwrap_or(default))

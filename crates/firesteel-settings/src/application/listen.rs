@@ -1,24 +1,24 @@
-//! The address at which a driver listens for its executors: `spark.driver.host`, `spark.driver.bindAddress`
-//! and `spark.driver.port`.
+//! The address at which a driver listens for its executors: `spark.driver.host`, `spark.driver.bindAddress` and
+//! `spark.driver.port`.
 
 use firesteel_protocol::address::Address;
 use firesteel_protocol::host;
 
 use crate::{Properties, SettingError, keys};
 
-/// The address at which a driver waits for its executors.
+/// The address at which a driver listens for its executors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listen {
     /// The address to bind: `spark.driver.bindAddress` and `spark.driver.port`. Port 0 means any free port.
     pub bind: Address,
-    /// The host that executors are told to dial: `spark.driver.host`. `None`: the host of `bind`, or this
-    /// machine's name if `bind` stands for all of its addresses.
+    /// The host that executors connect to: `spark.driver.host`. `None`: the host of `bind`, or this machine's name if
+    /// `bind` stands for all of its addresses.
     pub advertised: Option<String>,
 }
 
 impl Listen {
-    /// Reads the properties. If they name no host, it is `default_host()`: the address of this machine that
-    /// the Masters can reach.
+    /// Reads the properties. If they name no host, it is `default_host()`: the address of this machine that the Masters
+    /// can reach.
     ///
     /// # Errors
     /// The port is not a number from 0 to 65535.

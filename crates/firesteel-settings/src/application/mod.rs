@@ -2,7 +2,7 @@
 //!
 //! - [`ApplicationSettings`]: all settings of an application, wherever its executors run.
 //! - `allocation`, `amounts`, `exclusion`, [`listen`]: parts of them.
-//! - [`description`]: what an application tells its Master.
+//! - [`description`]: the description of an application for its Master.
 //! - [`yarn`], [`application_master`]: the settings of an application on YARN, and of its ApplicationMaster.
 //! - [`cluster_driver`]: the settings of a cluster driver.
 
@@ -29,13 +29,12 @@ use crate::values::duration::Unit;
 use crate::values::size;
 use crate::{Origin, Properties, SettingError, keys};
 
-/// The variable by which an application asks for CUDA's variables for the addresses of a resource. Its value is the
-/// resource's name.
+/// The variable with which an application asks for CUDA's variables for a resource. Its value is the resource's name.
 pub const CUDA: &str = "FIRESTEEL_CUDA";
 
 /// The form of exit codes, for error messages.
 const EXIT_CODES: &str = "numbers from 1 to 255 and ranges, such as 2,124-126, or none";
-/// The exit code of the program `timeout` if the time is over.
+/// The exit code of the program `timeout` when the time is over.
 const TIMED_OUT: u8 = 124;
 
 /// The settings of an application that come from properties. Some flags of submit commands set the same
@@ -44,9 +43,7 @@ const TIMED_OUT: u8 = 124;
 /// `spark.executor.instances`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationSettings {
-    /// The name, from `spark.app.name`.
     pub name: Option<String>,
-    /// The Master's URL, from `spark.master`.
     pub master: Option<String>,
     /// The maximum number of cores, from `spark.cores.max`. `None`: the Master's default.
     pub max_cores: Option<Cores>,
@@ -54,12 +51,11 @@ pub struct ApplicationSettings {
     pub executor_cores: Option<Cores>,
     /// The memory per executor, from `spark.executor.memory`; 1 GiB by default.
     pub executor_memory: MiB,
-    /// The number of executors at the start, from `spark.executor.instances`. If not set, as many as the
-    /// cores allow. Spark's Standalone mode reads this only together with dynamic allocation.
+    /// The number of executors at the start, from `spark.executor.instances`. If not set, as many as the cores allow.
+    /// Spark's Standalone mode reads this only together with dynamic allocation.
     pub executors: ExecutorLimit,
     /// The policy, from `firesteel.placement.policy`. `None`: the Master's policy.
     pub policy: Option<Policy>,
-    /// The Master's queue, from `firesteel.app.queue`.
     pub queue: Option<String>,
     /// The priority in its queue, from `firesteel.app.priority`; 0 by default. Higher numbers run first.
     pub priority: i32,
@@ -74,9 +70,7 @@ pub struct ApplicationSettings {
     pub task_resources: TaskResources,
     /// The variables of executors, from `spark.executorEnv.NAME`.
     pub executor_environment: BTreeMap<String, String>,
-    /// The files, from `spark.files`: paths, each with an optional `#NAME`.
     pub files: Vec<String>,
-    /// The archives, from `spark.archives`: paths, each with an optional `#NAME`.
     pub archives: Vec<String>,
     /// The cores per task, from `spark.task.cpus`; 1 by default.
     pub task_cores: Cores,
@@ -85,27 +79,27 @@ pub struct ApplicationSettings {
     /// The exit codes after which a task is not retried, from `firesteel.task.fatalExitCodes`; 124 by
     /// default.
     pub fatal_exit_codes: ExitCodes,
-    /// The time from `spark.standalone.executorRemoveDelayOnDisconnection`; 5 s by default.
+    /// How long to wait for the end of a disconnected executor, from
+    /// `spark.standalone.executorRemoveDelayOnDisconnection`; 5 s by default.
     pub loss_delay: Duration,
-    /// The time from `firesteel.driver.executorTimeout`; 120 s by default.
+    /// How long an executor may take to register, from `firesteel.driver.executorTimeout`; 120 s by default.
     pub executor_timeout: Duration,
     /// The times from `spark.executor.heartbeatInterval`, `spark.network.timeout` and
     /// `spark.executor.heartbeat.maxFailures`; 10 s, 120 s and 60 intervals by default.
     pub heartbeats: Heartbeats,
-    /// The time from `spark.starvation.timeout`; 15 s by default.
+    /// When to report that no executor has registered, from `spark.starvation.timeout`; 15 s by default.
     pub starvation_timeout: Duration,
-    /// The waits from `spark.locality.wait.node` and `.rack`. The default of both is `spark.locality.wait`,
-    /// whose default is 3 s.
+    /// The waits from `spark.locality.wait.node` and `.rack`. The default of both is `spark.locality.wait`, or 3 s.
     pub locality_wait: LocalityWait,
     /// The exclusion policy, from `spark.excludeOnFailure.*`; on by default.
     pub exclusion: ExclusionPolicy,
     /// The racks in the file that `firesteel.topology.table` names; empty if not set.
     pub topology: Topology,
-    /// The time from `firesteel.driver.registrationTimeout`; 60 s by default.
+    /// How long to try to reach a Master, from `firesteel.driver.registrationTimeout`; 60 s by default.
     pub registration_timeout: Duration,
-    /// The number of bytes from `firesteel.task.outputCredit`; 1 MiB by default.
+    /// The bytes of a task's output on the way, from `firesteel.task.outputCredit`; 1 MiB by default.
     pub output_credit: u64,
-    /// The number of bytes from `firesteel.shell.keptOutput`; 1 GiB by default.
+    /// The bytes of output that a shell keeps, from `firesteel.shell.keptOutput`; 1 GiB by default.
     pub kept_output: u64,
 }
 
@@ -178,8 +172,7 @@ impl ApplicationSettings {
         TaskNeeds { cores, resources, ..TaskNeeds::default() }
     }
 
-    /// A remark about the resources that stay idle on every executor, because another resource limits its
-    /// number of tasks.
+    /// A remark about resources that stay idle on every executor, because another resource limits its number of tasks.
     #[must_use]
     pub fn idle_resources(&self) -> Option<String> {
         let cores = self.executor_cores.map(|each| (each, self.task_cores));
@@ -211,7 +204,7 @@ impl ApplicationSettings {
     }
 }
 
-/// The variables with the estimate, by which the Master is told it.
+/// The variables with the estimated run time added, which tells it to the Master.
 fn with_run_time(
     mut variables: BTreeMap<String, String>,
     estimate: Option<Duration>,
@@ -220,7 +213,7 @@ fn with_run_time(
     variables
 }
 
-/// The allocation with a gang. A gang is requested at once, and not as the need for it grows.
+/// The allocation for an application with a gang. Its executors are requested at once, not as the need for them grows.
 fn starting_with(gang: u64, allocation: Allocation) -> Allocation {
     match allocation {
         Allocation::Dynamic(dynamic) if gang > 1 => {

@@ -13,37 +13,29 @@ use super::{ApplicationSettings, list};
 use crate::values::duration::Unit;
 use crate::{Origin, Properties, SettingError, keys};
 
-/// The settings that YARN needs besides the amounts of resources for executors. Settings that are not set
-/// have Spark's default.
+/// The settings for YARN, except the amounts of custom resources. Settings that are not set have Spark's default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YarnSettings {
-    /// Where the driver and the ApplicationMaster run.
     pub mode: Mode,
-    /// The queue, from `spark.yarn.queue`.
     pub queue: String,
-    /// The type, from `spark.yarn.applicationType`.
     pub application_type: String,
-    /// The tags, from `spark.yarn.tags`.
     pub tags: BTreeSet<String>,
     /// The users and groups that may view the application, in YARN's form: users, a blank, groups; `*` for
     /// all. `None`: only the submitting user.
     pub view_acl: Option<String>,
     /// The users and groups that may end the application, in the same form.
     pub modify_acl: Option<String>,
-    /// The priority, from `spark.yarn.priority`.
     pub priority: Option<i32>,
     /// The maximum number of attempts, from `spark.yarn.maxAppAttempts`. `None`: the cluster's default.
     pub max_attempts: Option<u32>,
     /// The age after which a failure no longer counts, from
     /// `spark.yarn.am.attemptFailuresValidityInterval`. `None`: all failures count.
     pub attempt_window: Option<Duration>,
-    /// The size of the ApplicationMaster's container.
     pub master: MasterSize,
     /// The variables of the ApplicationMaster, from `spark.yarn.appMasterEnv.NAME`.
     pub master_environment: BTreeMap<String, String>,
     /// The node label of the ApplicationMaster, from `spark.yarn.am.nodeLabelExpression`.
     pub master_label: Option<String>,
-    /// The sizes of executors' containers.
     pub executors: Sizing,
     /// The directory of staging directories, from `spark.yarn.stagingDir`. `None`: the home directory.
     pub staging: Option<String>,
@@ -56,8 +48,7 @@ pub struct YarnSettings {
     pub submit_waits: SubmitWaits,
     /// The interval between two reports, from `spark.yarn.report.interval`.
     pub report: Duration,
-    /// The same interval before the application runs, in client mode from
-    /// `spark.yarn.clientLaunchMonitorInterval`.
+    /// The same interval until the application runs. In client mode from `spark.yarn.clientLaunchMonitorInterval`.
     pub launch_report: Duration,
     /// The number of reports without a change after which the state is shown again, from
     /// `spark.yarn.report.loggingFrequency`.
@@ -66,10 +57,9 @@ pub struct YarnSettings {
     pub rolled_logs: Option<(String, Option<String>)>,
 }
 
-/// Where the driver and the ApplicationMaster run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The driver runs where the application is submitted; the ApplicationMaster runs in a container.
+    /// The driver runs where the application is submitted. The ApplicationMaster runs in a container.
     Client,
     /// Both run in the submitting process.
     Unmanaged,
@@ -77,23 +67,18 @@ pub enum Mode {
     Cluster,
 }
 
-/// The size of the ApplicationMaster's container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MasterSize {
     /// The memory of the process, without the overhead.
     pub memory: MiB,
     /// The memory overhead of the container.
     pub overhead: MiB,
-    /// The number of virtual cores.
     pub cores: Cores,
 }
 
-/// What happens to staged files when the application is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cleanup {
-    /// The files are deleted.
     Delete,
-    /// The files are kept.
     Keep,
 }
 
@@ -120,7 +105,7 @@ impl YarnSettings {
             )
         };
         let mode = mode(properties)?;
-        // So that errors in all of the ApplicationMaster's settings are told before it is started.
+        // Reports errors in the ApplicationMaster's settings before it is started.
         let application_master = ApplicationMasterSettings::of(properties, application)?;
         Ok(Self {
             mode,
@@ -155,10 +140,9 @@ impl YarnSettings {
     }
 }
 
-/// The users and groups of the two properties, and the administrators. The submitting user always has
-/// access.
+/// The users and groups in the two properties, and the administrators. The submitting user always has access.
 ///
-/// Source: Spark on YARN, 4.0.1. There `*` beside groups means nobody; here it means everybody, as it says.
+/// Source: Spark on YARN, 4.0.1. There `*` beside groups means nobody; here it means everybody, as documented.
 fn acl(properties: &Properties, users: &'static str, groups: &'static str) -> Option<String> {
     let both = |of_all, more| -> BTreeSet<String> {
         list(properties, of_all).into_iter().chain(list(properties, more)).collect()
@@ -194,8 +178,8 @@ fn mode(properties: &Properties) -> Result<Mode, SettingError> {
     }
 }
 
-/// The memory overhead of a process: the value that is set, or else a fraction of the process's memory,
-/// truncated as in Spark, but at least a minimum.
+/// The memory overhead of a process: the configured value, or else a fraction of the process's memory, truncated as in
+/// Spark. The fraction is at least a minimum.
 fn overhead(
     properties: &Properties,
     set: &'static str,
@@ -252,7 +236,6 @@ fn master_size(properties: &Properties, mode: Mode) -> Result<MasterSize, Settin
     Ok(MasterSize { memory, overhead, cores: properties.cores(cores)?.unwrap_or(Cores(1)) })
 }
 
-/// How many hosts a request for a container names.
 pub(super) fn naming(properties: &Properties) -> Result<Naming, SettingError> {
     let naming = |text: &str| match text {
         "many" => Some(Naming::Many),
@@ -262,7 +245,7 @@ pub(super) fn naming(properties: &Properties) -> Result<Naming, SettingError> {
     Ok(properties.read(keys::YARN_HOSTS, "many or one", naming)?.unwrap_or_default())
 }
 
-/// The number of addresses of each resource. YARN gives whole addresses and has no kinds.
+/// The number of addresses of each resource. YARN gives only whole addresses, and has no kinds.
 fn whole_addresses(
     properties: &Properties,
     executors: &ResourceAmounts,

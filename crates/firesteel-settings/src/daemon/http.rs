@@ -1,33 +1,29 @@
-//! The port at which a daemon serves HTTP.
-
 use crate::keys;
 use crate::properties::{Properties, Property, SettingError};
 
-/// Where a daemon serves HTTP.
+/// The HTTP port of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// The port.
     pub port: HttpPort,
-    /// The number of ports that are tried after the first one, if that is in use.
+    /// The number of further ports to try if the port is in use.
     pub retries: u16,
 }
 
 /// The port for HTTP. Port 0 means any free port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpPort {
-    /// The daemon serves no HTTP.
     Off,
-    /// Nobody chose a port: this is the default one. The daemon can do without.
+    /// This is the default port. The daemon starts even if it cannot use it.
     Default(u16),
-    /// Somebody chose this port. The daemon does not start without.
+    /// Somebody has set this port. The daemon does not start without it.
     Chosen(u16),
 }
 
 impl HttpSettings {
-    /// No HTTP.
     pub const OFF: Self = Self { port: HttpPort::Off, retries: 0 };
 
-    /// The settings of a Master. One that listens on any free port serves HTTP on any free port, unless a port is set.
+    /// The settings of a Master. A Master that listens on any free port also serves HTTP on any free port, unless a
+    /// port is set.
     ///
     /// # Errors
     /// A value cannot be used.
@@ -35,8 +31,8 @@ impl HttpSettings {
         Self::of(properties, keys::MASTER_UI_PORT, if is_any_port { 0 } else { 8080 })
     }
 
-    /// The settings of a Worker. One that was told to listen on any free port serves HTTP on any free port, unless a port is
-    /// set.
+    /// The settings of a Worker. A Worker that listens on any free port also serves HTTP on any free port, unless a
+    /// port is set.
     ///
     /// # Errors
     /// A value cannot be used.
@@ -80,7 +76,7 @@ const REST_INSTEAD: &str = "remove it and put a server with authentication in fr
 
 const PAGES_INSTEAD: &str = "remove it and put a server with authentication in front of the port, or serve no pages (--webui-port none)";
 
-/// Refuses a property that keeps people out in Spark: its operator must not believe that it does so here.
+/// Refuses a property that restricts access in Spark. Otherwise an operator would believe that it does so here.
 fn refuse_filters(
     properties: &Properties,
     key: &'static str,
@@ -96,14 +92,14 @@ fn refuse_filters(
     }
 }
 
-/// The number of ports that are tried after the first one.
+/// The number of further ports to try after the first one.
 fn retries(properties: &Properties) -> Result<u16, SettingError> {
     let expected = "a whole number from 0 to 65535";
     let retries = properties.read(keys::PORT_MAX_RETRIES, expected, |text| text.parse().ok())?;
     Ok(retries.unwrap_or(16))
 }
 
-/// The host that a Master's REST port listens on, if it is another one than the Master's.
+/// The host that a Master's REST port listens on, if it differs from the Master's.
 #[must_use]
 pub fn rest_host(properties: &Properties) -> Option<&str> {
     properties.get(keys::REST_HOST).filter(|host| !host.is_empty())

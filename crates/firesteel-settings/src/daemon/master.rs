@@ -113,31 +113,28 @@ fn serving_order(text: &str) -> Option<ServingOrder> {
     }
 }
 
-/// Where a Master keeps its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// It keeps nothing: a Master that dies forgets.
+    /// Nowhere: a Master that ends forgets everything.
     Nowhere,
-    /// In this directory, or in the default one.
+    /// In this directory, or in the default one if `None`.
     Directory(Option<PathBuf>),
     /// In ZooKeeper, with standby Masters.
     ZooKeeper(ZooKeeper),
 }
 
-/// The settings of ZooKeeper.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ZooKeeper {
     /// The addresses of its servers, `host:port[,host:port...]`.
     pub servers: String,
     /// The node below which everything is kept.
     pub directory: String,
-    /// The timeout of a session.
     pub session: Duration,
-    /// `user:password`.
+    /// The credentials, as `user:password`.
     pub password: Option<String>,
 }
 
-/// Without the password.
+/// Hides the password.
 impl fmt::Debug for ZooKeeper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { servers, directory, session, password: _ } = self;
@@ -148,7 +145,7 @@ impl fmt::Debug for ZooKeeper {
 /// Where the Master keeps its state.
 ///
 /// # Errors
-/// A value cannot be used, or ZooKeeper is asked for without its servers.
+/// A value cannot be used, or ZooKeeper is requested without its servers.
 pub fn recovery(properties: &Properties) -> Result<Recovery, SettingError> {
     let directory = properties.get(keys::RECOVERY_DIRECTORY).filter(|path| !path.is_empty());
     let in_directory = || Recovery::Directory(directory.map(byte_text::path));
@@ -165,7 +162,6 @@ pub fn recovery(properties: &Properties) -> Result<Recovery, SettingError> {
     Ok(mode.unwrap_or_else(in_directory))
 }
 
-/// The settings of ZooKeeper, if its servers are named.
 fn zookeeper(properties: &Properties) -> Result<Option<ZooKeeper>, SettingError> {
     let servers = properties.read(keys::ZOOKEEPER_URL, zookeeper_url::EXPECTED, zookeeper_url::parse)?;
     let directory = properties.read(keys::ZOOKEEPER_DIR, "a path that begins with /", |text| {
@@ -183,7 +179,7 @@ fn zookeeper(properties: &Properties) -> Result<Option<ZooKeeper>, SettingError>
     }))
 }
 
-/// What is believed of those who register. The defaults are what real clusters have, and some more.
+/// The limits on what Workers and applications may claim. The defaults are above what real clusters have.
 fn limits(properties: &Properties) -> Result<Limits, SettingError> {
     let count = |key, default| {
         let found: Option<u32> = properties.positive(key)?;

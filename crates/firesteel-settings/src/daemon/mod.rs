@@ -1,7 +1,7 @@
 //! The settings of Masters and Workers.
 //!
 //! - [`master`], [`worker`]: all settings of each.
-//! - [`http`], [`pages`]: what both serve over HTTP, and what their pages show.
+//! - [`http`], [`pages`]: the settings of their HTTP servers and of their pages.
 //! - [`rolling`], [`resources`], [`shuffle_service`]: parts of a Worker's settings.
 //! - `zookeeper_url`: the servers of ZooKeeper, a part of a Master's settings.
 //! - [`scheduling`]: the settings of a running Master's scheduler, written as properties again.

@@ -1,9 +1,8 @@
-//! What the pages of a Master and a Worker show and allow.
+//! What the pages of a Master and a Worker show, and what readers may do there.
 
 use crate::keys;
 use crate::properties::{Properties, SettingError};
 
-/// The settings of a Master's pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageSettings {
     /// Whether readers may end applications and cluster drivers, and decommission Workers.
@@ -12,13 +11,13 @@ pub struct PageSettings {
     pub title: Option<String>,
     /// The URL of Spark's history server, if there is one.
     pub history: Option<String>,
-    /// Further names by which readers may call the Master, besides those that it knows itself by.
+    /// Further host names by which readers may call the Master.
     pub hosts: Vec<String>,
 }
 
 const URL: &str = "a URL that begins with http:// or https://";
 
-/// A URL for browsers: one that runs a script is none.
+/// Parses a URL for browsers. `None` if it is not HTTP, since a URL can also run a script.
 fn url(text: &str) -> Option<String> {
     let is_web = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
     is_web.then(|| text.trim_end_matches('/').to_owned())
@@ -36,7 +35,6 @@ fn hosts(text: &str) -> Option<Vec<String>> {
     names.iter().all(|name| is_name(name)).then_some(names)
 }
 
-/// The name of the host in a URL for browsers.
 fn host_of(url: impl AsRef<str>) -> String {
     let (_, rest) = url.as_ref().split_once("://").unwrap_or_default();
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -45,7 +43,7 @@ fn host_of(url: impl AsRef<str>) -> String {
 }
 
 impl PageSettings {
-    /// The settings of a Master.
+    /// The page settings of a Master.
     ///
     /// # Errors
     /// A value cannot be used.
@@ -64,10 +62,10 @@ impl PageSettings {
     }
 }
 
-/// Where links from Spark's executors to their logs lead.
+/// Where the log links of Spark's executors lead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LogLinks {
-    /// To the Worker.
+    /// The links lead to the Worker.
     #[default]
     Worker,
     /// To the Master, at this URL if it is known. Source: Spark ExecutorRunner, 4.0.1.
@@ -75,7 +73,7 @@ pub enum LogLinks {
 }
 
 impl LogLinks {
-    /// The settings of a Worker.
+    /// The log links of a Worker.
     ///
     /// # Errors
     /// A value cannot be used.

@@ -8,66 +8,37 @@ use firesteel_placement::{AddressTwice, Resources};
 use crate::application::amounts::with_kind;
 use crate::{Properties, SettingError, keys};
 
-/// Why a resource cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResourceError {
-    /// The text does not have the expected form.
     #[error(
         "{text:?} is not a resource: write NAME=AMOUNT or NAME=ADDRESS,ADDRESS,.. such as gpu=2 or gpu=0,1,5"
     )]
-    Malformed {
-        /// The text that was given.
-        text: String,
-    },
-    /// The amount is 0, which may be meant as the address 0.
+    Malformed { text: String },
+    /// The amount is 0. The user may have meant the address 0.
     #[error(
         "{text:?} means none: leave it out, or write {name}=0, (with the comma) for the single address 0"
     )]
-    Nothing {
-        /// The text that was given.
-        text: String,
-        /// The name of the resource.
-        name: String,
-    },
+    Nothing { text: String, name: String },
     /// One address occurs twice.
     #[error("{text:?} has the address {address:?} twice")]
-    Twice {
-        /// The text that was given.
-        text: String,
-        /// The address that occurs twice.
-        address: String,
-    },
-    /// One resource is given twice.
+    Twice { text: String, address: String },
+    /// Two flags name the same resource.
     #[error("the resource {name:?} is given twice")]
-    Again {
-        /// The name of the resource.
-        name: String,
-    },
+    Again { name: String },
     /// Two kinds of one resource have the same address.
     #[error(
         "{one} and {other} both have the address {address:?}: give each kind its own addresses, such as {one}=0,1"
     )]
-    OfTwoKinds {
-        /// The name of the resource with its first kind.
-        one: String,
-        /// The name of the resource with its second kind.
-        other: String,
-        /// The address of both.
-        address: String,
-    },
-    /// There are more addresses than a Worker can have.
+    OfTwoKinds { one: String, other: String, address: String },
     #[error("{text:?} is more than {MOST} addresses")]
-    TooMany {
-        /// The text that was given.
-        text: String,
-    },
+    TooMany { text: String },
 }
 
 /// The maximum number of addresses of one resource.
 const MOST: usize = 4096;
 
-/// The resources of `--resource` flags. A number alone is an amount: `gpu=2` has the addresses 0 and 1. To
-/// give a single address that is a number, put a comma after it: `gpu=5,`. The name may have a kind: `gpu:A100=2`.
+/// Parses the resources of `--resource` flags. A number alone is an amount: `gpu=2` has the addresses 0 and 1. To give
+/// a single address that is a number, put a comma after it: `gpu=5,`. The name may have a kind: `gpu:A100=2`.
 ///
 /// # Errors
 /// The first flag that does not have this form.
@@ -89,7 +60,7 @@ pub fn parse<'a>(flags: impl IntoIterator<Item = &'a str>) -> Result<Resources, 
     Ok(all.into_iter().collect())
 }
 
-/// The resources in `spark.worker.resource.NAME.amount`, with the addresses 0, 1 and so on, of the kinds in
+/// The resources in `spark.worker.resource.NAME.amount`, with the addresses 0, 1 and so on. Their kinds come from
 /// `firesteel.worker.resource.NAME.kind`.
 pub(super) fn of_worker(properties: &Properties) -> Result<Resources, SettingError> {
     let amount = |(name, _): (&str, &str)| {
@@ -102,7 +73,7 @@ pub(super) fn of_worker(properties: &Properties) -> Result<Resources, SettingErr
     properties.family(keys::WORKER_RESOURCE).map(amount).collect()
 }
 
-/// The resources of the flags, and those of the properties that no flag names, whatever their kinds.
+/// The resources of the flags, and resources of the properties that no flag names, whatever their kinds.
 #[must_use]
 pub fn merged(flags: &Resources, properties: &Resources) -> Resources {
     let said: BTreeSet<&str> = flags.iter().map(|(name, _)| without_kind(name)).collect();
@@ -122,8 +93,8 @@ pub fn is_name(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
 }
 
-/// The resources of an executor, in the form that its Worker writes: `gpu=0,1;nic=a`, `gpu=0@0.25`, or empty. Numbers are
-/// addresses.
+/// Parses an executor's resources, in the form that its Worker writes: `gpu=0,1;nic=a`, `gpu=0@0.25`, or empty. Numbers
+/// are addresses.
 ///
 /// # Errors
 /// The first part that does not have this form.

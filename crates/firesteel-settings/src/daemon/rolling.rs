@@ -11,11 +11,9 @@ use crate::{Properties, SettingError, keys};
 /// How logs are rolled. Source: Spark Worker, 4.0.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rolling {
-    /// When a log is rolled.
     pub strategy: Strategy,
-    /// The number of rolled files that are kept for a log; `None`: all.
+    /// The number of rolled files to keep for a log. `None`: all.
     pub retained: Option<u32>,
-    /// Whether rolled files are compressed.
     pub compression: Compression,
 }
 
@@ -28,25 +26,18 @@ pub enum Strategy {
     BySize(u64),
 }
 
-/// The period of time of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// One day per file.
     Daily,
-    /// One hour per file.
     Hourly,
-    /// One minute per file.
     Minutely,
     /// This number of seconds per file, at least [`LEAST_SECONDS`].
     Seconds(u64),
 }
 
-/// Whether rolled files are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Rolled files are not compressed.
     Off,
-    /// Rolled files are compressed with gzip.
     Gzip,
 }
 
@@ -55,7 +46,7 @@ pub const LEAST_SIZE: u64 = 81_920;
 /// The minimum period in seconds; smaller values are raised to it. Source: Spark, 4.0.1.
 pub const LEAST_SECONDS: u64 = 60;
 
-/// A value that turns rolling off. Source: Spark Worker, 4.0.1, which goes on without rolling.
+/// A value that turns rolling off. Source: Spark Worker, 4.0.1, which continues without rolling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRolled {
     key: &'static str,

@@ -1,4 +1,4 @@
-//! The settings of a running Master's scheduler, written as properties: what [`master`](super::master) reads, the other way round.
+//! The settings of a running Master's scheduler, written as properties. The inverse of [`master`](super::master).
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub fn settings(scheduling: &SchedulingSettings) -> Vec<(&'static str, String)> 
     written.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
-/// Those of the settings that differ from their defaults.
+/// The settings that differ from their defaults.
 #[must_use]
 pub fn changed_settings(scheduling: &SchedulingSettings) -> Vec<(&'static str, String)> {
     let is_default = |key: &str, value: &str| match keys::find(key).map(|key| key.default) {
@@ -57,7 +57,8 @@ pub fn changed_settings(scheduling: &SchedulingSettings) -> Vec<(&'static str, S
     settings(scheduling).into_iter().filter(|(key, value)| !is_default(key, value)).collect()
 }
 
-/// The same without those that choose Workers, which another policy replaces.
+/// The settings that differ from their defaults, except those for choosing Workers, since another policy replaces
+/// these.
 #[must_use]
 pub fn changed_beside_the_policy(scheduling: &SchedulingSettings) -> Vec<(&'static str, String)> {
     let of_policy = [keys::PLACEMENT_POLICY, keys::SPREAD_OUT, keys::WORKER_ORDER];
@@ -72,7 +73,7 @@ mod tests {
     use crate::Properties;
     use crate::daemon::master::config;
 
-    /// What a Master with these properties tells.
+    /// The scheduler settings of a Master with these properties.
     fn view(properties: &[&str]) -> SchedulingSettings {
         let properties = Properties::parse(properties.iter().copied()).expect("they are properties");
         Master::new(config(&properties, "spark://m:1".to_owned()).expect("they can be used"))

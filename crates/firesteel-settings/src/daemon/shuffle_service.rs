@@ -3,7 +3,6 @@
 use crate::secrets::is_secret;
 use crate::{Properties, SettingError, keys};
 
-/// The settings of the external shuffle service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShuffleServiceSettings {
     /// The port from `spark.shuffle.service.port`.
@@ -19,7 +18,7 @@ pub struct ShuffleServiceSettings {
 pub(super) fn of(properties: &Properties) -> Result<Option<ShuffleServiceSettings>, SettingError> {
     let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
     let port = properties.read(keys::SHUFFLE_SERVICE_PORT, "a port from 1 to 65535", port)?.unwrap_or(7337);
-    // The service reads this one, too.
+    // The service reads this property, too.
     properties.boolean(keys::SHUFFLE_SERVICE_DB)?;
     let is_read_here = |name: &str| [keys::SHUFFLE_SERVICE, keys::SHUFFLE_SERVICE_PORT].contains(&name);
     let passed = properties

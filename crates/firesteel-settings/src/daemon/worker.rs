@@ -16,35 +16,24 @@ use crate::values::duration::Unit;
 use crate::values::size;
 use crate::{Properties, SettingError, keys};
 
-/// The settings of a Worker that come from properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerSettings {
-    /// The number from `spark.worker.maxRegistrationRetries`.
     pub max_registration_retries: u32,
-    /// The time from `firesteel.worker.killGrace`.
     pub kill_grace: Duration,
-    /// The time from `spark.worker.driverTerminateTimeout`.
     pub driver_kill_grace: Duration,
-    /// When the directories of ended applications are removed, from `spark.worker.cleanup.*`; `None`:
-    /// never.
+    /// When to remove directories of ended applications, from `spark.worker.cleanup.*`. `None`: never.
     pub cleanup: Option<Cleanup>,
-    /// The percentage from `firesteel.worker.maxDiskUsage`.
     pub max_disk_percent: u64,
-    /// The custom resources, from `spark.worker.resource.NAME.amount`.
     pub resources: Resources,
-    /// The number from `spark.worker.ui.retainedExecutors`.
     pub retained_executors: usize,
-    /// The directories of Spark from `firesteel.worker.sparkHomes`.
     pub spark_homes: Vec<PathBuf>,
-    /// The directories for scratch files from `spark.local.dir`.
     pub local_directories: Vec<PathBuf>,
-    /// The external shuffle service, from `spark.shuffle.*`; `None`: it does not run.
     pub shuffle_service: Option<ShuffleServiceSettings>,
-    /// How executors' logs are rolled, from `spark.executor.logs.rolling.*`; `None`: they are not.
+    /// How to roll executors' logs, from `spark.executor.logs.rolling.*`. `None`: not at all.
     pub rolling: Option<Rolling>,
-    /// Why logs are not rolled although a strategy is set, for the log.
+    /// Why logs are not rolled although a strategy is set. For the log.
     pub not_rolled: Option<NotRolled>,
-    /// Where links from Spark's executors to their logs lead, from `spark.ui.reverseProxy` and `spark.ui.reverseProxyUrl`.
+    /// Where the log links of Spark's executors lead, from `spark.ui.reverseProxy` and `spark.ui.reverseProxyUrl`.
     pub log_links: LogLinks,
 }
 
@@ -85,7 +74,7 @@ fn percent(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|percent| (1..=100).contains(percent))
 }
 
-/// Absolute paths, separated by commas. Their order stays.
+/// Absolute paths, separated by commas, in their order.
 fn paths(properties: &Properties, key: &str) -> Result<Vec<PathBuf>, SettingError> {
     let read = |text: &str| {
         let paths = text.split(',').map(str::trim).filter(|path| !path.is_empty()).map(byte_text::path);

@@ -1,20 +1,19 @@
-//! `spark.deploy.zookeeper.url`: the servers of ZooKeeper, in all forms that ZooKeeper's own clients take.
+//! `spark.deploy.zookeeper.url`: the servers of ZooKeeper, in all forms that ZooKeeper's own clients accept.
 
 use firesteel_protocol::address::Address;
 use firesteel_protocol::host;
 
-/// The port of a server that is named without one.
 const PORT: u16 = 2181;
 
-/// What the setting may be, for errors.
+/// The accepted forms, for error messages.
 pub(super) const EXPECTED: &str =
     "HOST[:PORT][,HOST[:PORT]..][/CHROOT], with IPv6 addresses in brackets and port 2181 where none is given";
 
-/// The servers, each with its port, and the node below which everything is kept: `a:2181,[::1]:2182/masters`. `None`: it is none
-/// of these.
+/// The servers, each with its port, and the node below which everything is kept: `a:2181,[::1]:2182/masters`. `None`:
+/// the text has none of the accepted forms.
 ///
-/// Source: ZooKeeper's `ConnectStringParser` and `PathUtils.validatePath`, 3.9.3. ZooKeeper takes some texts that no machine has as
-/// its name; these are refused.
+/// Source: ZooKeeper's `ConnectStringParser` and `PathUtils.validatePath`, 3.9.3. ZooKeeper accepts some texts that
+/// cannot be the name of a machine; these are refused.
 pub(super) fn parse(text: &str) -> Option<String> {
     let (servers, chroot) = text.find('/').map_or((text, ""), |at| text.split_at(at));
     let servers = servers.split(',').map(str::trim).filter(|server| !server.is_empty());
@@ -23,7 +22,6 @@ pub(super) fn parse(text: &str) -> Option<String> {
     (!servers.is_empty() && is_path(chroot)).then(|| format!("{}{chroot}", servers.join(",")))
 }
 
-/// One server.
 fn server(text: &str) -> Option<String> {
     let (host, port) = match text.rsplit_once(']') {
         Some((inside, "")) => (format!("{inside}]"), None),
@@ -40,7 +38,7 @@ fn server(text: &str) -> Option<String> {
     Some(Address::new(host::plain(&host)?, port).to_string())
 }
 
-/// Whether it is empty, or the path of a node other than the root.
+/// Whether the text is empty, or the path of a node other than the root.
 fn is_path(chroot: &str) -> bool {
     let is_name = |name: &str| !["", ".", ".."].contains(&name) && !name.chars().any(char::is_control);
     chroot.strip_prefix('/').is_none_or(|names| names.split('/').all(is_name))
@@ -50,7 +48,7 @@ fn is_path(chroot: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The table was read by ZooKeeper's own parser.
+    /// ZooKeeper's own parser computed the expected values of this table.
     #[test]
     fn servers_are_named_in_all_forms_that_zookeeper_takes() {
         for (given, expected) in [

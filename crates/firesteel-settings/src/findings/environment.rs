@@ -1,12 +1,9 @@
-//! Findings about environment variables.
-
 use firesteel_protocol::byte_text;
 
 use super::{Audience, Finding, Outcome};
 use crate::secrets::shown_options;
 use crate::sources::variables::{self, Environment, Role};
 
-/// The findings about the environment variables that are set.
 #[must_use]
 pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Finding> {
     let readers = audience.readers();

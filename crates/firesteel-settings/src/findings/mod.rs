@@ -24,16 +24,15 @@ use property_effect::PropertyEffect;
 
 pub use environment::of_variables;
 
-/// One thing that is set.
+/// One setting or file that was found, and its effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The name of a property, a variable or a file.
     pub name: String,
     /// The value, without secrets. A file has none.
     pub value: Option<String>,
-    /// Where the property is set. A file has no origin, nor has a variable that no script sets.
+    /// Where the property is set. `None` for a file, and for a variable that no script sets.
     pub origin: Option<Origin>,
-    /// The effect of the setting.
     #[serde(rename = "effect")]
     pub outcome: Outcome,
     /// The reason for the effect, or the purpose of the setting.
@@ -41,11 +40,9 @@ pub struct Finding {
     pub why: String,
 }
 
-/// The effect of something that is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The setting is read.
     Read,
     /// The setting is read, but another one takes precedence.
     Overridden,
@@ -53,14 +50,13 @@ pub enum Outcome {
     Ignored,
     /// The setting requests something that Firesteel does not support.
     NotHonoured,
-    /// The setting requests protection that Firesteel does not have: nothing starts with it.
+    /// The setting requests protection that Firesteel does not have. Nothing starts with it.
     Refused,
-    /// The value cannot be used: commands that read it do not start.
+    /// The value cannot be used. Commands that read it do not start.
     BadValue,
 }
 
 impl Outcome {
-    /// The effect in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -73,7 +69,7 @@ impl Outcome {
         }
     }
 
-    /// Whether something does not start because of it.
+    /// Whether it prevents something from starting.
     #[must_use]
     pub fn is_fatal(self) -> bool {
         match self {
@@ -83,17 +79,15 @@ impl Outcome {
     }
 }
 
-/// The readers to report on: one, or all.
+/// The readers to report on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// A single reader.
     One(Reader),
     /// All readers: a property counts as read if any of them reads it.
     All,
 }
 
 impl Audience {
-    /// The list of these readers.
     #[must_use]
     pub fn readers(self) -> Vec<Reader> {
         match self {
@@ -103,7 +97,6 @@ impl Audience {
     }
 }
 
-/// The findings about all properties that were read.
 #[must_use]
 pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -192,7 +185,7 @@ fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<Strin
             | SettingError::Contradiction { .. }
             | SettingError::TooFewAddresses { .. }),
         ) => Some(error.to_string()),
-        // What is missing here may be set as well.
+        // A missing setting may be set elsewhere.
         Err(
             SettingError::NoAddresses { .. }
             | SettingError::TimeoutTooShort { .. }
@@ -202,7 +195,6 @@ fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<Strin
     }
 }
 
-/// Reads all settings that these readers read from these properties.
 fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError> {
     for reader in readers {
         match reader {
@@ -219,7 +211,7 @@ fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError>
             Reader::Application => {
                 let application = ApplicationSettings::of(properties)?;
                 DriverSettings::of(properties)?;
-                // Amounts that an application has elsewhere may not be YARN's, which has no parts and kinds.
+                // Amounts outside of YARN may be invalid for YARN, which has no parts and kinds.
                 if application.executor_resources.is_empty() {
                     YarnSettings::of(properties, &application)?;
                 }
@@ -230,7 +222,7 @@ fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError>
     Ok(())
 }
 
-/// Why this reader does not start with properties of which each can be used alone.
+/// Why this reader does not start with these properties, although each of them can be used alone.
 #[must_use]
 pub fn contradiction(properties: &Properties, reader: Reader) -> Option<SettingError> {
     read(properties, &[reader]).err().filter(|error| match error {
@@ -247,7 +239,7 @@ pub fn contradiction(properties: &Properties, reader: Reader) -> Option<SettingE
     })
 }
 
-/// The findings about the files that Spark users have beside `spark-defaults.conf`.
+/// The findings about other files that Spark users have beside `spark-defaults.conf`.
 #[must_use]
 pub fn of_files(directory: &Path) -> Vec<Finding> {
     BESIDE
@@ -357,13 +349,13 @@ mod tests {
         "spark.yarn.dist.archives",
         "spark.yarn.rolledLog.includePattern",
         "spark.yarn.rolledLog.excludePattern",
-        // Wrong values of these only make a Worker not roll logs.
+        // With wrong values of these, a Worker only does not roll logs.
         "spark.executor.logs.rolling.strategy",
         "spark.executor.logs.rolling.time.interval",
         "spark.executor.logs.rolling.maxSize",
     ];
 
-    /// The properties that are read only on YARN in cluster mode: wrong values of these are found there.
+    /// The properties that are read only on YARN in cluster mode. Their wrong values are found there.
     const UNCHECKED: [&str; 3] = [
         "spark.driver.memoryOverhead",
         "spark.driver.memoryOverheadFactor",

@@ -11,10 +11,8 @@ use crate::spark_properties::protection::{self, ClusterManager};
 use crate::spark_properties::{self, Treatment};
 use crate::{Properties, keys};
 
-/// The effect of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropertyEffect {
-    /// This reader reads it.
     Read(&'static Key),
     /// Only other readers read it.
     Others(&'static Key),
@@ -24,30 +22,25 @@ pub enum PropertyEffect {
     Harmless,
     /// It requests something that Firesteel does not do, for this reason.
     NoEffect(&'static str),
-    /// It requests protection that Firesteel does not have: nothing starts with it.
+    /// It requests protection that Firesteel does not have. Nothing starts with it.
     Refused(&'static str),
     /// Firesteel knows no such property, and this one has a similar name.
     Misspelt(&'static Key),
-    /// Firesteel knows no such property.
     Unknown,
 }
 
-/// A property with which nothing starts.
+/// A property that prevents everything from starting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}={shown} ({origin}) is not supported: {why}", shown = shown(key, value))]
 pub struct Refusal {
-    /// The key of the property.
     pub key: String,
-    /// The value of the property.
     pub value: String,
-    /// Where the value was set.
     pub origin: Origin,
-    /// Why nothing starts with it.
     pub why: &'static str,
 }
 
 impl PropertyEffect {
-    /// The effect of the property for this reader, whose executors come from this cluster manager.
+    /// The effect of the property for this reader, if its executors come from this cluster manager.
     #[must_use]
     pub fn of(name: &str, value: &str, reader: Reader, manager: ClusterManager) -> Self {
         if let Some(why) = protection::refusal(name, value, reader, manager) {
@@ -76,7 +69,6 @@ impl PropertyEffect {
     }
 }
 
-/// The reason in words.
 impl fmt::Display for PropertyEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -93,7 +85,7 @@ impl fmt::Display for PropertyEffect {
     }
 }
 
-/// Checks that no property requests missing protection.
+/// Checks that no property requests protection that Firesteel does not have.
 ///
 /// # Errors
 /// The first such property.
@@ -111,8 +103,8 @@ pub fn refuse_danger(
     Ok(())
 }
 
-/// Warns of every property without effect. Properties that concern something else get a warning only if
-/// they were set for this command, because a file may be Spark's too.
+/// Warns of every property without effect. Properties that concern something else get a warning only if they were set
+/// for this command, because Spark may read the same file.
 pub fn warn(properties: &Properties, reader: Reader, manager: ClusterManager) {
     for (key, Property { value, origin }) in properties.each() {
         let effect = PropertyEffect::of(key, value, reader, manager);
@@ -137,13 +129,13 @@ pub fn warn(properties: &Properties, reader: Reader, manager: ClusterManager) {
 mod tests {
     use super::*;
 
-    /// The effect of a property for one who is not on YARN.
+    /// The effect of a property outside of YARN.
     fn effect(name: &str, value: &str, reader: Reader) -> PropertyEffect {
         PropertyEffect::of(name, value, reader, ClusterManager::Standalone)
     }
 
-    /// The names in Spark's standalone documentation and classes, with * for a family. Every name must have
-    /// an effect.
+    /// The names in Spark's standalone documentation and classes, with `*` for a family. Every name must have an
+    /// effect.
     const LISTED: &str = "\
         spark.deploy.recoveryMode spark.deploy.recoveryDirectory spark.deploy.recoveryCompressionCodec \
         spark.deploy.recoveryMode.factory spark.deploy.recoverySerializationFilter spark.deploy.recoveryTimeout \

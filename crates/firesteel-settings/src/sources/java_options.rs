@@ -1,6 +1,5 @@
 //! The parser of `-Dkey=value` options in variables such as `SPARK_DAEMON_JAVA_OPTS`.
 
-/// The error that the quotes in a variable do not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a quote is not closed, or a backslash is the last character")]
 pub struct Unfinished;

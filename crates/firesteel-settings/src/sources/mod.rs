@@ -5,12 +5,11 @@
 //! - a flag that sets a property (added later, by the command that has the flags);
 //! - `--conf`;
 //! - for a Worker, the variable `SPARK_LOCAL_DIRS`;
-//! - for daemons, the `-D` options of `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, and then of
-//!   `SPARK_DAEMON_JAVA_OPTS`;
-//! - the properties file: that of `--properties-file`, or else `spark-defaults.conf` in `$SPARK_CONF_DIR`,
+//! - for daemons, the `-D` options of `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, and then of `SPARK_DAEMON_JAVA_OPTS`;
+//! - the properties file: the one that `--properties-file` names, or else `spark-defaults.conf` in `$SPARK_CONF_DIR`,
 //!   or else in `$SPARK_HOME/conf`, or in `/etc/firesteel`;
-//! - except for a Master, the variable `MASTER`; for applications also `SPARK_EXECUTOR_CORES`,
-//!   `SPARK_EXECUTOR_MEMORY` and `SPARK_LOCAL_IP`.
+//! - except for a Master, the variable `MASTER`; for applications also `SPARK_EXECUTOR_CORES`, `SPARK_EXECUTOR_MEMORY`
+//!   and `SPARK_LOCAL_IP`.
 //!
 //! Source: Spark 4.0.1; its daemons have no `--conf`.
 
@@ -30,23 +29,16 @@ use firesteel_protocol::byte_text;
 use properties_file::GrammarError;
 use variables::{Environment, Role};
 
-/// The name of the file that is read by default.
 pub const DEFAULT_FILE: &str = "spark-defaults.conf";
 
-/// The sources of properties.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// The reader of the properties.
     pub reader: Reader,
-    /// The `--conf` flags, each `key=value`.
     pub conf: Vec<String>,
-    /// The properties files to read.
     pub files: Files,
-    /// The environment variables.
     pub environment: Environment,
 }
 
-/// Which properties files are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Files {
     /// The file `spark-defaults.conf`, if it exists.
@@ -58,7 +50,7 @@ pub enum Files {
 }
 
 impl Files {
-    /// Those that `--properties-file` and `--load-spark-defaults` name.
+    /// The files that `--properties-file` and `--load-spark-defaults` select.
     #[must_use]
     pub fn of(named: Option<PathBuf>, and_defaults: bool) -> Self {
         match (named, and_defaults) {
@@ -69,51 +61,30 @@ impl Files {
     }
 }
 
-/// The result of reading all sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// The properties, with their origins.
     pub properties: Properties,
-    /// The files that were read.
     pub files: Vec<PathBuf>,
     /// The names that are neither Spark's nor Firesteel's properties, and where each was set.
     pub unknown: Vec<(String, Origin)>,
 }
 
-/// Why properties could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// A `--conf` flag is not a pair of key and value.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A file does not exist, or cannot be read.
     #[error("cannot read the properties file {}: {error}", path.display())]
-    Unreadable {
-        /// The path of the file.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
+    Unreadable { path: PathBuf, error: io::Error },
     /// The path is a directory or a device.
     #[error("the properties file {} is not a regular file: give a regular file", path.display())]
-    NoFile {
-        /// The path that was given.
-        path: PathBuf,
-    },
-    /// A file does not match the grammar.
+    NoFile { path: PathBuf },
     #[error("cannot read the properties file {}: {error}", path.display())]
-    Grammar {
-        /// The path of the file.
-        path: PathBuf,
-        /// The error and its line.
-        error: GrammarError,
-    },
-    /// The options in a variable cannot be parsed.
+    Grammar { path: PathBuf, error: GrammarError },
     #[error("cannot read ${name}: {error}")]
     Options {
         /// The name of the variable. Its value is left out, because it may contain a secret.
         name: &'static str,
-        /// What is wrong with the options.
         error: java_options::Unfinished,
     },
 }
@@ -151,7 +122,6 @@ impl Sources {
         Ok(loaded)
     }
 
-    /// The files to read, in order of precedence.
     fn paths(&self) -> Vec<PathBuf> {
         let default = || default_file(&self.environment);
         match &self.files {
@@ -162,10 +132,10 @@ impl Sources {
     }
 }
 
-/// Where the package keeps the settings of a machine.
+/// The directory in which the installed package keeps the settings of a machine.
 const PACKAGED: &str = "/etc/firesteel";
 
-/// The configuration directory: Spark's, from the environment, or else that of the package if it is there.
+/// The configuration directory: Spark's, from the environment, or else the package's if it exists.
 #[must_use]
 pub fn conf_directory(environment: &Environment) -> Option<PathBuf> {
     let home = || environment.get("SPARK_HOME").map(|home| byte_text::path(home).join("conf"));
@@ -199,7 +169,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Adds the property for which a variable stands, with lower precedence than those already set.
+    /// Adds the property that a variable sets, with lower precedence than those already set.
     fn add_variable(&mut self, name: &'static str, key: &str, environment: &Environment) {
         if let Some(value) = environment.get(name) {
             self.properties.set_weaker(key, value, Origin::Variable(name));
@@ -219,7 +189,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Adds a property. Only Spark's and Firesteel's properties count.
+    /// Adds a property. Other names than Spark's and Firesteel's properties are only reported.
     fn add(&mut self, key: &str, value: &str, origin: Origin) {
         if key.starts_with("spark.") || key.starts_with("firesteel.") {
             self.properties.set_weaker(key, value, origin);

@@ -12,7 +12,6 @@
 //! Differences: half of a surrogate pair, which no UTF-8 text can hold, becomes U+FFFD, and pairs with an
 //! empty key are left out.
 
-/// One pair of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The line on which it begins, counted from 1.
@@ -87,7 +86,7 @@ fn logical_lines(text: &str) -> Vec<(usize, String)> {
             lines.push((begin, std::mem::take(&mut line)));
         }
     }
-    // A file may end in a backslash.
+    // The last line of a file may end in a backslash.
     if !line.is_empty() {
         lines.push((begin, line));
     }

@@ -1,4 +1,4 @@
-//! The environment variables of Spark: those that Firesteel reads, and why it ignores the others.
+//! Spark's environment variables: the ones that Firesteel reads, and why it ignores the others.
 
 use firesteel_protocol::byte_text;
 use std::collections::BTreeMap;
@@ -10,37 +10,31 @@ use crate::keys;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment(BTreeMap<String, String>);
 
-/// One environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// The name of the variable.
     pub name: &'static str,
-    /// The readers of the variable.
     pub readers: &'static [Reader],
-    /// The effect of the variable.
     pub role: Role,
     /// The purpose of the variable, or why it is ignored.
     pub meaning: &'static str,
 }
 
-/// The effect of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It stands for a flag, which takes precedence.
+    /// It replaces a flag, which takes precedence.
     Flag(&'static str),
-    /// It stands for a property, if the property is set nowhere else.
+    /// It sets a property, if the property is set nowhere else.
     Property(&'static str),
-    /// It stands for a property, and only `--conf` takes precedence over it.
+    /// It sets a property, and only `--conf` takes precedence over it.
     Override(&'static str),
     /// It contains `-D` options, which set properties.
     Options,
-    /// It says where files are.
+    /// It tells where files are.
     Place,
     /// It is for the JVMs that a Worker starts.
     Java,
-    /// It contains options for such a JVM.
+    /// It contains options for these JVMs.
     JavaOptions,
-    /// It has no effect.
     Ignored,
 }
 
@@ -78,8 +72,8 @@ const fn row(name: &'static str, readers: &'static [Reader], role: Role, meaning
 const NO_SCRIPT: &str = "only firesteel cluster reads it";
 const NO_JVM: &str = "Firesteel has no JVM";
 
-/// The variables that Firesteel reads, and Spark's variables that it ignores. If several stand for one
-/// flag, the first that is set counts.
+/// The variables that Firesteel reads, and Spark's variables that it ignores. If several replace the same flag, the
+/// first that is set counts.
 pub const TABLE: &[Variable] = &[
     row("SPARK_MASTER_HOST", MASTER, Role::Flag("--host"), "host name or address to listen on"),
     row("SPARK_MASTER_PORT", MASTER, Role::Flag("--port"), "port to listen on"),
@@ -202,7 +196,6 @@ pub const TABLE: &[Variable] = &[
     row("SPARK_SSH_OPTS", DAEMONS, Role::Ignored, NO_SCRIPT),
 ];
 
-/// The rows of a reader.
 pub fn of(reader: Reader) -> impl Iterator<Item = &'static Variable> {
     TABLE.iter().filter(move |variable| variable.readers.contains(&reader))
 }

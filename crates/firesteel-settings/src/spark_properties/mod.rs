@@ -1,5 +1,5 @@
-//! The properties of Spark that Firesteel does not read, each with the reason. Those that ask for protection are in
-//! [`protection`], too.
+//! The properties of Spark that Firesteel does not read, each with the reason. Those that ask for protection are also
+//! in [`protection`].
 
 pub mod protection;
 
@@ -8,8 +8,8 @@ use super::key::matched;
 /// How Firesteel treats a Spark property that is not in the table of [`keys`](super::keys).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// The property concerns something that Firesteel does not have. It may be in a file that Spark reads
-    /// too.
+    /// The property concerns something that Firesteel does not have. Spark may read the same file, so there is no
+    /// warning.
     NotOurs,
     /// Spark's applications use the property. Firesteel's own do not, and their user is warned.
     SparkApplications,
@@ -17,16 +17,12 @@ pub enum Treatment {
     NoEffect,
 }
 
-/// A property, or a family of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The name, as a pattern for [`matched`].
     pub name: &'static str,
-    /// How the property is treated.
     pub treatment: Treatment,
-    /// The values, in lower case, that request only what Firesteel does anyway.
+    /// Values, in lower case, that request only what Firesteel does anyway.
     pub harmless: &'static [&'static str],
-    /// The reason for this treatment.
     pub why: &'static str,
 }
 
@@ -276,7 +272,6 @@ pub const TABLE: &[Row] = &[
 const ENGINE: &str = "for the engine inside a Spark application";
 
 impl Row {
-    /// Whether the row stands for a family with arbitrary names: `spark.executor.*`.
     #[must_use]
     pub fn is_family(&self) -> bool {
         self.name.ends_with(".*") && self.treatment == Treatment::NotOurs

@@ -1,20 +1,19 @@
-//! The properties of Spark that ask for protection which Firesteel does not have. Nothing starts with them: whoever set one
-//! relies on it.
+//! The properties of Spark that ask for protection that Firesteel does not have. Nothing starts with them, since their
+//! user relies on the protection.
 
 use crate::key::{Reader, matched};
 use crate::{Properties, keys};
 
-/// What gives an application its executors.
+/// The cluster manager that gives an application its executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterManager {
-    /// A Firesteel Master.
     Standalone,
     /// A Hadoop YARN cluster, which has access lists of its own.
     Yarn,
 }
 
 impl ClusterManager {
-    /// The cluster manager of one who reads these properties. A daemon is part of a standalone cluster.
+    /// The cluster manager for a reader of these properties. A daemon is part of a standalone cluster.
     #[must_use]
     pub fn of(properties: &Properties, reader: Reader) -> Self {
         match reader {
@@ -24,25 +23,21 @@ impl ClusterManager {
     }
 }
 
-/// Who does not start with a property.
+/// The readers that do not start with a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusing {
     /// Daemons, and commands that start applications.
     All,
-    /// All but applications on YARN.
+    /// All except applications on YARN.
     OutsideYarn,
-    /// Commands that start applications. Those of Spark's do what the property asks.
+    /// Commands that start Firesteel's applications. Spark's own applications do what the property asks.
     Applications,
 }
 
-/// A property, or a family of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The name, as a pattern for [`matched`].
     pub name: &'static str,
-    /// Who refuses it.
     pub refusing: Refusing,
-    /// Why nothing starts with it.
     pub why: &'static str,
 }
 
@@ -60,7 +55,6 @@ const NO_LISTS: &str = "Firesteel has no access control yet, only YARN has: anyo
 const NO_FILE_ENCRYPTION: &str =
     "Firesteel's own applications do not encrypt what they write to disks: remove the setting";
 
-/// All rows.
 pub const TABLE: &[Row] = &[
     row("spark.authenticate", Refusing::All, OPEN),
     row("spark.authenticate.secret", Refusing::All, OPEN),
@@ -81,7 +75,7 @@ pub const TABLE: &[Row] = &[
     row("spark.io.encryption.enabled", Refusing::Applications, NO_FILE_ENCRYPTION),
 ];
 
-/// Why this reader does not start with the property. `None`: it does.
+/// Why this reader does not start with the property. `None`: it starts.
 #[must_use]
 pub fn refusal(name: &str, value: &str, reader: Reader, manager: ClusterManager) -> Option<&'static str> {
     if HARMLESS.contains(&value.trim().to_ascii_lowercase().as_str()) {
@@ -97,7 +91,7 @@ pub fn refusal(name: &str, value: &str, reader: Reader, manager: ClusterManager)
     refuses.then_some(row.why)
 }
 
-/// Whether YARN gives the protection that the property asks for, to applications that were submitted with it.
+/// Whether YARN gives applications that were submitted with the property the protection that it asks for.
 #[must_use]
 pub fn is_left_to_yarn(name: &str) -> bool {
     TABLE.iter().any(|row| row.refusing == Refusing::OutsideYarn && matched(row.name, name).is_some())
@@ -109,7 +103,7 @@ mod tests {
     use super::Reader::{Application, Master, Worker};
     use super::*;
 
-    /// Those who refuse a property with this value.
+    /// The readers that refuse a property with this value.
     fn refusing(name: &str, value: &str) -> Vec<(Reader, ClusterManager)> {
         let all =
             [(Master, Standalone), (Worker, Standalone), (Application, Standalone), (Application, Yarn)];
@@ -160,7 +154,7 @@ mod tests {
                 assert_eq!(refusing(&name, value), [], "{name}={value}");
             }
         }
-        // These say how protection is done, once it is asked for.
+        // These only configure protection that another property switches on.
         for name in [
             "spark.authenticate.secretBitLength",
             "spark.ssl.keyStore",

@@ -5,17 +5,15 @@ use std::time::Duration;
 /// The unit of a number without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A number of milliseconds.
     Millis,
-    /// A number of seconds.
     Seconds,
 }
 
 /// The form of a duration, for error messages.
 pub const EXPECTED: &str = "a whole number with a unit (us, ms, s, m or min, h, d), such as 500ms or 10s";
 
-/// Parses a duration such as `10s`, `1min`, `500ms`. A number without a unit counts `plain` units. `None`
-/// if the text has another form, is negative (no setting can be), or is too large.
+/// Parses a duration such as `10s`, `1min`, `500ms`. A number without a unit counts `plain` units. `None` if the text
+/// has another form, is negative, or is too large.
 ///
 /// Source: Spark 4.0.1.
 #[must_use]
@@ -40,8 +38,8 @@ pub fn parse(text: &str, plain: Unit) -> Option<Duration> {
     }
 }
 
-/// Writes a duration as [`parse`] reads it: in seconds, or in a larger or smaller unit where that takes fewer digits. The defaults of
-/// settings are written so.
+/// Writes a duration as [`parse`] reads it: in seconds, or in a larger or smaller unit if that takes fewer digits. The
+/// defaults of settings have this form.
 #[must_use]
 pub fn write(duration: Duration) -> String {
     let micros = duration.as_micros();

@@ -5,11 +5,8 @@ use firesteel_placement::MiB;
 /// The unit of a number without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A number of bytes.
     Bytes,
-    /// A number of kibibytes.
     KiB,
-    /// A number of mebibytes.
     MiB,
 }
 
@@ -17,39 +14,23 @@ pub enum Unit {
 pub const EXPECTED: &str =
     "a whole number with a unit (b, k, m, g, t or p, also as kb or kib; powers of 1024), such as 512m or 2g";
 
-/// Why a size cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
-    /// The text is not a size.
     #[error("{text:?} is not a size: write {EXPECTED}")]
-    Malformed {
-        /// The text that was given.
-        text: String,
-    },
-    /// The size has a fraction.
+    Malformed { text: String },
     #[error("{text:?} has a fraction: write a whole number with a smaller unit, such as 1536m for 1.5g")]
-    Fraction {
-        /// The text that was given.
-        text: String,
-    },
+    Fraction { text: String },
     /// The size does not fit into 64 bits.
     #[error("{text:?} is too large")]
-    TooLarge {
-        /// The text that was given.
-        text: String,
-    },
-    /// The size is less than 1 MiB.
+    TooLarge { text: String },
     #[error("{text:?} is less than 1 MiB, perhaps without its unit: write {EXPECTED}")]
-    LessThanMiB {
-        /// The text that was given.
-        text: String,
-    },
+    LessThanMiB { text: String },
 }
 
-/// The number of bytes of a size such as `1g`, `512MB`, `64 k`. A number without a unit counts `plain`
-/// units. All units are powers of 1024, case does not matter, and fractions are refused.
+/// The number of bytes of a size such as `1g`, `512MB`, `64 k`. A number without a unit counts `plain` units. All units
+/// are powers of 1024, case does not matter, and fractions are refused.
 ///
-/// Source: Spark 4.0.1, and the units KiB to PiB as well, as later versions have them.
+/// Source: Spark 4.0.1. The units KiB to PiB are from later versions.
 ///
 /// # Errors
 /// The text does not have this form, or the size does not fit into 64 bits.

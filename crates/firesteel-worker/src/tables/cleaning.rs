@@ -1,4 +1,4 @@
-//! The state of the search for old directories: planned, going on, or neither.
+//! The state of the search for old directories: planned, running, or neither.
 
 use firesteel_protocol::time::Timestamp;
 
@@ -14,7 +14,6 @@ use crate::Reason;
 /// ```
 #[derive(Debug, Default)]
 pub(crate) enum Cleaning {
-    /// Not started, or switched off.
     #[default]
     Never,
     /// The next search is planned for this time.

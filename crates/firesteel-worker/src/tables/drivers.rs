@@ -17,13 +17,12 @@ use crate::{Config, DriverPlan, Reason};
 
 /// The pause before a supervised driver is started again. It doubles with every start.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// After a run longer than this the next pause is the first one again.
+/// After a run longer than this, the next pause is [`FIRST_PAUSE`] again.
 const SUCCESSFUL_RUN: Duration = Duration::from_secs(5);
 
-/// The tables of cluster drivers.
 #[derive(Debug, Default)]
 pub(crate) struct Drivers {
-    /// Those that have not ended.
+    /// The cluster drivers that have not ended.
     live: BTreeMap<DriverId, Driver>,
     /// The ends that no Master has confirmed.
     unconfirmed: BTreeMap<DriverId, (DriverState, Option<Used>)>,
@@ -35,9 +34,7 @@ struct Driver {
     /// The addresses of custom resources that it was given.
     resources: Resources,
     stage: Stage,
-    /// How often its process was started.
     starts: u32,
-    /// The pause before the next start.
     pause: Duration,
     /// How its process ended last, if it was to be started again.
     last: Option<ExitStatus>,
@@ -57,10 +54,12 @@ struct Driver {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The shell was told to start it.
     Process(ProcessStage),
     /// It failed in this way, and will be started again at this time.
-    Pausing { until: Timestamp, last: ExitStatus },
+    Pausing {
+        until: Timestamp,
+        last: ExitStatus,
+    },
 }
 
 impl Stage {
@@ -76,7 +75,6 @@ impl Stage {
         self.process()?.pid()
     }
 
-    /// Whether it was asked to end.
     fn is_unwanted(self) -> bool {
         self.process().is_some_and(ProcessStage::is_unwanted)
     }
@@ -90,60 +88,55 @@ impl Stage {
     }
 }
 
-/// What a signal to a cluster driver has led to.
+/// The result of a signal to a cluster driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DriverSignalled {
-    /// Its process is to get the signal.
+    /// Its process gets the signal.
     Process,
-    /// Nothing now: its process gets it after its start, or got one as strong.
+    /// Nothing happens now. Its process gets the signal after its start, or got an equally strong one before.
     Noted,
-    /// It paused, and has ended. Its process had ended in this way.
+    /// It was pausing, and has ended. Its last process had ended in this way.
     Ended(ExitStatus),
 }
 
-/// What the end of its process has led to.
+/// The result of the end of its process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DriverExited {
-    /// It is started again after this pause.
+    /// It will be started again after this pause.
     Pauses(Duration),
-    /// It has ended in this state.
     Ended(DriverState),
 }
 
-/// How often a cluster driver was started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Restarts {
     pub(crate) restarts: u32,
-    /// How its process ended last.
     pub(crate) last: ExitStatus,
-    /// The rest of its pause, if it pauses.
+    /// The remaining pause, if it pauses.
     pub(crate) pause_millis: Option<u64>,
 }
 
 impl Drivers {
-    /// The number of live ones.
     pub(crate) fn live(&self) -> usize {
         self.live.len()
     }
 
-    /// Whether it has not ended. One that pauses has not.
+    /// Whether it is live. A pausing cluster driver is.
     pub(crate) fn lives(&self, driver: &DriverId) -> bool {
         self.live.contains_key(driver)
     }
 
-    /// The ids of live ones.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &DriverId> {
         self.live.keys()
     }
 
-    /// What a Master is told again of one that is here, or was.
+    /// The report about a known cluster driver, to repeat to a Master.
     pub(crate) fn report(&self, driver: &DriverId) -> Option<DriverReport> {
         let running = || self.lives(driver).then_some((DriverState::Running, None));
         let (state, used) = self.unconfirmed.get(driver).cloned().or_else(running)?;
         Some(DriverReport { driver: driver.clone(), state, used })
     }
 
-    /// A cluster driver is to run here.
+    /// Adds a cluster driver that is to run here.
     pub(crate) fn add(&mut self, driver: DriverId, description: DriverDescription, resources: Resources) {
         let row = Driver {
             description,
@@ -156,7 +149,7 @@ impl Drivers {
         self.live.insert(driver, row);
     }
 
-    /// The process of one that lives, to start.
+    /// The process to start for a live cluster driver.
     pub(crate) fn plan(&self, driver: &DriverId, config: &Config) -> DriverPlan {
         let row = &self.live[driver];
         let DriverDescription { user: _, command, cores, memory, supervise: _, resources: _ } =
@@ -174,8 +167,8 @@ impl Drivers {
         }
     }
 
-    /// Its process runs. Returns how often it was started, and the signal that has waited for this; `None` if it was not
-    /// being started.
+    /// Records that its process runs. Returns the number of its starts, and the signal that waited for the start.
+    /// `None`: it was not being started.
     pub(crate) fn started(
         &mut self,
         now: Timestamp,
@@ -189,19 +182,19 @@ impl Drivers {
         Some((row.starts, signal))
     }
 
-    /// Whether its process is being started.
     pub(crate) fn is_starting(&self, driver: &DriverId) -> bool {
         let stage = self.live.get(driver).and_then(|row| row.stage.process());
         stage.is_some_and(|stage| stage.pid().is_none())
     }
 
-    /// Removes one whose process could not be started. Returns whether it was asked to end.
+    /// Removes a cluster driver whose process could not be started. Returns whether it was asked to end.
     pub(crate) fn remove_unstarted(&mut self, driver: &DriverId) -> bool {
         let row = self.live.remove(driver).expect("a driver whose start is looked into lives");
         row.stage.is_unwanted()
     }
 
-    /// Its process has ended. Exit code 0 is success, even if it was asked to end. Returns `None` if no process of it ran.
+    /// Records that its process has ended. Exit code 0 is success, even if it was asked to end. Returns `None` if it
+    /// had no running process.
     pub(crate) fn exited(
         &mut self,
         now: Timestamp,
@@ -225,7 +218,7 @@ impl Drivers {
                 return Some(DriverExited::Pauses(pause));
             }
             stage if stage.is_unwanted() => DriverState::Killed(Some(status)),
-            // This Worker leaves. The Master has it started elsewhere: nobody asked for its end.
+            // This Worker leaves. The Master has the driver started elsewhere, since nobody asked to end it.
             _ if row.description.supervise => DriverState::Killed(Some(status)),
             _ => DriverState::Failed(status),
         };
@@ -233,7 +226,7 @@ impl Drivers {
         Some(DriverExited::Ended(state))
     }
 
-    /// Those whose pause or grace is over.
+    /// The cluster drivers that have reached the end of their pause or grace period.
     pub(crate) fn due(&self, now: Timestamp) -> Vec<DriverId> {
         let due = |(driver, row): (&DriverId, &Driver)| {
             row.stage.deadline(driver).is_some_and(|(at, _)| at <= now).then(|| driver.clone())
@@ -241,7 +234,7 @@ impl Drivers {
         self.live.iter().filter_map(due).collect()
     }
 
-    /// Ends the pause of one that lives, which is being started again. Returns whether it paused.
+    /// Ends the pause of a live cluster driver that is being started again. Returns whether it paused.
     pub(crate) fn end_pause(&mut self, driver: &DriverId) -> bool {
         let Some(row) = self.live.get_mut(driver) else { return false };
         let pauses = matches!(row.stage, Stage::Pausing { .. });
@@ -251,7 +244,7 @@ impl Drivers {
         pauses
     }
 
-    /// Removes those that pause. Returns how each one's process ended last.
+    /// Removes the pausing cluster drivers. Returns how each one's process ended last.
     pub(crate) fn take_pausing(&mut self) -> Vec<(DriverId, ExitStatus)> {
         let pauses = |(driver, row): (&DriverId, &Driver)| match row.stage {
             Stage::Pausing { last, .. } => Some((driver.clone(), last)),
@@ -262,7 +255,7 @@ impl Drivers {
         pausing
     }
 
-    /// Moves a live one towards its end. A signal no stronger than an earlier one has no effect.
+    /// Moves a live cluster driver towards its end. A signal no stronger than an earlier one has no effect.
     pub(crate) fn signal(
         &mut self,
         driver: &DriverId,
@@ -282,7 +275,7 @@ impl Drivers {
         if is_sent { DriverSignalled::Process } else { DriverSignalled::Noted }
     }
 
-    /// Keeps an end until a Master confirms it. Beyond a number of them the first one is forgotten.
+    /// Keeps an end until a Master confirms it. If there are too many, drops the first one.
     pub(crate) fn keep_end(&mut self, driver: DriverId, state: DriverState, used: Option<Used>) {
         self.unconfirmed.insert(driver, (state, used));
         if self.unconfirmed.len() > MOST_UNCONFIRMED {
@@ -290,7 +283,7 @@ impl Drivers {
         }
     }
 
-    /// How often one was started again, if it was or will be.
+    /// How often a cluster driver was started again, if it was or will be.
     pub(crate) fn restarts(&self, now: Timestamp, driver: &DriverId) -> Option<Restarts> {
         let Driver { stage, starts, last, .. } = self.live.get(driver)?;
         let pause_millis = match stage {
@@ -319,7 +312,7 @@ impl Drivers {
         self.live.iter().map(view).collect()
     }
 
-    /// Those that a Master is told at registration: all live ones, then those with unconfirmed ends.
+    /// The reports for a registration: all live cluster drivers, then those with unconfirmed ends.
     pub(crate) fn reports(&self) -> Vec<DriverReport> {
         let live = self.live.keys().map(|driver| DriverReport::new(driver.clone(), DriverState::Running));
         let report = |(driver, (state, used)): (&DriverId, &(DriverState, Option<Used>))| DriverReport {
@@ -330,7 +323,7 @@ impl Drivers {
         live.chain(self.unconfirmed.iter().map(report)).collect()
     }
 
-    /// A Master has confirmed the end of a cluster driver.
+    /// Drops the end of a cluster driver, because a Master has confirmed it.
     pub(crate) fn confirm_end(&mut self, driver: &DriverId) {
         self.unconfirmed.remove(driver);
     }

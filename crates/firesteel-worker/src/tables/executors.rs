@@ -13,18 +13,14 @@ use super::process_stage::ProcessStage;
 use super::shutdown_phase::ShutdownPhase;
 use crate::Reason;
 
-/// The maximum number of unconfirmed ends. Beyond it the first one is forgotten. The Master then takes the
-/// executor for lost, since the Worker does not list it at its next registration.
+/// The maximum number of unconfirmed ends. Beyond it, the first one is dropped. The Master then considers that executor
+/// lost, since the Worker does not list it at its next registration.
 pub(super) const MOST_UNCONFIRMED: usize = 10_000;
 
-/// The tables of executors.
 #[derive(Debug, Default)]
 pub(crate) struct Executors {
-    /// The executors that have not ended.
     live: BTreeMap<ExecutorKey, Executor>,
-    /// The ends that no Master has confirmed.
     unconfirmed: BTreeMap<ExecutorKey, (ExecutorState, Option<Used>)>,
-    /// The latest executors that ended.
     ended: Ended,
     /// Ended applications that still have live executors here.
     finished_apps: BTreeSet<AppId>,
@@ -49,7 +45,6 @@ struct Executor {
 enum Stage {
     /// Its application's files are being fetched.
     Fetching,
-    /// The shell was told to start it.
     Process(ProcessStage),
 }
 
@@ -66,7 +61,6 @@ impl Stage {
         self.process()?.pid()
     }
 
-    /// Whether the executor was asked to end.
     fn is_unwanted(self) -> bool {
         self.process().is_some_and(ProcessStage::is_unwanted)
     }
@@ -83,12 +77,12 @@ impl Stage {
     }
 }
 
-/// The latest executors that ended, for status pages, and to ignore a late repetition of a launch.
+/// The executors that ended last, for status pages, and to ignore a late repetition of a launch.
 #[derive(Debug, Default)]
 struct Ended {
     known: BTreeMap<ExecutorKey, ExecutorState>,
     oldest_first: VecDeque<ExecutorKey>,
-    /// The number that is remembered.
+    /// The maximum number that is remembered.
     most: usize,
 }
 
@@ -105,24 +99,24 @@ impl Ended {
     }
 }
 
-/// What a signal to an executor has led to.
+/// The result of a signal to an executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signalled {
-    /// Its process is to get the signal.
+    /// Its process gets the signal.
     Process,
-    /// Nothing now: its process gets it after its start, or got one as strong.
+    /// Nothing happens now. Its process gets the signal after its start, or got an equally strong one before.
     Noted,
-    /// It waited for files, and has ended without a process.
+    /// It was waiting for files, and has ended without a process.
     Ended,
 }
 
 impl Executors {
-    /// A table without executors. It remembers at least one ended executor.
+    /// A table without executors. It remembers at least one ended executor, even if `retained` is 0.
     pub(crate) fn remembering(retained: usize) -> Self {
         Self { ended: Ended { most: retained.max(1), ..Ended::default() }, ..Self::default() }
     }
 
-    /// The latest executors that ended, oldest first.
+    /// The executors that ended last, oldest first.
     pub(crate) fn ended(&self) -> Vec<ExecutorReport> {
         let report = |executor: &ExecutorKey| {
             let state = self.ended.known[executor].clone();
@@ -136,17 +130,14 @@ impl Executors {
         self.live.keys().map(|executor| &executor.app)
     }
 
-    /// The number of live executors.
     pub(crate) fn live(&self) -> usize {
         self.live.len()
     }
 
-    /// Whether an executor is live.
     pub(crate) fn lives(&self, executor: &ExecutorKey) -> bool {
         self.live.contains_key(executor)
     }
 
-    /// The ids of live executors.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &ExecutorKey> {
         self.live.keys()
     }
@@ -156,17 +147,18 @@ impl Executors {
         self.live.contains_key(executor) || self.ended.known.contains_key(executor)
     }
 
-    /// An executor is to run here, and its process is being started.
+    /// Adds an executor whose process is being started.
     pub(crate) fn start(&mut self, executor: ExecutorKey, cores: Cores, memory: MiB) {
         self.live.insert(executor, Executor { cores, memory, stage: Stage::Process(ProcessStage::Starting) });
     }
 
-    /// An executor is to run here, and waits for its application's files.
+    /// Adds an executor that waits for its application's files.
     pub(crate) fn await_files(&mut self, executor: ExecutorKey, cores: Cores, memory: MiB) {
         self.live.insert(executor, Executor { cores, memory, stage: Stage::Fetching });
     }
 
-    /// An executor's process runs. Returns the signal that has waited for this, or `None` if it was not being started.
+    /// Records that an executor's process runs. Returns the signal that waited for the start. `None`: it was not being
+    /// started.
     pub(crate) fn started(
         &mut self,
         now: Timestamp,
@@ -189,7 +181,7 @@ impl Executors {
         self.live.remove(executor).is_some_and(|row| row.stage.is_unwanted())
     }
 
-    /// An executor's process has ended. Removes the executor, and returns its state; `None` if no process of it was known.
+    /// Removes an executor whose process has ended, and returns its state. `None` if the executor had no known process.
     pub(crate) fn exited(&mut self, executor: &ExecutorKey, status: ExitStatus) -> Option<ExecutorState> {
         let process = self.live.get(executor)?.stage.process()?;
         self.live.remove(executor);
@@ -197,7 +189,7 @@ impl Executors {
         Some(if unwanted { ExecutorState::Killed(Some(status)) } else { ExecutorState::Exited(status) })
     }
 
-    /// The executors whose grace is over.
+    /// The executors that have reached the end of their grace period.
     pub(crate) fn overdue(&self, now: Timestamp) -> Vec<ExecutorKey> {
         let overdue = |row: &Executor| row.stage.kill_at().is_some_and(|at| at <= now);
         let late = self.live.iter().filter(|(_, row)| overdue(row));
@@ -216,7 +208,7 @@ impl Executors {
         if is_sent { Signalled::Process } else { Signalled::Noted }
     }
 
-    /// Keeps an end until a Master confirms it. Returns the executor whose end is forgotten, if there are too many.
+    /// Keeps an end until a Master confirms it. If there are too many, returns the executor whose end was dropped.
     pub(crate) fn keep_end(
         &mut self,
         executor: &ExecutorKey,
@@ -229,12 +221,12 @@ impl Executors {
         is_full.then(|| self.unconfirmed.pop_first())?.map(|(forgotten, _)| forgotten)
     }
 
-    /// An application that has live executors here has ended.
+    /// Records that an application with live executors here has ended.
     pub(crate) fn finish(&mut self, app: AppId) {
         self.finished_apps.insert(app);
     }
 
-    /// The last executor of an application has ended here. Returns whether the application had ended before.
+    /// Records that an application's last executor here has ended. Returns whether the application had ended before.
     pub(crate) fn take_finished(&mut self, app: &AppId) -> bool {
         self.finished_apps.remove(app)
     }
@@ -258,7 +250,7 @@ impl Executors {
         self.live.iter().map(view).collect()
     }
 
-    /// The executors that a Master is told at registration: all live ones, then those with unconfirmed ends.
+    /// The reports for a registration: all live executors, then those with unconfirmed ends.
     pub(crate) fn reports(&self) -> Vec<ExecutorReport> {
         let live = self.live.iter().map(|(executor, row)| (executor, row.stage.state(), None));
         let ends = self.unconfirmed.iter().map(|(executor, (state, used))| (executor, state.clone(), *used));
@@ -267,7 +259,7 @@ impl Executors {
             .collect()
     }
 
-    /// A Master has confirmed the end of an executor.
+    /// Drops the end of an executor, because a Master has confirmed it.
     pub(crate) fn confirm_end(&mut self, executor: &ExecutorKey) {
         self.unconfirmed.remove(executor);
     }
@@ -314,17 +306,16 @@ impl Executors {
         Ok(())
     }
 
-    /// Whether an executor waits for its application's files.
     pub(crate) fn awaits_files(&self, executor: &ExecutorKey) -> bool {
         self.live.get(executor).is_some_and(|row| row.stage == Stage::Fetching)
     }
 
-    /// The number of executors that wait for files.
     pub(crate) fn awaiting_files(&self) -> usize {
         self.live.values().filter(|row| row.stage == Stage::Fetching).count()
     }
 
-    /// An executor that waited for files waits no longer: it is being started, or its failure is looked into.
+    /// Records that an executor no longer waits for files. It is being started, or the cause of its failure is being
+    /// checked.
     pub(crate) fn no_longer_waits(&mut self, executor: &ExecutorKey) {
         let row = self.live.get_mut(executor).expect("an executor that waits for files lives");
         if row.stage == Stage::Fetching {
@@ -332,7 +323,6 @@ impl Executors {
         }
     }
 
-    /// Whether an application has live executors here.
     pub(crate) fn has_live(&self, app: &AppId) -> bool {
         let first = ExecutorKey { app: app.clone(), executor: Default::default() };
         self.live.range(first..).next().is_some_and(|(executor, _)| executor.app == *app)

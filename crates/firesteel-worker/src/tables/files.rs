@@ -1,4 +1,4 @@
-//! The table of files that applications bring, and of the executors that wait for them.
+//! The files of applications, and the executors that wait for them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use firesteel_protocol::messages::ApplicationFiles;
 use super::executors::Executors;
 use crate::ExecutorPlan;
 
-/// The table of files, by application.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     apps: BTreeMap<AppId, AppFiles>,
@@ -39,29 +38,29 @@ enum Stage {
     There,
 }
 
-/// How long the files of an application are kept.
+/// How long an application's files are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Until {
     /// Until the Master says that the application has ended.
     Finished,
-    /// Until no executor of the application is left here, or another one is launched. A Master has registered
-    /// the Worker since, so the application may have ended without a message.
+    /// Until no executor of the application is left here, or another one is launched. A Master has registered the
+    /// Worker since the fetch, so the application may have ended without a message.
     Unused,
 }
 
-/// What becomes of an executor that wants its application's files.
+/// Whether an executor can use its application's files now.
 #[derive(Debug)]
 pub(crate) enum Wanted {
     /// They are there: it can start, with their names.
     There(ExecutorPlan),
     /// They are being fetched, and it waits.
     Awaited,
-    /// They are to be fetched, and it waits.
+    /// They need to be fetched, and it waits.
     ToFetch(FetchId),
 }
 
 impl Files {
-    /// An executor that is to be started wants these files.
+    /// Requests these files for an executor that is to be started.
     pub(crate) fn want(&mut self, files: &ApplicationFiles, mut plan: ExecutorPlan) -> Wanted {
         let ExecutorKey { app, executor } = plan.executor.clone();
         if let Some(kept) = self.apps.get_mut(&app) {
@@ -88,29 +87,29 @@ impl Files {
         self.apps.remove(app).is_some()
     }
 
-    /// Removes all files. Returns the applications.
     pub(crate) fn remove_all(&mut self) -> impl Iterator<Item = AppId> + use<> {
         std::mem::take(&mut self.apps).into_keys()
     }
 
-    /// Whether an application's files are kept only until no executor of it is left here.
+    /// Whether an application's files are kept only until its last executor here has ended.
     pub(crate) fn are_doubtful(&self, app: &AppId) -> bool {
         self.apps.get(app).is_some_and(|kept| kept.until == Until::Unused)
     }
 
-    /// A Master has registered the Worker. It will not tell which applications ended before.
+    /// Marks all files as doubtful, because a Master has registered the Worker. It will not say which applications
+    /// ended before.
     pub(crate) fn doubt_all(&mut self) {
         for kept in self.apps.values_mut() {
             kept.until = Until::Unused;
         }
     }
 
-    /// The applications whose files are kept here or being fetched.
+    /// The applications with files here, complete or being fetched.
     pub(crate) fn apps(&self) -> impl Iterator<Item = &AppId> {
         self.apps.keys()
     }
 
-    /// An executor that waited for files does not wait any more.
+    /// Records that an executor no longer waits for files.
     pub(crate) fn forgo(&mut self, executor: &ExecutorKey) {
         let waiting = match self.apps.get_mut(&executor.app).map(|kept| &mut kept.stage) {
             Some(Stage::Fetching { waiting, .. }) => waiting,
@@ -119,7 +118,7 @@ impl Files {
         waiting.remove(&executor.executor);
     }
 
-    /// The executors that waited for this fetch, or `None` if it is not awaited any more.
+    /// The executors that waited for this fetch, or `None` if the fetch was given up.
     pub(crate) fn end_fetch(&mut self, app: &AppId, fetch: FetchId) -> Option<Vec<ExecutorPlan>> {
         let AppFiles { stage, .. } = self.apps.get_mut(app)?;
         match stage {
@@ -133,14 +132,14 @@ impl Files {
         }
     }
 
-    /// Somebody removed the files of an application: the next launch fetches them again.
+    /// Drops an application's files that somebody removed. The next launch fetches them again.
     pub(crate) fn forget(&mut self, app: &AppId) {
         if self.apps.get(app).is_some_and(|kept| matches!(kept.stage, Stage::There)) {
             self.apps.remove(app);
         }
     }
 
-    /// Checks that the waiting executors are those that the table of executors says.
+    /// Checks that the table of executors lists the same executors as waiting.
     pub(crate) fn check(&self, executors: &Executors) -> Result<(), Violation> {
         let mut all = 0;
         for (app, kept) in &self.apps {

@@ -1,7 +1,7 @@
-//! The table of directories that ended executors left, oldest end first.
+//! The directories of ended executors, oldest end first.
 //!
-//! Beyond a limit the oldest are removed, until a tenth of the limit is free: in batches, not one by one. The latest
-//! is always kept.
+//! Beyond a limit the oldest are removed, until a tenth of the limit is free. So they are removed in batches, not one
+//! by one. The latest one is always kept.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,9 @@ use firesteel_protocol::machine::{Violation, ensure};
 
 use crate::{Cleanup, EarlierDirectory};
 
-/// The place of the first executor that ended while this Worker ran. Earlier ones come before it.
+/// The place of the first executor that ended under this Worker. Executors of earlier Workers come before it.
 const FIRST_PLACE: u64 = 1 << 32;
 
-/// The directories of ended executors, oldest end first.
 #[derive(Debug)]
 pub(crate) struct KeptDirectories {
     /// Each with its length in bytes.
@@ -39,7 +38,7 @@ impl KeptDirectories {
         self.insert(place, executor, bytes);
     }
 
-    /// Adds directories that are older than all others. Those that are known already stay where they are.
+    /// Adds directories that are older than all others. Known directories keep their places.
     pub(crate) fn add_earlier(&mut self, mut directories: Vec<EarlierDirectory>) {
         directories.sort_by(|a, b| (a.last_written, &a.executor).cmp(&(b.last_written, &b.executor)));
         for (place, EarlierDirectory { executor, bytes, .. }) in (0..FIRST_PLACE).zip(directories) {
@@ -55,7 +54,7 @@ impl KeptDirectories {
         self.bytes += u128::from(bytes);
     }
 
-    /// Forgets a directory that is in use again, or removed.
+    /// Drops a directory that is in use again, or removed.
     pub(crate) fn forget(&mut self, executor: &ExecutorKey) {
         if let Some(place) = self.places.remove(executor)
             && let Some((_, bytes)) = self.oldest_first.remove(&place)
@@ -64,7 +63,7 @@ impl KeptDirectories {
         }
     }
 
-    /// Forgets all directories of an application.
+    /// Drops all directories of an application.
     pub(crate) fn forget_application(&mut self, app: &AppId) {
         let first = ExecutorKey { app: app.clone(), executor: Default::default() };
         let of_app = self.places.range(first..).map(|(executor, _)| executor);
@@ -94,7 +93,6 @@ impl KeptDirectories {
         surplus
     }
 
-    /// The executors of these directories.
     pub(crate) fn executors(&self) -> impl Iterator<Item = &ExecutorKey> {
         self.places.keys()
     }
@@ -143,7 +141,7 @@ mod tests {
         for (limits, lengths, expected) in [
             (limits(3, plenty), &[1, 1, 1][..], &[][..]),
             (limits(3, plenty), &[1, 1, 1, 1, 1], &[0, 1]),
-            // A tenth is freed at once.
+            // A tenth of the limit is freed at once.
             (limits(20, plenty), &[1; 21], &[0, 1, 2]),
             (limits(20, plenty), &[1; 23], &[0, 1, 2]),
             (limits(20, plenty), &[1; 24], &[0, 1, 2, 3, 4, 5]),

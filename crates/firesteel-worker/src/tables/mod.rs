@@ -1,5 +1,5 @@
-//! The tables of the Worker. They keep what it knows, and know no [`Worker`](super::Worker): what follows from a change, the
-//! handlers decide.
+//! The tables of the Worker. They store facts, and know no [`Worker`](super::Worker). The handlers decide what follows
+//! from a change.
 
 mod cleaning;
 mod drivers;

@@ -1,4 +1,4 @@
-//! The table of obstacles: why nothing can be started, and the tries whether it can.
+//! The obstacles to starting anything, and the checks for them.
 
 use std::time::Duration;
 
@@ -12,27 +12,29 @@ use super::executors::Executors;
 use super::process::Process;
 use crate::{Reason, StartTried};
 
-/// The longest pause before the next try, in pauses of the settings, if processes could not be started again and again.
+/// The longest pause between two checks while no process can be started, in multiples of the configured pause.
 const LONGEST_PAUSE: u32 = 16;
 
 /// What keeps the Worker from starting anything.
 #[derive(Debug, Default)]
 pub(crate) struct Obstacles {
     phase: Phase,
-    /// Why nothing can be written in the work directory, as the last try showed.
+    /// Why nothing can be written in the work directory, according to the last check.
     directory: Option<String>,
-    /// Why no process can be started, as the last start or try showed.
+    /// Why no process can be started, according to the last start or check.
     processes: Option<String>,
-    /// The number of times that processes could not be started, since the last one that ran.
+    /// The number of failed starts since the last process that ran.
     shortages: u32,
     /// The space on the work directory's disk, as measured last.
     space: Option<DiskSpace>,
-    /// Why the disk is too full, in the words of the measurement that found it so. `None`: it is not.
+    /// Why the disk is too full, in the words of the measurement that found it. `None`: it is not too full.
     too_full: Option<String>,
-    /// Processes that could not be started, and are reported after the try that goes on.
+    /// Processes that could not be started. They are reported after the running check.
     failed: Vec<(Process, StartFailure)>,
 }
 
+/// The phases of the checks.
+///
 /// ```text
 ///         Start             deadline, or a doubt
 ///  IDLE ---------> PLANNED ----------------------> TRYING
@@ -43,9 +45,9 @@ pub(crate) struct Obstacles {
 enum Phase {
     #[default]
     Idle,
-    /// The shell tries to write, and to start a process if that is what could not be done.
+    /// The shell tries to write, and to start a process if that had failed.
     Trying { process: bool },
-    /// The next try is planned for this time.
+    /// The next check is planned for this time.
     Planned { at: Timestamp },
 }
 
@@ -67,12 +69,13 @@ impl Obstacles {
         self.directory.as_ref().or(self.too_full.as_ref()).or(self.processes.as_ref())
     }
 
-    /// Whether something kept the Worker from writing in its work directory at the last try.
+    /// Whether the Worker could not write in its work directory at the last check.
     pub(crate) fn is_of_the_directory(&self) -> bool {
         self.directory.is_some()
     }
 
-    /// Plans the next try, if the settings want any. Its pause grows while processes can be started for a moment only.
+    /// Plans the next check, if the settings want any. The pause grows while processes can only be started for short
+    /// times.
     pub(crate) fn plan(&mut self, now: Timestamp, pause: Option<Duration>) {
         self.phase = match pause {
             Some(pause) => Phase::Planned { at: now + self.longer(pause) },
@@ -85,12 +88,11 @@ impl Obstacles {
         if self.processes.is_some() { pause.saturating_mul(1 << doublings) } else { pause }
     }
 
-    /// Whether the planned try is due.
     pub(crate) fn is_due(&self, now: Timestamp) -> bool {
         matches!(self.phase, Phase::Planned { at } if at <= now)
     }
 
-    /// Begins a try, unless one goes on. Returns whether it is to start a process, too.
+    /// Begins a check, unless one is running. Returns whether to start a process as well.
     pub(crate) fn begin(&mut self) -> Option<bool> {
         if matches!(self.phase, Phase::Trying { .. }) {
             return None;
@@ -100,8 +102,8 @@ impl Obstacles {
         Some(process)
     }
 
-    /// The machine could not start a process. What keeps it from that lasts until a try starts one. Returns whether that
-    /// is new.
+    /// Records that the machine could not start a process. The obstacle lasts until a check starts one. Returns whether
+    /// the obstacle is new.
     pub(crate) fn meet(&mut self, now: Timestamp, failure: &StartFailure, pause: Option<Duration>) -> bool {
         if self.processes.is_some() {
             return false;
@@ -114,22 +116,23 @@ impl Obstacles {
         true
     }
 
-    /// A process has started.
+    /// Resets the count of failed starts, because a process has started.
     pub(crate) fn forget_shortages(&mut self) {
         self.shortages = 0;
     }
 
-    /// A process could not be started, which is reported after the try that goes on.
+    /// Keeps a failed process, to report it after the running check.
     pub(crate) fn keep_failed(&mut self, process: Process, failure: StartFailure) {
         self.failed.push((process, failure));
     }
 
-    /// The failures that waited for the try, which is over.
+    /// Takes the failures that waited for the check, which is over.
     pub(crate) fn take_failed(&mut self) -> Vec<(Process, StartFailure)> {
         std::mem::take(&mut self.failed)
     }
 
-    /// The shell has tried to write in the work directory, and to start a process if it was asked to.
+    /// Records the result of a check: the shell has tried to write in the work directory, and perhaps to start a
+    /// process.
     pub(crate) fn tried(&mut self, tried: StartTried, most_percent: u64) {
         let StartTried { directory, process, space } = tried;
         self.directory = directory;
@@ -139,7 +142,7 @@ impl Obstacles {
         }
     }
 
-    /// Takes in the space on the disk. Once it is too full, it stays so until it is some percent below the limit.
+    /// Records the space on the disk. A disk that was too full stays so until it is some percent below the limit.
     fn take_in(&mut self, space: Option<DiskSpace>, most_percent: u64) {
         self.space = space;
         let was = self.too_full.take();
@@ -169,9 +172,9 @@ impl Obstacles {
     }
 }
 
-/// Whether a disk is too full for anything new, after it was or was not so before.
+/// Whether a disk is too full for anything new. `was` says whether it was too full before.
 fn is_too_full(space: DiskSpace, most_percent: u64, was: bool) -> bool {
-    /// Below the limit by so much, a disk that was too full is so no longer.
+    /// A disk that was too full must get this many percent below the limit.
     const SLACK: u64 = 3;
     let used = space.used_percent();
     if was { used > most_percent.saturating_sub(SLACK) } else { used > most_percent }

@@ -1,12 +1,10 @@
-//! A process that the Worker was told to start: of an executor, or of a cluster driver.
+//! A process that the Worker was told to start: an executor or a cluster driver.
 
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 
 /// A process that the Worker was told to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Process {
-    /// An executor.
     Executor(ExecutorKey),
-    /// A cluster driver.
     Driver(DriverId),
 }

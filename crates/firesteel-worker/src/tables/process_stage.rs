@@ -1,4 +1,4 @@
-//! The stages of a process that this Worker was told to run: the same for executors and for cluster drivers.
+//! The stages of a process that this Worker was told to run. They are the same for executors and cluster drivers.
 
 use firesteel_protocol::process::Signal;
 use firesteel_protocol::time::Timestamp;
@@ -14,16 +14,20 @@ use firesteel_protocol::time::Timestamp;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessStage {
-    /// The shell was told to start it.
     Starting,
-    /// It is to be ended with this signal as soon as it has started.
+    /// It will be ended with this signal as soon as it has started.
     Doomed(Signal),
-    /// It runs.
-    Running { pid: u32, since: Timestamp },
-    /// It was sent SIGTERM, and will be killed at this time.
-    Ending { pid: u32, kill_at: Timestamp },
-    /// It was sent SIGKILL, and has not ended yet.
-    Dying { pid: u32 },
+    Running {
+        pid: u32,
+        since: Timestamp,
+    },
+    Ending {
+        pid: u32,
+        kill_at: Timestamp,
+    },
+    Dying {
+        pid: u32,
+    },
 }
 
 impl ProcessStage {
@@ -34,7 +38,6 @@ impl ProcessStage {
         }
     }
 
-    /// Whether it was asked to end.
     pub(crate) fn is_unwanted(self) -> bool {
         match self {
             Self::Starting | Self::Running { .. } => false,
@@ -42,7 +45,7 @@ impl ProcessStage {
         }
     }
 
-    /// When its grace is over, if it has any.
+    /// The end of its grace period, if it has one.
     pub(crate) fn kill_at(self) -> Option<Timestamp> {
         match self {
             Self::Ending { kill_at, .. } => Some(kill_at),
@@ -50,7 +53,8 @@ impl ProcessStage {
         }
     }
 
-    /// It has started. Returns the stage, and the signal that has waited for this. `None` if it was not being started.
+    /// Records that it has started. Returns the stage, and the signal that waited for the start. `None` if it was not
+    /// being started.
     pub(crate) fn started(self, now: Timestamp, pid: u32) -> Option<(Self, Option<Signal>)> {
         let waiting = match self {
             Self::Starting => None,
@@ -60,8 +64,8 @@ impl ProcessStage {
         Some((Self::Running { pid, since: now }, waiting))
     }
 
-    /// It is to be sent this signal, and to be killed at that time if it is still there. A signal no stronger than an earlier
-    /// one has no effect. Returns the stage, and whether there is a process that now gets the signal.
+    /// Applies a signal, with the time to kill the process if it is still there. A signal no stronger than an earlier
+    /// one has no effect. Returns the stage, and whether a process gets the signal now.
     pub(crate) fn signalled(self, signal: Signal, kill_at: Timestamp) -> (Self, bool) {
         let stage = match (self, signal) {
             (Self::Starting, signal) => Self::Doomed(signal),

@@ -1,4 +1,4 @@
-//! The state of the Worker's registration: its search for a Master, and the terms of the one that it found.
+//! The state of the Worker's registration: its search for a Master, and the terms of the Master that it found.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use firesteel_protocol::time::Timestamp;
 use super::shutdown_phase::ShutdownPhase;
 use crate::{Config, Reason};
 
-/// Executors may live on a Worker that was registered: a Master that returns should have it within two seconds.
+/// A Worker that was registered may have executors, so a returning Master should have it within two seconds.
 const PACE: Pace = Pace {
     first: Duration::from_secs(1),
     longest: Duration::from_secs(60),
@@ -20,7 +20,6 @@ const PACE: Pace = Pace {
     soon: Duration::from_millis(100),
 };
 
-/// The state of the Worker's registration.
 #[derive(Debug)]
 pub(crate) struct Registration {
     pub(crate) search: MasterSearch<Told, Terms>,
@@ -29,21 +28,21 @@ pub(crate) struct Registration {
     last_order: Option<(PeerId, ExecutorKey)>,
 }
 
-/// What a Master was told when it was asked.
+/// What the Worker told a Master when it asked to be registered.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) executors: BTreeMap<ExecutorKey, ExecutorState>,
     pub(crate) drivers: Vec<DriverReport>,
-    /// The Worker was registered with it on this connection, and orders may still be on their way.
+    /// The Worker had been registered with it on this connection, and orders may still be on their way.
     pub(crate) gave_orders: bool,
 }
 
-/// How the Worker and the Master that it is registered with have to do with each other.
+/// The registration at a Master.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
-    /// The Master's URL, as it says.
+    /// The Master's URL, as the Master says.
     pub(crate) url: String,
-    /// The URL at which it serves HTTP, if it says so.
+    /// The URL at which the Master serves HTTP, if the Master says so.
     pub(crate) web_address: Option<String>,
     pub(crate) heartbeat: Duration,
     pub(crate) next_heartbeat: Timestamp,
@@ -61,18 +60,18 @@ impl Registration {
         self.search.registered().map(|master| master.peer)
     }
 
-    /// That Master's URL, as it says.
+    /// The URL of this Master, as it says.
     pub(crate) fn master_url(&self) -> Option<&str> {
         self.search.registered().map(|master| master.terms.url.as_str())
     }
 
-    /// The URL at which that Master serves HTTP, if it has said so.
+    /// The URL at which this Master serves HTTP, if it has said so.
     pub(crate) fn web_address(&self) -> Option<&str> {
         self.search.registered()?.terms.web_address.as_deref()
     }
 
-    /// Whether orders from that connection count: those of the Master, and of a Master that asked the Worker
-    /// to register again. An order on its way at that moment is not sent twice.
+    /// Whether orders from this connection count. They count from the present Master, and from a Master that asked the
+    /// Worker to register again: an order that was on its way then is not sent twice.
     pub(crate) fn takes_orders_of(&self, peer: PeerId) -> bool {
         self.master() == Some(peer) || self.search.asked(peer).is_some_and(|asked| asked.told.gave_orders)
     }
@@ -95,7 +94,7 @@ impl Registration {
         Ok(())
     }
 
-    /// An order to launch an executor has come: the next heartbeat answers it.
+    /// Records that an order to launch an executor has come. The next heartbeat answers it.
     pub(crate) fn answer_order(&mut self, peer: PeerId, executor: ExecutorKey) {
         self.last_order = Some((peer, executor));
     }

@@ -2,7 +2,7 @@
 
 use firesteel_protocol::time::Timestamp;
 
-/// Whether the daemon runs or is shutting down.
+/// Whether the daemon serves, leaves or shuts down.
 ///
 /// ```text
 ///            Shutdown           Shutdown              Shutdown, or give_up
@@ -17,11 +17,10 @@ use firesteel_protocol::time::Timestamp;
 pub(crate) enum ShutdownPhase {
     /// The Worker runs and takes executors.
     Serving,
-    /// The Worker takes no more executors, and ends with the last that it has. Those that still run then are ended at
-    /// `until`.
+    /// The Worker takes no more executors, and ends after its last one. Executors that still run at `until` are ended.
     Draining { until: Option<Timestamp> },
-    /// The Master was told, and every executor was asked to end. At `give_up` all have been killed for a
-    /// while, and the daemon ends even if one is left.
+    /// The Master was told, and every executor was asked to end. At `give_up` all executors have been killed for a
+    /// while. Then the daemon ends even if one is left.
     Ending { give_up: Timestamp },
     /// The daemon was asked twice: every executor was killed.
     Killing { give_up: Timestamp },

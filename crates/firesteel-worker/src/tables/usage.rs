@@ -1,4 +1,4 @@
-//! The table of what executors, cluster drivers and the machine use: rates and peaks, from one measurement to the next.
+//! The usage of executors, cluster drivers and the machine: rates and peaks, from one measurement to the next.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,22 +9,23 @@ use firesteel_protocol::time::{Timestamp, millis};
 
 use crate::{Measurement, ProcessMeasurement, Reason};
 
-/// How soon after a start is measured, if the next measurement is due later: many executors end before that.
+/// A start is followed by a measurement after this time, unless one is due earlier. Many executors end soon after.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
-/// What was measured last.
 #[derive(Debug, Default)]
 pub(crate) struct UsageTable {
     phase: Phase,
-    /// When it was measured. `None`: it never was.
+    /// When it was made. `None`: there was none.
     measured: Option<Timestamp>,
-    /// The processor time of the machine that was used until then, in milliseconds.
+    /// The used processor time of the machine up to then, in milliseconds.
     busy_millis: u64,
     machine: Option<MachineUsage>,
     executors: BTreeMap<ExecutorKey, Usage>,
     drivers: BTreeMap<DriverId, Usage>,
 }
 
+/// The phases of the measurements.
+///
 /// ```text
 ///         Start             deadline
 ///  IDLE ---------> PLANNED ----------> MEASURING
@@ -35,10 +36,11 @@ pub(crate) struct UsageTable {
 enum Phase {
     #[default]
     Idle,
-    /// The shell measures.
     Measuring,
     /// The next measurement is planned for this time.
-    Planned { at: Timestamp },
+    Planned {
+        at: Timestamp,
+    },
 }
 
 impl UsageTable {
@@ -57,7 +59,7 @@ impl UsageTable {
         };
     }
 
-    /// Begins the measurement that is due. Returns whether one is.
+    /// Begins the measurement if one is due. Returns whether it was.
     pub(crate) fn begin_if_due(&mut self, now: Timestamp) -> bool {
         let is_due = matches!(self.phase, Phase::Planned { at } if at <= now);
         if is_due {
@@ -66,61 +68,58 @@ impl UsageTable {
         is_due
     }
 
-    /// A process was started: it is measured soon.
+    /// Plans an early measurement, because a process was started.
     pub(crate) fn measure_soon(&mut self, now: Timestamp) {
         if let Phase::Planned { at } = &mut self.phase {
             *at = (now + FIRST_LOOK).min(*at);
         }
     }
 
-    /// Whether anything was measured yet.
     pub(crate) fn is_measured(&self) -> bool {
         self.measured.is_some()
     }
 
-    /// What the machine used at the last measurement.
+    /// The machine's usage at the last measurement.
     pub(crate) fn machine(&self) -> Option<MachineUsage> {
         self.machine
     }
 
-    /// What each executor uses.
     pub(crate) fn executors(&self) -> Vec<(ExecutorKey, Usage)> {
         self.executors.iter().map(|(key, usage)| (key.clone(), *usage)).collect()
     }
 
-    /// What each cluster driver uses.
     pub(crate) fn drivers(&self) -> Vec<(DriverId, Usage)> {
         self.drivers.iter().map(|(id, usage)| (id.clone(), *usage)).collect()
     }
 
-    /// The processor time of an executor that has ended.
+    /// Stores the processor time of an executor that has ended.
     pub(crate) fn note_executor_time(&mut self, executor: ExecutorKey, cpu_millis: u64) {
         let usage = self.executors.entry(executor).or_default();
         usage.cpu_millis = usage.cpu_millis.max(cpu_millis);
     }
 
-    /// The processor time of a cluster driver's process that has ended.
+    /// Stores the processor time of a cluster driver's process that has ended.
     pub(crate) fn note_driver_time(&mut self, driver: DriverId, cpu_millis: u64) {
         let usage = self.drivers.entry(driver).or_default();
         usage.cpu_millis = usage.cpu_millis.max(cpu_millis);
     }
 
-    /// A process of a cluster driver starts. What an earlier one used is not its own.
+    /// Drops the usage of a cluster driver's earlier process, because a new one starts.
     pub(crate) fn forget_driver(&mut self, driver: &DriverId) {
         self.drivers.remove(driver);
     }
 
-    /// What an executor used that has ended. It is measured no longer.
+    /// Takes out the usage of an executor that has ended.
     pub(crate) fn take_used_by_executor(&mut self, executor: &ExecutorKey) -> Option<Used> {
         self.executors.remove(executor).map(used)
     }
 
-    /// What the last process of a cluster driver used that has ended. It is measured no longer.
+    /// Takes out the usage of a cluster driver's last process, which has ended.
     pub(crate) fn take_used_by_driver(&mut self, driver: &DriverId) -> Option<Used> {
         self.drivers.remove(driver).map(used)
     }
 
-    /// Takes in a measurement. Who is not in it has ended, or has not started.
+    /// Stores a measurement. Processes that are missing in it have ended, or have not started.
     pub(crate) fn take_in(&mut self, now: Timestamp, measurement: Measurement) {
         let Measurement { machine, executors, drivers } = measurement;
         let elapsed = self.measured.map(|before| millis(now.since(before)));
@@ -146,7 +145,7 @@ fn used(usage: Usage) -> Used {
     Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory }
 }
 
-/// What the measured processes use, after what they used at the measurement before.
+/// The usage of the measured processes, compared with the previous measurement.
 fn usages<K: Ord>(
     before: &BTreeMap<K, Usage>,
     measured: Vec<(K, ProcessMeasurement)>,
@@ -154,7 +153,7 @@ fn usages<K: Ord>(
 ) -> BTreeMap<K, Usage> {
     let usage = |(key, ProcessMeasurement { cpu_millis, memory }): (K, ProcessMeasurement)| {
         let last = before.get(&key).copied().unwrap_or_default();
-        // The time of a process that ended without being waited for is in no measurement after it.
+        // Later measurements lack the time of a process that ended without being waited for.
         let cpu_millis = cpu_millis.max(last.cpu_millis);
         let millicores = rate(last.cpu_millis, cpu_millis);
         (key, Usage { cpu_millis, millicores, memory, peak_memory: memory.max(last.peak_memory) })
@@ -197,7 +196,7 @@ mod tests {
                 1500,
                 vec![(0, 2_700, 1000, 20, 30), (1, 500, 250, 5, 5)],
             ),
-            // Its processor time seems to go back, and the other one has ended.
+            // Its processor time seems to decrease, and the other one has ended.
             (1_000, measurement(8_000, &[(0, 2_600, 40)]), 0, vec![(0, 2_700, 0, 40, 40)]),
             // No time has passed.
             (0, measurement(9_000, &[(0, 2_800, 40)]), 0, vec![(0, 2_800, 0, 40, 40)]),

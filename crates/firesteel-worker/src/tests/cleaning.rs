@@ -20,7 +20,7 @@ fn cleaning() -> Bench {
     bench
 }
 
-/// Goes through the deadlines to the next look, and returns what the shell is told then.
+/// Advances through the deadlines to the next search. Returns its effects.
 fn look(bench: &mut Bench) -> Vec<Effect> {
     for _ in 0..1_000 {
         // A heartbeat may be due at the same time.
@@ -112,7 +112,7 @@ fn the_oldest_directories_beyond_the_limits_are_removed_and_never_that_of_a_livi
     for executor in 0..3 {
         bench.master(1, launch(executor));
     }
-    // Executor 2 lives, whatever is found.
+    // Executor 2 is live, whatever is found.
     let found = Event::EarlierFound { directories: vec![earlier(8, 2), earlier(9, 1), earlier(2, 0)] };
     assert_eq!(bench.apply(found), []);
     assert_eq!(bench.apply(left(1, 5)), [], "it lives");
@@ -121,7 +121,7 @@ fn the_oldest_directories_beyond_the_limits_are_removed_and_never_that_of_a_livi
     }
     assert_eq!(bench.apply(left(1, 5)), []);
     assert_eq!(bench.apply(left(0, 5)), surplus(&[9]));
-    // What runs again is not old any more.
+    // A directory in use is no longer old.
     bench.master(1, launch(8));
     bench.apply(Event::RunnerExited { executor: key(2), status: ExitStatus::SUCCESS });
     assert_eq!(bench.apply(left(2, 1_000)), surplus(&[1, 0]));

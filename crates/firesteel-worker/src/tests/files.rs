@@ -166,8 +166,8 @@ fn files_stay_while_an_application_has_no_executor_here() {
     assert_eq!(bench.master(1, launch(1)), [start(1)]);
 }
 
-/// While a Worker has no Master, an application may end without a word. Whatever has no executor after that is given
-/// up, and fetched again if it must.
+/// While a Worker has no Master, an application may end without a message. Files without executors are then removed,
+/// and fetched again if they are needed.
 #[test]
 fn after_a_registration_unused_files_are_removed_and_used_ones_with_their_last_executor() {
     let back = |bench: &mut Bench| {

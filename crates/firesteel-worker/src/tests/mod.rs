@@ -1,4 +1,4 @@
-//! Tables: what each event makes the Worker do, as whole vectors of effects.
+//! Table tests: the effects of each event, as whole vectors.
 
 mod cleaning;
 mod drivers;
@@ -32,7 +32,7 @@ use super::{Config, Effect, Event, ExecutorPlan, Inbound, Note, Outbound, Reason
 const MASTER: PeerId = PeerId(1);
 const GRACE: Duration = Duration::from_secs(10);
 
-/// A Worker under virtual time, its invariants held after every event.
+/// A Worker under virtual time. Its invariants are checked after every event.
 struct Bench {
     worker: Worker,
     now: Timestamp,
@@ -131,14 +131,14 @@ impl Bench {
         self.apply(Event::Disconnected { peer: PeerId(peer) })
     }
 
-    /// Moves the clock to the next deadline, and returns why and what came of it.
+    /// Advances to the next deadline. Returns its reason and its effects.
     fn deadline(&mut self) -> (Reason, Vec<Effect>) {
         let (at, reason) = self.worker.next_deadline().expect("there is a deadline");
         self.now = self.now.max(at);
         (reason, self.apply(Event::Deadline))
     }
 
-    /// Moves the clock on until a Master that was asked had time enough.
+    /// Advances until the timeout of a Master that was asked.
     fn time_out(&mut self) -> Vec<Effect> {
         loop {
             let (reason, effects) = self.deadline();
@@ -149,7 +149,7 @@ impl Bench {
         }
     }
 
-    /// How long it is until the next deadline.
+    /// The time until the next deadline.
     fn left(&self) -> Duration {
         self.worker.next_deadline().expect("there is a deadline").0.since(self.now)
     }
@@ -241,7 +241,7 @@ fn send(peer: u64, message: WorkerToMaster) -> Effect {
     Effect::Send { peer: PeerId(peer), message: Outbound::Master(message) }
 }
 
-/// What it says first when it is stopped.
+/// The first effect when the Worker is stopped.
 fn leaving() -> Effect {
     let message = WorkerToMaster::WorkerDecommissioning { worker: description().id };
     Effect::Send { peer: PeerId(1), message: Outbound::Master(message) }

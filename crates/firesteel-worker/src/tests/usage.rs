@@ -1,4 +1,4 @@
-//! What is used is measured and reported; a disk that is too full is told as one that cannot be written.
+//! Usage is measured and reported. A disk that is too full is reported like one that cannot be written.
 
 use firesteel_protocol::messages::{DiskSpace, Usage, WorkerReport};
 

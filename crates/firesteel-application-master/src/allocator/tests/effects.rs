@@ -1,4 +1,4 @@
-//! An event, and everything that it leads to.
+//! An event, and all its consequences.
 
 use firesteel_placement::locality::Locality;
 
@@ -65,7 +65,7 @@ fn the_oldest_request_is_served_first() {
         bench.apply(answer(vec![granted(1, "host3")])),
         [matched(1, "host3", Locality::Any), launch(1, "host3", 1)]
     );
-    // What is still wanted is the younger one, on host1.
+    // The younger request, on host1, is still wanted.
     let call = bench.open_call();
     let asks: Vec<_> = call.asks.iter().map(|ask| (ask.location.to_string(), ask.containers)).collect();
     assert_eq!(asks, [("*".to_owned(), 1)]);

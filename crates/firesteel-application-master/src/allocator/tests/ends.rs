@@ -1,4 +1,4 @@
-//! Failures and hosts to avoid: Spark's own tests of its allocator and of its node health, by their rows.
+//! Failures and excluded hosts: the rows of Spark's own tests of its allocator and of its node health.
 
 use super::super::health::Verdict;
 use super::*;
@@ -56,7 +56,7 @@ fn row_18_hosts_are_excluded_for_the_causes_for_which_yarn_does() {
     assert_eq!(changes(&bench.call()), (vec!["host9"], vec![]));
     bench.end(&[completed(11, 1)]);
     assert_eq!(changes(&bench.call()), (vec!["host10"], vec![]));
-    // Unlike Spark's, it counts those that used too much memory: the application cannot go on like that.
+    // Unlike in Spark, executors that used too much memory count, since the application cannot continue like that.
     assert_eq!(bench.view().failures, 4);
 }
 

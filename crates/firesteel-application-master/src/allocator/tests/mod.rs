@@ -1,4 +1,4 @@
-//! Tables: what happens to an allocator, and everything that it leads to. A manager is played by the test.
+//! Table tests: an event for an allocator, and all its consequences. The test plays the manager.
 
 mod effects;
 mod ends;
@@ -78,7 +78,7 @@ impl Bench {
         Self::with(config())
     }
 
-    /// Registered, and its first call made and answered.
+    /// A registered allocator, whose first call was made and answered.
     fn with(config: Config) -> Self {
         let now = Timestamp::from_millis(1_000_000);
         let mut bench = Self { allocator: Allocator::new(config), now, containers: 0 };
@@ -102,7 +102,7 @@ impl Bench {
         self.apply(Event::RequestExecutors { targets, excluded: set(excluded) });
     }
 
-    /// Waits for the next call; an open one is answered with nothing.
+    /// Waits for the next call. An open call gets an empty answer.
     fn call(&mut self) -> Call {
         let call = self.open_call();
         self.answer(&[], &[]);
@@ -119,7 +119,7 @@ impl Bench {
         }
     }
 
-    /// The manager answers: containers on those hosts for those profiles, and ends.
+    /// Answers as the manager: containers on these hosts for these profiles, and ends.
     fn answer(&mut self, hosts: &[(&str, u32)], ends: &[Completed]) -> Vec<Effect> {
         let granted = hosts.iter().map(|(host, profile)| {
             self.containers += 1;
@@ -139,7 +139,7 @@ impl Bench {
         }))
     }
 
-    /// A call that is answered with containers of the default profile on those hosts, all of which start.
+    /// Answers a call with containers of the default profile on these hosts. All of them start.
     fn grant(&mut self, hosts: &[&str]) -> Vec<Effect> {
         self.open_call();
         let hosts: Vec<(&str, u32)> = hosts.iter().map(|host| (*host, 0)).collect();
@@ -157,7 +157,7 @@ impl Bench {
         }
     }
 
-    /// A call that is answered with ends.
+    /// Answers a call with ends.
     fn end(&mut self, ends: &[Completed]) -> Vec<Effect> {
         self.open_call();
         self.answer(&[], ends)

@@ -1,4 +1,4 @@
-//! Tests of the executor's daemon with real tasks and a driver that the test plays.
+//! Tests of the executor's daemon with real tasks. The test plays the driver.
 
 use std::collections::BTreeMap;
 
@@ -207,7 +207,7 @@ async fn an_executor_says_by_its_trouble_why_it_never_reached_its_driver() {
     let port = closed.local_addr().expect("it is bound").port();
     drop(closed);
     assert_eq!(trouble("127.0.0.1", port).await, ExecutorTrouble::NothingListens);
-    // What listens there writes this, and closes the connection.
+    // A listener writes this and closes the connection.
     for (written, expected) in [
         ("HTTP/1.1 400 Bad Request\r\n\r\n", ExecutorTrouble::NoDriver),
         ("SSH-2.0-OpenSSH_9.2\r\n", ExecutorTrouble::NoDriver),
@@ -218,7 +218,7 @@ async fn an_executor_says_by_its_trouble_why_it_never_reached_its_driver() {
         let stranger = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept()?;
             std::io::Write::write_all(&mut stream, written.as_bytes())?;
-            // Otherwise the end would be a reset, which may overtake what was written.
+            // Otherwise the connection would be reset, and the written bytes could be lost.
             std::io::Read::read(&mut stream, &mut [0; 64])
         });
         assert_eq!(trouble("127.0.0.1", port).await, expected, "{written:?}");

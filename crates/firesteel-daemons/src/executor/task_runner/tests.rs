@@ -30,7 +30,7 @@ struct Course {
 
 impl Rig {
     fn new() -> Self {
-        // The name is unique on the machine, as a Worker's id is.
+        // The name is unique on the machine, like a Worker's id.
         let scratch = tempfile::tempdir().expect("a temporary directory");
         let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));

@@ -1,4 +1,4 @@
-//! What an archive has at which path, known from its entries alone, before any is written.
+//! The paths in an archive, computed from its entries alone, before any is written.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -17,16 +17,16 @@ pub(super) const MOST_PATH: usize = 4095;
 pub(super) enum Place {
     Directory,
     File,
-    /// A symbolic link with its target, which may be anything, as for tar.
+    /// A symbolic link with its target, which may be anything, as in tar.
     Link(PathBuf),
 }
 
-/// The places of an archive until now. No place is below a link, so nothing is ever written through one.
+/// The entries of an archive so far, by path. None is below a link, so nothing is ever written through a link.
 #[derive(Debug, Default)]
 pub(super) struct Layout(BTreeMap<PathBuf, Place>);
 
 impl Layout {
-    /// Puts an entry at a path that [`inside`] made. Returns what was there before.
+    /// Puts an entry at a path that [`inside`] made. Returns the earlier entry at this path.
     pub(super) fn put(
         &mut self,
         entry: &Path,
@@ -54,8 +54,7 @@ impl Layout {
         Ok(self.0.insert(at.to_owned(), place))
     }
 
-    /// What a hard link to this path is another name for: an earlier file or link, which is itself reached through no
-    /// link.
+    /// Resolves the target of a hard link: an earlier file or link, which is itself reached through no link.
     pub(super) fn linked(&self, entry: &Path, target: &Path) -> Result<(PathBuf, Place), UnpackError> {
         let at = inside(target).map_err(|_| UnpackError::LeadsOut { entry: entry.to_owned() })?;
         for parent in parents(&at) {
@@ -71,7 +70,6 @@ impl Layout {
         }
     }
 
-    /// The links, each with its target.
     pub(super) fn links(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.0.iter().filter_map(|(at, place)| match place {
             Place::Link(target) => Some((at.as_path(), target.as_path())),
@@ -80,7 +78,6 @@ impl Layout {
     }
 }
 
-/// The parents of a path below the root, without the root.
 fn parents(at: &Path) -> impl Iterator<Item = &Path> {
     at.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty())
 }
@@ -94,9 +91,9 @@ fn is_target(target: &Path) -> bool {
     !bytes.is_empty() && bytes.len() <= MOST_PATH && !bytes.contains(&0)
 }
 
-/// A path in an archive, relative to the root. Empty if it is the root itself.
+/// Normalizes a path in an archive, relative to the root. Empty if it is the root itself.
 ///
-/// `a/../b` stays within the root. It is refused all the same, because no honest program packs such a path, and `a` may
+/// `a/../b` stays within the root. It is refused nevertheless, because no honest program packs such a path, and `a` may
 /// be a link.
 pub(super) fn inside(path: &Path) -> Result<PathBuf, UnpackError> {
     let mut at = PathBuf::new();

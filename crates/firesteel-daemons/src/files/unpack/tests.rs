@@ -130,7 +130,7 @@ fn a_link_may_lead_anywhere_as_tar_keeps_it() {
 fn nothing_is_written_through_a_link_whatever_the_order() {
     let through = |name: &str, link: &str| format!("its entry {name:?} leads through its link {link:?}");
     let directory = |name| entry(name, EntryType::Directory, "");
-    // `..` is where the archive itself is: a file written through the link would be found there.
+    // `..` contains the archive itself. A file written through the link would be found there.
     for (entries, words) in [
         (vec![link("a", ".."), file("a/evil", 0o644, "evil")], through("a/evil", "a")),
         (vec![link("a", ".."), link("a/evil", "x")], through("a/evil", "a")),
@@ -148,13 +148,13 @@ fn nothing_is_written_through_a_link_whatever_the_order() {
             vec![link("a", ".."), file("b", 0o644, ""), entry("a/evil", EntryType::Link, "b")],
             through("a/evil", "a"),
         ),
-        // What came first is a directory, and cannot become a link later.
+        // The first entry is a directory, which cannot become a link later.
         (vec![directory("a"), link("a", "..")], taken("a", "a")),
         (vec![file("a/b", 0o644, ""), link("a", ".."), file("a/evil", 0o644, "")], taken("a", "a")),
         (vec![link("a/b", "x"), link("a", "..")], taken("a", "a")),
         (vec![link("a/b", "x"), file("a", 0o644, "")], taken("a", "a")),
         (vec![file("a", 0o644, ""), file("a/b", 0o644, "")], taken("a/b", "a")),
-        // A file may become a link, and then nothing goes through it.
+        // A file may become a link, and then nothing may be written through it.
         (vec![file("a", 0o644, ""), link("a", ".."), file("a/evil", 0o644, "")], through("a/evil", "a")),
     ] {
         assert_eq!(refused(&entries), words);

@@ -13,7 +13,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Status;
 
-/// What `/json/` has.
+/// The contents of `/json/`.
 pub(super) struct MasterPage {
     url: String,
     workers: Vec<WorkerRow>,
@@ -30,7 +30,6 @@ pub(super) struct MasterPage {
 /// Custom resources by name.
 pub(in super::super) type ResourceRows = BTreeMap<String, ResourceRow>;
 
-/// A custom resource.
 #[derive(serde::Serialize)]
 pub(in super::super) struct ResourceRow {
     name: String,
@@ -79,7 +78,7 @@ struct ApplicationRow {
     duration: u64,
 }
 
-/// A cluster driver. It has no main class; its program stands for that.
+/// A cluster driver. It has no main class, so its program is shown instead.
 #[derive(serde::Serialize)]
 struct DriverRow {
     id: String,
@@ -93,7 +92,7 @@ struct DriverRow {
     mainclass: String,
 }
 
-/// What `/json/clusterutilization` has.
+/// The contents of `/json/clusterutilization`.
 #[derive(serde::Serialize)]
 pub(super) struct Utilization {
     #[serde(rename = "waitingDrivers")]
@@ -106,12 +105,12 @@ pub(super) struct Utilization {
     memoryutilization: i64,
 }
 
-/// The URL of an HTTP server as Spark writes it, without a `/` at the end.
+/// The URL of an HTTP server in Spark's form, without a `/` at the end.
 pub(in super::super) fn plain_address(url: Option<&str>) -> String {
     url.unwrap_or_default().trim_end_matches('/').to_owned()
 }
 
-/// Custom resources as Spark writes them. A part of an address is `0@0.25`.
+/// Custom resources in Spark's form. A part of an address is `0@0.25`.
 pub(in super::super) fn resource_rows(resources: &Resources) -> ResourceRows {
     let row = |(name, addresses): (&str, Vec<String>)| {
         (name.to_owned(), ResourceRow { name: name.to_owned(), addresses })
@@ -120,7 +119,7 @@ pub(in super::super) fn resource_rows(resources: &Resources) -> ResourceRows {
     rows.map(row).collect()
 }
 
-/// Some of a Worker's custom resources. All of its names are there, as in Spark.
+/// The used or free part of a Worker's custom resources. It contains all names, as in Spark.
 fn share_rows(all: &Resources, share: &Resources) -> ResourceRows {
     let mut rows = resource_rows(share);
     for (name, _) in all.iter() {
@@ -130,7 +129,7 @@ fn share_rows(all: &Resources, share: &Resources) -> ResourceRows {
     rows
 }
 
-/// The state as monitors of Spark know it: one that has left is no cause for alarm.
+/// The state for monitors made for Spark. A Worker that has left is shown as `DECOMMISSIONED`, since it needs no alarm.
 fn spark_state(state: WorkerState) -> WorkerState {
     match state {
         WorkerState::Left => WorkerState::Decommissioned,
@@ -139,7 +138,6 @@ fn spark_state(state: WorkerState) -> WorkerState {
 }
 
 impl MasterPage {
-    /// The page of a Master that leads.
     pub(super) fn of(view: &MasterView, status: Status) -> Self {
         let alive = || view.workers.iter().filter(|worker| worker.state == WorkerState::Alive);
         let (ended, live): (Vec<_>, Vec<_>) =
@@ -160,12 +158,11 @@ impl MasterPage {
         }
     }
 
-    /// The page of a Master that stands by: Spark's has nothing on it.
+    /// The page of a standby Master. It is empty, like Spark's.
     pub(super) fn of_standby(url: &str) -> Self {
         Self::of(&MasterView::empty(url), Status::Standby)
     }
 
-    /// How much of the cluster is used.
     pub(super) fn utilization(&self) -> Utilization {
         let ClusterTotals { cores, cores_used, memory, memory_used, .. } = self.totals;
         let [cores, cores_used, memory, memory_used] = [cores.0, cores_used.0, memory.0, memory_used.0];
@@ -183,12 +180,12 @@ impl MasterPage {
         }
     }
 
-    /// The page with this field alone. A field that is not known is an empty text, as in Spark.
+    /// The page with this field alone. An unknown field is an empty text, as in Spark.
     pub(super) fn only<'a>(&'a self, field: &'a str) -> Only<'a> {
         Only { page: self, field }
     }
 
-    /// Writes one field, or all. Whether there was any.
+    /// Writes one field, or all. Returns whether there was any.
     fn entries<M: SerializeMap>(&self, map: &mut M, field: Option<&str>) -> Result<bool, M::Error> {
         let mut found = false;
         macro_rules! entry {
@@ -225,7 +222,6 @@ impl Serialize for MasterPage {
     }
 }
 
-/// One field of a page.
 pub(super) struct Only<'a> {
     page: &'a MasterPage,
     field: &'a str,
@@ -281,7 +277,7 @@ impl DriverRow {
     }
 }
 
-/// The program of a cluster driver, or the class if it is one of Spark's.
+/// The program of a cluster driver, or its class if it is Spark's.
 fn main_class(command: &str) -> String {
     command.split_whitespace().find(|word| *word != SPARK).unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The metrics of a Master, and those that Spark's Master has under Spark's names.
+//! The metrics of a Master, and the metrics of Spark's Master under Spark's names.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,10 +17,10 @@ use crate::http::exposition::Exposition;
 use crate::http::server::HttpMeter;
 use crate::http::vitals::{self, OwnerNames};
 
-/// The most applications that have metrics of their own: those that were registered first.
+/// The maximum number of applications with separate metrics: those that registered first.
 const MOST_APPLICATIONS: usize = 100;
 
-/// The most applications on the page with Spark's names.
+/// The maximum number of applications on the page with Spark's names.
 const MOST_SPARK_APPLICATIONS: usize = 1000;
 
 const OWNER: OwnerNames = OwnerNames {
@@ -31,7 +31,6 @@ const OWNER: OwnerNames = OwnerNames {
     connections: "firesteel_master_connections",
 };
 
-/// Where the metrics of a Master that leads come from.
 pub(super) struct Source<'a> {
     pub(super) owner: (&'a OwnerMeter, Traffic),
     pub(super) journal: Option<&'a JournalMeter>,
@@ -39,7 +38,6 @@ pub(super) struct Source<'a> {
     pub(super) view: Option<&'a MasterView>,
 }
 
-/// The metrics of a Master that stands by.
 pub(super) fn of_standby(started: SystemTime, meter: &HttpMeter) -> String {
     let mut page = Exposition::default();
     status(&mut page, Some(Status::Standby));
@@ -48,7 +46,6 @@ pub(super) fn of_standby(started: SystemTime, meter: &HttpMeter) -> String {
     page.finish()
 }
 
-/// The metrics of a Master that leads.
 pub(super) fn of_leader(started: SystemTime, meter: &HttpMeter, source: &Source<'_>) -> String {
     let mut page = Exposition::default();
     status(&mut page, source.view.map(Status::of));
@@ -70,7 +67,7 @@ pub(super) fn of_leader(started: SystemTime, meter: &HttpMeter, source: &Source<
     page.finish()
 }
 
-/// `None`: it leads, and nothing else is known.
+/// Adds the status. `None`: the Master leads, and nothing else is known.
 fn status(page: &mut Exposition, status: Option<Status>) {
     let mut family =
         page.gauge("firesteel_master_status", "1 for the status that the Master has, 0 for the others.");
@@ -174,12 +171,11 @@ fn workers(page: &mut Exposition, view: &MasterView) {
     .sample(&[], excluded);
 }
 
-/// What Workers reported of themselves.
 fn reports(view: &MasterView) -> impl Iterator<Item = &WorkerReport> {
     view.workers.iter().filter_map(|worker| Some(&worker.report.as_ref()?.report))
 }
 
-/// What the executors use that Workers measured.
+/// The usage of executors, as measured by Workers.
 fn usage(page: &mut Exposition, view: &MasterView) {
     let all = sum(reports(view).map(WorkerReport::of_executors));
     page.gauge("firesteel_master_executors_cpu_cores", "Cores that all executors used lately.")
@@ -188,7 +184,7 @@ fn usage(page: &mut Exposition, view: &MasterView) {
         .sample(&[], all.memory);
 }
 
-/// The queues of the settings. Without any, there is one, called `default`.
+/// The queues in the settings. Without any, a single one called `default`.
 fn queues(page: &mut Exposition, view: &MasterView) {
     let mut names: Vec<&str> = view.scheduling.queues.iter().map(|queue| queue.name.as_str()).collect();
     if names.is_empty() {
@@ -255,7 +251,6 @@ fn applications(page: &mut Exposition, view: &MasterView) {
     .sample(&[], all.len() - shown.len());
 }
 
-/// The metrics of Spark's Master.
 pub(super) fn spark_master(view: &MasterView) -> String {
     let alive = view.workers.iter().filter(|worker| worker.state == WorkerState::Alive).count();
     let waiting = view.applications.iter().filter(|app| app.state == ApplicationState::Waiting).count();
@@ -267,7 +262,7 @@ pub(super) fn spark_master(view: &MasterView) -> String {
     page
 }
 
-/// The metrics that Spark's Master has of each application.
+/// The metrics of Spark's Master about each application.
 pub(super) fn spark_applications(view: &MasterView) -> String {
     let mut page = String::new();
     let all = view.applications.iter().chain(view.completed.iter().rev());

@@ -1,9 +1,9 @@
-//! What a Master answers: pages, JSON as Spark's Master has it, whether it is alive and ready, and metrics.
+//! The HTTP responses of a Master: pages, JSON in the form of Spark's Master, health and metrics.
 //!
 //! - `pages`: the pages
 //! - `read`: how the Master's state is read
 //! - `json`: the fields of `/json/`
-//! - `metrics`: the metrics of a Master, and those that Spark's Master has
+//! - `metrics`: the metrics of a Master, and those of Spark's Master
 
 mod json;
 mod metrics;
@@ -49,7 +49,6 @@ use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
 use crate::secret;
 
-/// All paths.
 const PATHS: [&str; 9] = [
     "/",
     "/picture/",
@@ -62,27 +61,26 @@ const PATHS: [&str; 9] = [
     "/metrics/applications/prometheus/",
 ];
 
-/// What a Master answers. It is the same while the Master leads and stands by in turn.
+/// The HTTP site of a Master. The same site serves while the Master leads and stands by.
 #[derive(Debug)]
 pub(crate) struct MasterSite {
     url: String,
     settings: PageSettings,
-    /// What forms must have that change something.
+    /// The token that forms with side effects must contain.
     token: Secret,
-    /// How readers may call this Master, if pages have that token.
+    /// The host names by which readers may call this Master, if pages contain the token.
     names: Names,
     started: SystemTime,
     standing: Mutex<Standing>,
 }
 
-/// What a Master does.
+/// The state of the Master behind the site.
 #[derive(Clone, Debug)]
 enum Standing {
-    /// It reads its state.
+    /// It is reading its state.
     Starting,
-    /// It stands by, while this Master leads.
+    /// It stands by, and this Master leads.
     StandsBy(Option<Address>),
-    /// It leads.
     Leads(Arc<Reign>),
 }
 
@@ -92,7 +90,6 @@ struct Reign {
     envoys: Envoys<Event>,
     journal: Option<Arc<JournalMeter>>,
     snapshot: Snapshot<MasterView>,
-    /// The state with all executors.
     whole: Snapshot<MasterView>,
     applications: Applications,
     reasons: Arc<Reasons>,
@@ -119,7 +116,8 @@ impl Status {
         }
     }
 
-    /// The status of a Master that leads with this state: it recovers while somebody has not returned.
+    /// The status of a leading Master with this state. It recovers while some Workers or applications have not
+    /// returned.
     fn of(view: &MasterView) -> Self {
         let is_away = view.workers.iter().any(|worker| worker.state == WorkerState::Unknown)
             || view.applications.iter().any(|application| application.state == ApplicationState::Unknown)
@@ -129,7 +127,7 @@ impl Status {
 }
 
 impl MasterSite {
-    /// The site of a Master that others reach at this address, and which starts.
+    /// The site of a starting Master that others reach at this address.
     pub(crate) fn new(reached: &Address, settings: PageSettings) -> Self {
         let standing = Mutex::new(Standing::Starting);
         let allowed = settings.hosts.iter().map(String::as_str);
@@ -138,17 +136,14 @@ impl MasterSite {
         Self { url, settings, token, names, started, standing }
     }
 
-    /// The Master stands by, and this one leads.
     pub(crate) fn stands_by(&self, leader: Option<Address>) {
         *self.standing() = Standing::StandsBy(leader);
     }
 
-    /// The Master reads its state, and will lead.
     pub(crate) fn starts(&self) {
         *self.standing() = Standing::Starting;
     }
 
-    /// The Master leads.
     pub(crate) fn leads(&self, envoys: Envoys<Event>, journal: Option<Arc<JournalMeter>>) {
         let reign = Reign {
             envoys,
@@ -167,7 +162,6 @@ impl MasterSite {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// JSON of this field, or of all.
     async fn json(&self, field: Option<&str>) -> Answer {
         let standing = self.standing().clone();
         let view = match standing {
@@ -224,7 +218,6 @@ impl MasterSite {
         Answer::metrics(page)
     }
 
-    /// The metrics that Spark's Master has.
     async fn spark_metrics(&self, page: fn(&MasterView) -> String) -> Answer {
         let standing = self.standing().clone();
         let Standing::Leads(reign) = standing else {
@@ -266,7 +259,7 @@ impl Site for MasterSite {
 /// The pages, by their paths without the `/` at the end.
 impl MasterSite {
     async fn page(&self, path: &str, question: &Question) -> Answer {
-        // Spark's Master has the pages of its Workers below this path (spark.ui.reverseProxy).
+        // Spark's Master serves the pages of its Workers below this path (spark.ui.reverseProxy).
         let proxied = path.strip_prefix("/proxy/").and_then(|path| path.split_once('/'));
         let (path, base) = match proxied {
             Some((_, path @ ("logPage" | "log"))) => (path, "../../../"),
@@ -383,8 +376,8 @@ impl MasterSite {
         }
     }
 
-    /// The refusal of a request that calls this Master by a name of somebody else's. Where nothing can be changed, any name
-    /// will do.
+    /// Refuses a request that calls this Master by a foreign host name. If nothing can be changed, every name is
+    /// accepted.
     fn refuse_name(&self, question: &Question) -> Option<Answer> {
         let words = self.names.refuse(&question.called).filter(|_| self.settings.may_kill)?;
         Some(Answer::line(StatusCode::MISDIRECTED_REQUEST, &plain::clean(&words)))
@@ -406,7 +399,6 @@ impl MasterSite {
 }
 
 impl Reign {
-    /// The Workers and applications, without executors.
     async fn state(&self) -> Result<Arc<MasterView>, Unanswered> {
         self.reigns()?;
         self.snapshot.get(|| self.read(Extent::Executors(0))).await

@@ -1,4 +1,4 @@
-//! How a Master's state is read from its owner loop.
+//! Reads a Master's state from its owner loop.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,16 +14,14 @@ use super::super::inquiry::Inquiry;
 use super::super::snapshot::{Snapshot, Unanswered};
 use crate::master_client::{Carrier, MasterClient};
 
-/// The number of applications whose details are kept for a second.
+/// The details of this number of applications are cached for a second.
 const KEPT: usize = 8;
 
-/// How long a page waits for another Master that may say where its pages are.
+/// How long a page waits for another Master to tell the URL of its pages.
 const FOR_A_LINK: Duration = Duration::from_secs(1);
 
-/// A client within the process.
 pub(super) type OwnClient = MasterClient<Inquiry<Event>>;
 
-/// A client of this Master.
 pub(super) fn client(envoys: &Envoys<Event>) -> Result<OwnClient, Unanswered> {
     Ok(MasterClient::over(Inquiry::open(envoys)?))
 }
@@ -45,14 +43,13 @@ impl Carrier for Inquiry<Event> {
     }
 }
 
-/// The applications that were asked for lately.
 #[derive(Debug, Default)]
 pub(super) struct Applications {
     kept: Mutex<VecDeque<(String, Arc<Snapshot<ApplicationAnswer>>)>>,
 }
 
 impl Applications {
-    /// An application with all of its executors, not older than a second.
+    /// An application with all of its executors, at most one second old.
     pub(super) async fn get(
         &self,
         envoys: &Envoys<Event>,
@@ -75,7 +72,7 @@ impl Applications {
     }
 }
 
-/// Where another Master serves its pages, if it answers soon and says so.
+/// The URL of another Master's pages, if it tells it soon.
 pub(super) async fn pages_of(leader: &Address, own_name: &str) -> Option<String> {
     let asked = async { MasterClient::open(leader, own_name).await?.web_address().await };
     let address = timeout(FOR_A_LINK, asked).await.ok()?.ok().flatten();

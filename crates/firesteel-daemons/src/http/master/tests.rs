@@ -16,7 +16,7 @@ fn gpus(addresses: &[&str]) -> firesteel_placement::Resources {
     [("gpu", addresses.to_vec())].into_iter().collect()
 }
 
-/// The cluster from which Spark's answers were recorded.
+/// The cluster from which Spark's responses were recorded.
 fn recorded() -> MasterView {
     let time = Timestamp::from_millis;
     let offered = Offered { cores: Cores(4), memory: MiB(4096), resources: gpus(&["0", "1"]) };
@@ -197,7 +197,6 @@ fn the_number_of_series_is_bounded() {
     assert_eq!(samples["firesteel_master_applications_not_shown"], 9901.0);
 }
 
-/// docs/MONITORING.md has a row for each metric, and no other.
 #[test]
 fn the_page_of_metrics_names_each() {
     let page = include_str!("../../../../../docs/MONITORING.md");
@@ -242,7 +241,7 @@ fn mixed() -> MasterView {
     MasterView { workers, ..base }
 }
 
-/// The sums as a person adds them up: Workers, cores, cores that are held and that are offered.
+/// The sums computed by hand: Workers, cores, held cores and offered cores.
 const MIXED: [i64; 4] = [6, 1 + 2 + 4 + 8 + 16 + 32, 1 + 1 + 5, 2 + 27];
 
 #[test]

@@ -1,4 +1,4 @@
-//! The files that pages use: a style sheet, a script and an icon. They are part of the program.
+//! The files that pages use: a style sheet, a script and an icon. They are compiled into the program.
 
 use std::sync::OnceLock;
 
@@ -35,7 +35,6 @@ fn asset(name: &'static str, content_type: &'static str, text: String) -> Asset 
     Asset { name, content_type, text, version: format!("\"{version}\"") }
 }
 
-/// The answer to a request for this file.
 pub(in super::super) fn answer(name: &str, question: &Question) -> Answer {
     let Some(asset) = assets().iter().find(|asset| asset.name == name) else {
         return Answer::line(StatusCode::NOT_FOUND, "There is no such file.");

@@ -1,32 +1,27 @@
-//! The frame around each page: what it is called, links to other pages, the filter, and the script that keeps it up to date.
+//! The frame around each page: its title, links to other pages, the filter, and the script that refreshes it.
 
 use maud::{DOCTYPE, Markup, html};
 
 use super::super::query::Query;
 
-/// What stands around a page.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Frame<'a> {
-    /// The way to the first page, such as `../`.
+    /// The relative path to the first page, such as `../`.
     pub(in super::super) base: &'a str,
-    /// The name of the page.
     pub(in super::super) title: &'a str,
-    /// The name of the daemon, in the title of the window.
+    /// The name of the daemon, for the title of the window.
     pub(in super::super) daemon: &'a str,
-    /// The links to other pages: the path below the base, and the name.
     pub(in super::super) links: &'a [(&'a str, &'a str)],
-    /// The path of this page among them, if it is there.
+    /// The path of this page among the links, if it is there.
     pub(in super::super) here: &'a str,
-    /// What the URL asks for, if the page can be filtered.
     pub(in super::super) filter: Option<&'a Query>,
-    /// How often the script asks for the page again, in milliseconds. 0: never.
+    /// The refresh interval, in milliseconds. 0: the page is not refreshed.
     pub(in super::super) pace: u64,
 }
 
-/// The name of the filter in a URL.
 pub(in super::super) const FILTER: &str = "filter";
 
-/// The page as a document. Each child of `parts` has an id: the script replaces those that have changed.
+/// The page as an HTML document. Each child of `parts` has an id. The script replaces the children that have changed.
 pub(in super::super) fn document(frame: &Frame<'_>, parts: &Markup) -> String {
     let Frame { base, title, daemon, links, here, filter, pace } = *frame;
     html! {

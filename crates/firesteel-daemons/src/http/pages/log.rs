@@ -1,4 +1,4 @@
-//! Logs as pages and as text: a piece of a log, its place in the whole, and the way to the rest.
+//! Logs as pages and as text: a piece of a log, its position, and links to the rest.
 
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey};
 use firesteel_protocol::messages::{LogAuthor, LogPiece, LogStart, Stream};
@@ -7,27 +7,23 @@ use maud::{Markup, html};
 use super::super::query::{Query, link};
 use super::parts::grouped;
 
-/// The number of bytes that are shown if the request does not say. Source: Spark's log pages, 4.0.1.
+/// The default number of bytes to show. Source: Spark's log pages, 4.0.1.
 const BYTES: u64 = 102_400;
 
-/// The most bytes that are shown at once.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The part of a log that a request asks for. Source: Spark's log pages, 4.0.1, for the names in the URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct LogQuestion {
-    /// Who writes the log.
     pub(in super::super) author: LogAuthor,
-    /// The output.
     pub(in super::super) stream: Stream,
-    /// The first byte. `None`: so that the part ends at the log's end.
+    /// The position of the first byte. `None`: the part ends at the log's end.
     offset: Option<u64>,
     bytes: u64,
-    /// Whether the script asks, which wants to know whether the log is over.
+    /// Whether the script sends the request. It needs to know whether the log is over.
     follows: bool,
 }
 
-/// A part of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Excerpt {
     start: u64,
@@ -58,7 +54,7 @@ pub(in super::super) fn name(stream: Stream) -> &'static str {
     }
 }
 
-/// The names and values in a URL that say which log. Source: Spark's log pages, 4.0.1.
+/// The names and values in a URL that identify a log. Source: Spark's log pages, 4.0.1.
 fn which(author: &LogAuthor, stream: Stream) -> Vec<(&'static str, String)> {
     let mut pairs = match author {
         LogAuthor::Executor(ExecutorKey { app, executor }) => {
@@ -74,12 +70,11 @@ fn link_of(pairs: &[(&'static str, String)]) -> String {
     link(pairs.iter().map(|(name, value)| (*name, value.as_str())))
 }
 
-/// Links to both logs of an executor. `pages` is where log pages are, such as `../logPage/`.
+/// Links to both logs of an executor. `pages` is the relative path of log pages, such as `../logPage/`.
 pub(in super::super) fn links(pages: &str, app: &AppId, executor: ExecutorId) -> Markup {
     links_of(pages, &LogAuthor::Executor(ExecutorKey { app: app.clone(), executor }))
 }
 
-/// Links to both logs of a cluster driver.
 pub(in super::super) fn driver_links(pages: &str, driver: &DriverId) -> Markup {
     links_of(pages, &LogAuthor::Driver(driver.clone()))
 }
@@ -96,7 +91,7 @@ fn links_of(pages: &str, author: &LogAuthor) -> Markup {
 }
 
 impl LogQuestion {
-    /// Reads what the URL asks for, or says what is wrong with it.
+    /// Reads the request in a URL, or says what is wrong with it.
     pub(in super::super) fn of(query: &Query) -> Result<Self, String> {
         if query.has("self") {
             return Err("The daemon's own log goes to its standard error: ask the service manager for it, for example with \
@@ -110,7 +105,7 @@ impl LogQuestion {
                 LogAuthor::Executor(ExecutorKey { app: AppId::new(app), executor: ExecutorId(number) })
             }
             (None, None, Some(driver)) => LogAuthor::Driver(DriverId::new(driver)),
-            // Source: Spark's log pages, 4.0.1, which refuse both at once, too.
+            // Source: Spark's log pages, 4.0.1, which also refuse both at once.
             _ => {
                 let words = "The URL names no log: it needs appId and executorId, or driverId, and logType.";
                 return Err(words.to_owned());
@@ -160,7 +155,7 @@ impl LogQuestion {
         link_of(&which(&self.author, self.stream).into_iter().chain(rest).collect::<Vec<_>>())
     }
 
-    /// What the heading calls the author. Which application an executor is of, stands below.
+    /// The author's name in the heading. The application of an executor is named below it.
     fn called(&self) -> String {
         match &self.author {
             LogAuthor::Executor(key) => format!("executor {}", key.executor),
@@ -168,7 +163,6 @@ impl LogQuestion {
         }
     }
 
-    /// The title of the page.
     pub(in super::super) fn title(&self) -> String {
         match &self.author {
             LogAuthor::Executor(key) => format!("{} of {}/{}", name(self.stream), key.app, key.executor),
@@ -176,7 +170,7 @@ impl LogQuestion {
         }
     }
 
-    /// The page. `base` is the way to the first page, and `under` says whose log it is.
+    /// The page. `base` is the relative path to the first page. `under` names the log's author.
     pub(in super::super) fn page(&self, base: &str, under: &Markup, excerpt: &Excerpt) -> Markup {
         let end = excerpt.end();
         let text = String::from_utf8_lossy(&excerpt.text);

@@ -1,12 +1,13 @@
-//! What the pages of Master and Worker have in common. They are made on the server, complete without a script.
+//! The common parts of the Master's and the Worker's pages. Pages are rendered on the server, and complete without a
+//! script.
 //!
 //! - `frame`: the frame around each page: links, the filter, the script
-//! - `table`: tables that are filtered, sorted and cut on the server
+//! - `table`: tables that are filtered, sorted and paged on the server
 //! - `parts`: bars, states, times
 //! - `log`: the page and the text of a log
 //! - `assets`: the style sheet, the script and the icon
 //!
-//! All text goes through `maud`, which escapes what stands between tags and in attributes. Links are relative, so that pages
+//! All text goes through `maud`, which escapes it between tags and in attributes. Links are relative, so that pages
 //! also work below the path of another server.
 
 pub(super) mod assets;

@@ -19,7 +19,7 @@ pub(in super::super) fn grouped(number: impl TryInto<i128>) -> String {
     if number < 0 { format!("-{text}") } else { text }
 }
 
-/// An amount of memory, in TiB if there are many.
+/// An amount of memory, in TiB if it is large.
 pub(in super::super) fn memory(memory: MiB) -> String {
     const MANY: i64 = 10 << 20;
     match memory.0 {
@@ -59,17 +59,17 @@ impl Mood {
     }
 }
 
-/// A state in words, with a dot whose colour repeats what the words say.
+/// A state in words, with a dot in a colour that repeats the words.
 pub(in super::super) fn state(mood: Mood, words: &str) -> Markup {
     html! { span class={ "state " (mood.name()) } { (words) } }
 }
 
-/// How long ago something was, with the time of day for those who point at it.
+/// How long ago something was. The time of day is shown on hovering.
 pub(in super::super) fn ago(now: Timestamp, then: Timestamp) -> Markup {
     html! { time datetime=(then) title=(then) { (duration(now.since(then))) " ago" } }
 }
 
-/// A fact in the head of a page: its name, and the fact.
+/// A fact in the head of a page: its name and its value.
 pub(in super::super) fn fact(name: &str, what: &Markup) -> Markup {
     html! { div { dt { (name) } dd { (what) } } }
 }

@@ -1,4 +1,5 @@
-//! Tables that are filtered, sorted and cut on the server, so that they work on any number of rows and without a script.
+//! Tables that are filtered, sorted and paged on the server, so that they work with any number of rows and without a
+//! script.
 
 use std::cmp::Ordering;
 
@@ -8,10 +9,9 @@ use super::super::query::Query;
 use super::frame::FILTER;
 use super::parts::grouped;
 
-/// The most rows of a table on one page.
+/// The maximum number of rows on one page of a table.
 const ROWS: usize = 100;
 
-/// A column of a table.
 pub(in super::super) struct Column<T> {
     pub(in super::super) name: &'static str,
     pub(in super::super) shape: Shape,
@@ -19,40 +19,36 @@ pub(in super::super) struct Column<T> {
     pub(in super::super) order: Option<fn(&T, &T) -> Ordering>,
 }
 
-/// How a column is set.
+/// How a column is formatted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Shape {
     /// Words, such as names and states.
     Words,
-    /// Numbers, with their digits below each other. Sorted from large to small.
+    /// Right-aligned numbers. Sorted from large to small.
     Numbers,
-    /// Sentences, which take the room that others leave.
+    /// Sentences, which get the remaining width.
     Sentences,
 }
 
-/// A table of rows.
 pub(in super::super) struct Table<'a, T> {
-    /// The id of its part of the page, and the beginning of its names in the URL.
+    /// The id of its part of the page, and the prefix of its names in the URL.
     pub(in super::super) id: &'static str,
     pub(in super::super) title: &'a str,
-    /// What stands there if it has no rows.
+    /// The text that is shown if it has no rows.
     pub(in super::super) empty: &'a str,
     pub(in super::super) columns: &'a [Column<T>],
-    /// The text in which the filter looks.
+    /// The text of a row that the filter searches.
     pub(in super::super) text: &'a dyn Fn(&T) -> String,
 }
 
-/// The rows of a table that the URL asks for.
 pub(in super::super) struct Cut<'r, T> {
     pub(in super::super) rows: Vec<&'r T>,
-    /// The number of rows that the filter lets through.
     found: usize,
     from: usize,
     all: usize,
 }
 
 impl<T> Table<'_, T> {
-    /// Filters, sorts and cuts the rows.
     pub(in super::super) fn cut<'r>(&self, rows: &'r [T], query: &Query) -> Cut<'r, T> {
         let filter = query.get(FILTER).unwrap_or_default().to_lowercase();
         let words: Vec<&str> = filter.split_whitespace().collect();
@@ -91,7 +87,7 @@ impl<T> Table<'_, T> {
         let Cut { rows, found, from, all } = cut;
         let by = query.get(&format!("{}By", self.id));
         let cells: Vec<Vec<Markup>> = rows.iter().map(|row| cells(row)).collect();
-        // A column in which no row has anything takes no room.
+        // A column without any contents is hidden.
         let is_shown = |index: usize| index == 0 || cells.iter().any(|row| !row[index].0.is_empty());
         let shown: Vec<(usize, &Column<T>)> =
             self.columns.iter().enumerate().filter(|(index, _)| is_shown(*index)).collect();

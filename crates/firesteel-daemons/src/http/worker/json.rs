@@ -1,7 +1,7 @@
 //! The fields of a Worker's `/json/`, with Spark's names and values. Source: Spark JsonProtocol, 4.0.1.
 //!
-//! A Worker of Firesteel's does not know the limits of an application, and knows the user only of an application of Spark's. It
-//! does not show commands, which may have secrets.
+//! A Firesteel Worker does not know the limits of an application. It knows the user only for Spark's applications. It
+//! does not show commands, since these may contain secrets.
 
 use firesteel_placement::Resources;
 use firesteel_protocol::ids::ExecutorKey;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::plans::{Plan, Plans};
 use crate::http::master::{ResourceAmount, ResourceRows, plain_address, resource_rows};
 
-/// What `/json/` has.
+/// The contents of `/json/`.
 #[derive(Serialize)]
 pub(super) struct WorkerPage {
     id: String,
@@ -49,7 +49,7 @@ struct ApplicationRow {
 }
 
 impl WorkerPage {
-    /// The page of a Worker in this state, whose Master serves HTTP at this URL, with these custom resources.
+    /// The page of a Worker in this state with these custom resources. Its Master serves HTTP at this URL.
     pub(super) fn of(
         (view, master): (&WorkerViewOfItself, Option<&str>),
         plans: &Plans,

@@ -8,16 +8,15 @@ use crate::http::inquiry::Inquiry;
 use crate::http::pages::log::LogSource;
 use crate::worker_log::{behind, header_of};
 
-/// The logs of one author, asked from the Worker's own loop. The header that says how it was started is left out.
+/// The logs of one author, read through the Worker's own loop. The header about the start is left out.
 pub(super) struct OwnLog {
     author: LogAuthor,
     inquiry: Inquiry<Event>,
-    /// The length of that header in bytes, once it is known.
+    /// The length of the header in bytes, once it is known.
     header: Option<u64>,
 }
 
 impl OwnLog {
-    /// The logs of this author.
     pub(super) fn open(envoys: &Envoys<Event>, author: LogAuthor) -> Result<Self, String> {
         let inquiry = Inquiry::open(envoys).map_err(|why| why.to_string())?;
         Ok(Self { author, inquiry, header: None })

@@ -1,4 +1,4 @@
-//! The metrics of a Worker, and those that Spark's Worker has under Spark's names.
+//! The metrics of a Worker, and the metrics of Spark's Worker under Spark's names.
 
 use std::time::SystemTime;
 
@@ -17,7 +17,7 @@ const OWNER: OwnerNames = OwnerNames {
     connections: "firesteel_worker_connections",
 };
 
-/// The metrics of a Worker. `seen` is its state and its report, if it answered in time.
+/// The metrics of a Worker. `seen` is its state and its report, if it responded in time.
 pub(super) fn of(
     started: SystemTime,
     meter: &HttpMeter,
@@ -61,10 +61,9 @@ fn state(page: &mut Exposition, view: &WorkerViewOfItself) {
         .sample(&[], view.ended.len());
 }
 
-/// The most executors that have metrics of their own.
 const MOST_EXECUTORS: usize = 100;
 
-/// What is used, as far as it was measured.
+/// The usage, as far as it was measured.
 fn usage(page: &mut Exposition, report: &WorkerReport) {
     if let Some(machine) = report.machine {
         page.gauge("firesteel_worker_machine_cpu_cores", "Cores of the machine that were used lately.")
@@ -105,7 +104,6 @@ fn usage(page: &mut Exposition, report: &WorkerReport) {
     .sample(&[], report.executors.len() - shown.len());
 }
 
-/// The metrics of Spark's Worker.
 pub(super) fn spark(view: &WorkerViewOfItself) -> String {
     let (cores, mebibytes) = (view.cores_used().0, view.memory_used().0);
     let mut page = String::new();

@@ -1,8 +1,8 @@
-//! What a Worker answers: pages, JSON as Spark's Worker has it, whether it is alive and ready, and metrics.
+//! The HTTP responses of a Worker: pages, JSON in the form of Spark's Worker, health and metrics.
 //!
 //! - `page`: the page of the Worker; `logs`: the logs of its executors and cluster drivers
 //! - `json`: the fields of `/json/`
-//! - `metrics`: the metrics of a Worker, and those that Spark's Worker has
+//! - `metrics`: the metrics of a Worker, and those of Spark's Worker
 //! - `plans`: what the Worker was told about its executors
 
 mod json;
@@ -40,10 +40,8 @@ use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
 use crate::worker::directories::work_directory::WorkDirectory;
 
-/// All paths.
 const PATHS: [&str; 6] = ["/", "/json/", "/livez", "/readyz", "/metrics", "/metrics/prometheus/"];
 
-/// What a Worker answers.
 #[derive(Debug)]
 pub(crate) struct WorkerSite {
     started: SystemTime,
@@ -55,8 +53,8 @@ pub(crate) struct WorkerSite {
 }
 
 impl WorkerSite {
-    /// The site of a Worker with these custom resources, which lists this number of ended executors, and keeps their
-    /// directories in this one.
+    /// The site of a Worker with these custom resources. It lists this number of ended executors. Their directories are
+    /// below this one.
     pub(crate) fn new(
         envoys: Envoys<Event>,
         resources: Resources,
@@ -73,12 +71,12 @@ impl WorkerSite {
         }
     }
 
-    /// The Worker starts a cluster driver, or starts it again.
+    /// Records that the Worker starts a cluster driver, or starts it again.
     pub(crate) fn starts_driver(&self, driver: &DriverId) {
         self.plans().add_driver(driver);
     }
 
-    /// The Worker starts an executor. `live` executors run already.
+    /// Records that the Worker starts an executor, while `live` executors run already.
     pub(crate) fn starts(&self, plan: &ExecutorPlan, live: usize) {
         self.plans().add(plan, live);
     }
@@ -147,7 +145,6 @@ impl WorkerSite {
         }
     }
 
-    /// The log as text, or as a page.
     async fn log(&self, question: &Question, is_page: bool) -> Answer {
         let shown = match LogQuestion::of(&question.query) {
             Ok(wanted) => self.excerpt(&wanted, is_page).await,
@@ -202,7 +199,6 @@ impl Site for WorkerSite {
     }
 }
 
-/// Asks the Worker for its state, and for what it reports of itself.
 async fn read(envoys: Envoys<Event>) -> Result<(WorkerViewOfItself, WorkerReport), Unanswered> {
     let mut inquiry = Inquiry::open(&envoys)?;
     let mut ask = async |question| {

@@ -1,4 +1,4 @@
-//! The page of a Worker: what it offers, the executors that run there and those that have ended, with their logs.
+//! The page of a Worker: its resources, and its running and ended executors with their logs.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,6 @@ use crate::http::query::Query;
 use crate::wording::application::addresses;
 use crate::wording::usage;
 
-/// How often the page is asked for again, in milliseconds.
 const PACE: u64 = 2000;
 
 const LINKS: [(&str, &str); 1] = [("", "Worker")];
@@ -43,7 +42,6 @@ const ENDED: &[Column<Row>] = &[
     Column { name: "Logs", shape: Shape::Words, order: None },
 ];
 
-/// An executor, live or ended.
 struct Row {
     key: ExecutorKey,
     name: String,
@@ -52,7 +50,7 @@ struct Row {
     memory: i64,
     resources: String,
     pid: Option<u32>,
-    /// What its processes use: cores and memory.
+    /// The usage of its processes: cores and memory.
     usage: [String; 2],
 }
 
@@ -83,7 +81,6 @@ impl Row {
     }
 }
 
-/// What the page is made of.
 pub(super) struct WorkerPage<'a> {
     pub(super) view: &'a WorkerViewOfItself,
     pub(super) report: &'a WorkerReport,
@@ -92,13 +89,11 @@ pub(super) struct WorkerPage<'a> {
     pub(super) query: &'a Query,
 }
 
-/// The document with these parts.
 pub(super) fn framed(base: &str, title: &str, filter: Option<&Query>, pace: u64, parts: &Markup) -> String {
     document(&Frame { base, title, daemon: "Firesteel Worker", links: &LINKS, here: "", filter, pace }, parts)
 }
 
 impl WorkerPage<'_> {
-    /// The page as a document.
     pub(super) fn document(&self) -> String {
         let usages: BTreeMap<_, _> = self.report.executors.iter().map(|(key, usage)| (key, *usage)).collect();
         let of_live = |it: &RunningExecutor| Row::of_live(it, usages.get(&it.executor).copied(), self.plans);

@@ -1,4 +1,5 @@
-//! What a Worker was told about its executors and cluster drivers: the Worker itself need not remember all of it.
+//! The orders that a Worker got for its executors and cluster drivers. The Worker's machine need not remember all of
+//! this.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,26 +7,25 @@ use firesteel_placement::{MiB, Resources};
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 use firesteel_worker::ExecutorPlan;
 
-/// The variable by which a driver of Spark's tells its executors who the user is.
+/// The environment variable by which Spark's drivers tell their executors the user.
 const SPARK_USER: &str = "SPARK_USER";
 
 /// The part of a plan that is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) app_name: String,
-    /// The user of the application. Only drivers of Spark's say who that is.
+    /// The user of the application. Only Spark's drivers tell it.
     pub(super) user: String,
     pub(super) memory: MiB,
     pub(super) resources: Resources,
 }
 
-/// The plans of live executors and of the latest that ended.
 #[derive(Debug)]
 pub(super) struct Plans {
     /// The number of ended executors that are listed.
     retained: usize,
     table: BTreeMap<ExecutorKey, Plan>,
-    /// All of them in the order of their starts.
+    /// The executors in the order of their starts.
     order: VecDeque<ExecutorKey>,
     /// The cluster drivers in the order of their first starts.
     drivers: VecDeque<DriverId>,
@@ -37,8 +37,8 @@ impl Plans {
         Self { retained, table: BTreeMap::new(), order: VecDeque::new(), drivers: VecDeque::new() }
     }
 
-    /// Adds a plan, and forgets those of executors that started long before: one that is listed may be among them, if very
-    /// many have started after it.
+    /// Adds a plan, and drops plans of executors that started long before. One that is still listed may be among these,
+    /// if very many have started after it.
     pub(super) fn add(&mut self, plan: &ExecutorPlan, live: usize) {
         let ExecutorPlan { executor, app_name, command, memory, on_worker, .. } = plan;
         let shown = Plan {
@@ -56,7 +56,7 @@ impl Plans {
         }
     }
 
-    /// Adds a cluster driver that is started, and forgets those that were started long before.
+    /// Adds a cluster driver that is started, and drops those that were started long before.
     pub(super) fn add_driver(&mut self, driver: &DriverId) {
         if !self.drivers.contains(driver) {
             self.drivers.push_back(driver.clone());
@@ -71,7 +71,6 @@ impl Plans {
         self.drivers.iter().rev()
     }
 
-    /// The plan of an executor.
     pub(super) fn get(&self, executor: &ExecutorKey) -> Plan {
         self.table.get(executor).cloned().unwrap_or_default()
     }

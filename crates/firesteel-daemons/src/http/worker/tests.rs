@@ -38,7 +38,7 @@ fn plan(executor: ExecutorKey, name: &str) -> ExecutorPlan {
     }
 }
 
-/// The Worker from which Spark's answers were recorded.
+/// The Worker from which Spark's responses were recorded.
 fn recorded() -> (WorkerViewOfItself, Plans) {
     let (live, done) = (executor("app-20261126055910-0001", 0), executor("app-20261126055854-0000", 0));
     let mut plans = Plans::of(10);
@@ -63,13 +63,13 @@ fn recorded() -> (WorkerViewOfItself, Plans) {
     (view, plans)
 }
 
-/// Without what a Worker of Firesteel's does not know or does not show.
+/// The JSON without fields that Firesteel's Workers do not know or show.
 fn known(json: &str) -> String {
     json.replace("\"cores\" : 2,\n      \"memoryperexecutor\"", "\"cores\" : 0,\n      \"memoryperexecutor\"")
         .replace("\"Command(org.apache.spark.executor.CoarseGrainedExecutorBackend,...)\"", "\"\"")
 }
 
-/// What it reports of itself.
+/// The Worker's report about itself.
 fn report() -> WorkerReport {
     let usage = Usage { cpu_millis: 9_000, millicores: 1_500, memory: 300 << 20, peak_memory: 400 << 20 };
     WorkerReport {

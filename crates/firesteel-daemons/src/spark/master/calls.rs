@@ -1,4 +1,4 @@
-//! Connections to drivers and Workers of Spark's that wait for a Master that was restarted, or takes over.
+//! Connections to Spark's drivers and Workers that wait for a call from a Master that was restarted or takes over.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,25 +15,22 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{Common, Line};
 use crate::spark::frames::Frames;
 
-/// The pause between two attempts to reach somebody.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long one who is called may take to accept a connection.
+/// How long a called peer may take to accept a connection.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Whom to call.
 #[derive(Debug)]
 pub struct Calls {
     called: Vec<Called>,
-    /// The Master's address. `None`: the one by which each knows it.
+    /// The Master's address. `None`: the address by which each peer knows it.
     here: Option<Address>,
-    /// How long each is tried.
     patience: Duration,
 }
 
 impl Calls {
-    /// Those who wait for this Master to call them. `here` is its address if it was elected: then they know it by another
-    /// one, or not at all.
+    /// The peers that wait for this Master's call. `here` is its address if it was elected, because peers then know
+    /// another address, or none.
     #[must_use]
     pub fn of(master: &Master, here: Option<&firesteel_protocol::address::Address>) -> Self {
         let drivers = master.to_call().into_iter().map(Called::Driver);
@@ -42,7 +39,6 @@ impl Calls {
         Self { called: drivers.chain(workers).collect(), here, patience: master.config().recovery_timeout }
     }
 
-    /// Begins to call all of them.
     pub(super) fn begin(self, envoys: &Envoys<Event>, common: &Arc<Common>) {
         let until = Instant::now() + self.patience;
         for called in self.called {
@@ -52,7 +48,7 @@ impl Calls {
     }
 }
 
-/// Calls somebody, and serves the connection until it ends.
+/// Calls a peer, and serves the connection until it ends.
 async fn call(
     called: Called,
     here: Option<Address>,
@@ -78,7 +74,7 @@ async fn call(
     }
 }
 
-/// Dials an address again and again until that time.
+/// Dials an address repeatedly until this time.
 async fn dial(address: &Address, until: Instant) -> std::io::Result<(TcpStream, SocketAddr)> {
     let host = host::plain_or_as_given(&address.host);
     loop {

@@ -1,4 +1,4 @@
-//! One connection: a [`Connection`] is told what comes, and what it wants is done.
+//! One connection: feeds a [`Connection`] with events, and performs its effects.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -24,10 +24,10 @@ use super::Common;
 use crate::secret;
 use crate::spark::frames::{Broken, Frames};
 
-/// How long what was queued may take to be written after the Master has ended.
+/// How long the last writes may take after the Master has ended.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// One connection, and the seats that its peers have at the Master.
+/// One connection, and the peers that it represents at the Master.
 pub(super) struct Line {
     connection: Connection,
     envoys: Envoys<MasterEvent>,
@@ -37,13 +37,12 @@ pub(super) struct Line {
     common: Arc<Common>,
 }
 
-/// Who speaks for a seat, and why the Master has ended it.
+/// The virtual peer at a seat, and why the Master has ended it.
 struct Seated {
     envoy: Envoy<MasterEvent>,
     why: Option<Disconnect>,
 }
 
-/// What the Master sends to one of the seats.
 struct Addressed {
     seat: Seat,
     role: Role,
@@ -69,7 +68,6 @@ impl Line {
         Self { connection, envoys, remote, seats: BTreeMap::new(), letters: SelectAll::new(), common }
     }
 
-    /// Serves the connection until its end.
     pub(super) async fn serve(mut self, mut frames: Frames) {
         let ended = self.run(&mut frames).await;
         let closing = match ended {
@@ -82,13 +80,13 @@ impl Line {
         }
     }
 
-    /// Says that the other side has ended the connection, and leaves all seats.
+    /// Reports that the other side has ended the connection, and ends all virtual peers.
     async fn end(&mut self, error: Option<String>, frames: &mut Frames) -> Closing {
         let _ = self.apply(Event::Closed { error }, frames).await;
         Closing::AtOnce
     }
 
-    /// `Break` if the connection has to be closed, `Continue` if the other side has ended it.
+    /// Returns `Break` if the connection has to be closed, `Continue` if the other side has ended it.
     async fn run(&mut self, frames: &mut Frames) -> Result<ControlFlow<Closing>, Broken> {
         let envoys = self.envoys.clone();
         let mut has_ended = false;
@@ -116,7 +114,6 @@ impl Line {
         Ok(next)
     }
 
-    /// Takes all frames that have come.
     async fn take_all(&mut self, frames: &mut Frames) -> Result<ControlFlow<Closing>, Broken> {
         while let Some(frame) = frames.take()? {
             let next = self.apply(Event::Received(frame), frames).await;
@@ -127,7 +124,7 @@ impl Line {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Has written what the Master sends, this first, and then all that is there: it leaves with one write.
+    /// Encodes this message and all that are queued, so that they leave in one write.
     async fn deliver_all(
         &mut self,
         first: (Seat, Role, Letter),
@@ -142,7 +139,7 @@ impl Line {
         ControlFlow::Continue(())
     }
 
-    /// What a letter is to the connection.
+    /// Turns an item of the outgoing stream into an event for the connection.
     fn opened(&mut self, seat: Seat, role: Role, letter: Letter) -> Event {
         let parcel = match letter {
             Letter::Message(parcel) => parcel,
@@ -165,8 +162,8 @@ impl Line {
         Event::Told { seat, message }
     }
 
-    /// Tells the connection of an event, and performs its effects in order. What comes of an effect is told before the next
-    /// one is performed.
+    /// Applies an event, and performs the effects in order. An event that results from an effect is applied before the
+    /// next effect.
     async fn apply(&mut self, event: Event, frames: &mut Frames) -> ControlFlow<Closing> {
         let mut effects = VecDeque::from(self.effects_of(event));
         while let Some(effect) = effects.pop_front() {
@@ -195,7 +192,7 @@ impl Line {
         effects
     }
 
-    /// Performs an effect other than those on the socket. Returns what comes of it at once.
+    /// Performs an effect, except those on the socket. Returns the event that results at once.
     async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, OwnerGone> {
         match effect {
             Effect::Open { seat, role, name } => {
@@ -220,7 +217,7 @@ impl Line {
                 self.common.directory().enter(worker, token, self.peer(seat));
             }
             Effect::Withdraw { worker, seat } => {
-                // A seat that could not be opened was entered nowhere.
+                // A seat that could not be opened is not in the table.
                 if let Some(seated) = self.seats.get(&seat) {
                     self.common.directory().withdraw(&worker, seated.envoy.peer());
                 }
@@ -237,12 +234,11 @@ impl Line {
         Ok(None)
     }
 
-    /// The peer that has a seat.
     fn peer(&self, seat: Seat) -> PeerId {
         self.seats.get(&seat).expect("a seat is used while it is open").envoy.peer()
     }
 
-    /// Gives the Master a message of a peer, which had this number of bytes.
+    /// Passes a peer's message, which had this number of bytes, to the Master.
     async fn say(&self, peer: PeerId, bytes: usize, message: Inbound) -> Result<(), OwnerGone> {
         let arrived = self.envoys.now();
         self.envoys.say_for(peer, arrived, bytes, MasterEvent::Received { peer, arrived, message }).await

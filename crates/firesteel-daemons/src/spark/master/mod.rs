@@ -1,9 +1,9 @@
 //! Connections that speak Spark's RPC at a Master's port.
 //!
-//! What a connection does is decided by a [`Connection`]. Here its events are made, and its effects performed.
+//! A [`Connection`] decides what a connection does. This module makes its events and performs its effects.
 //!
 //! - `line.rs`: one connection
-//! - `calls.rs`: connections to drivers and Workers that wait for a Master that was restarted
+//! - `calls.rs`: connections to drivers and Workers that wait for a call from a restarted Master
 
 mod calls;
 mod line;
@@ -21,7 +21,7 @@ pub use self::calls::Calls;
 use self::line::Line;
 use super::frames::Frames;
 
-/// Calls the drivers and Workers that wait for it, and serves all connections that come, until no more can.
+/// Calls the drivers and Workers that wait for it, and serves all connections that come, until the channel ends.
 pub async fn serve(mut guests: mpsc::Receiver<Guest>, calls: Calls, envoys: Envoys<Event>) {
     let common = Arc::new(Common {
         lines: Seldom::a_minute(10),
@@ -39,9 +39,8 @@ pub async fn serve(mut guests: mpsc::Receiver<Guest>, calls: Calls, envoys: Envo
     }
 }
 
-/// What all connections share.
 struct Common {
-    /// Counts the lines of the log that anybody can cause who reaches the port.
+    /// Limits the log lines that anybody who reaches the port can cause.
     lines: Seldom,
     forms: Mutex<OrderForms>,
     directory: Mutex<Directory>,

@@ -10,8 +10,8 @@ use firesteel_protocol::messages::{ApplicationDetail, ProfileView};
 
 use super::{cores, target};
 
-/// Which Workers lack what, whether the executor can ever fit, and what would help. Empty for a
-/// profile that was not examined.
+/// What Workers lack, whether the executor can ever fit, and what would help. Empty for a profile that was not
+/// examined.
 pub(super) fn sentences(detail: &ApplicationDetail, profile: &ProfileView) -> Vec<String> {
     let Some(Outlook { bounds, fit, turned_down }) = &profile.outlook else { return Vec::new() };
     let mut all = Vec::new();
@@ -111,7 +111,7 @@ fn to_free(more: &Amounts) -> String {
     list(&parts)
 }
 
-/// The memory as the option takes it: `12g`, `1500m`.
+/// The memory in the form of the flag: `12g`, `1500m`.
 fn size(memory: MiB) -> String {
     match memory.0 {
         mib if mib > 0 && mib % 1024 == 0 => format!("{}g", mib / 1024),

@@ -92,7 +92,7 @@ impl Stage {
         }
     }
 
-    /// The sentences without the first one, which has the id.
+    /// The sentences without the first one, which contains the id.
     fn explained(&mut self, app: &str) -> Vec<String> {
         sentences(&self.detail(app)).into_iter().skip(1).collect()
     }

@@ -1,9 +1,8 @@
-//! Removal of the directories that ended applications leave in the work directory.
+//! Removes the directories of ended applications from the work directory.
 //!
-//! The cleaner touches only directories that are named like an application, `app-20261121003159-0000`, or a cluster driver,
-//! because users put other things there. It removes links and never follows them. The files that an
-//! application brings are removed by [files](super::files). Only those of a Worker that was killed are left
-//! to the cleaner.
+//! The cleaner touches only directories that are named like an application, `app-20261121003159-0000`, or a cluster
+//! driver, because users put other things there. It removes links and never follows them. [`files`](super::files)
+//! removes the files of applications. The cleaner removes only files of a Worker that was killed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,23 +23,22 @@ const REMOVED: &str = ".firesteel-removed-";
 /// The maximum number of remembered directories that could not be removed.
 const SAID: usize = 1_000;
 
-/// The handle of the cleaner. Work that takes time runs on threads that may block.
+/// The handle of the cleaner. Slow work runs on threads that may block.
 #[derive(Clone, Debug)]
 pub struct Cleaner {
     work: WorkDirectory,
-    /// The directories whose failed removal was logged. Each is logged once.
+    /// The directories that could not be removed. Each is logged once.
     said: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 impl Cleaner {
-    /// Makes a cleaner for this work directory.
     #[must_use]
     pub fn new(work: WorkDirectory) -> Self {
         Self { work, said: Arc::default() }
     }
 
-    /// Lists the applications, except those in `keep`, whose directories were not written since that time.
-    /// It blocks: call it where that is allowed.
+    /// Lists the applications with directories that were not written since this time, without those in `keep`. It
+    /// blocks: call it where that is allowed.
     #[must_use]
     pub fn find_stale(&self, keep: &BTreeSet<AppId>, unwritten_since: Timestamp) -> Vec<AppId> {
         let mut stale = Vec::new();
@@ -61,8 +59,8 @@ impl Cleaner {
         Self::without_live_processes(stale)
     }
 
-    /// Drops applications that still have executors. Several Workers of a machine may share one work
-    /// directory, and executors of other Workers may write nothing.
+    /// Drops applications that still have executors. Several Workers of a machine may share one work directory, and
+    /// executors of the others may have written nothing.
     fn without_live_processes(apps: Vec<AppId>) -> Vec<AppId> {
         if apps.is_empty() {
             return apps;
@@ -134,12 +132,12 @@ impl Cleaner {
     }
 }
 
-/// Whether a Master gives such a name: `app-`, a time of 14 digits, and a number of at least 4 digits.
+/// Whether a name has the form of application ids: `app-`, a time of 14 digits, and a number of at least 4 digits.
 pub(super) fn is_applications(name: &str) -> bool {
     is_numbered(name, "app-")
 }
 
-/// The same for a cluster driver: `driver-`.
+/// Whether a name has the form of cluster drivers' ids, which begin with `driver-`.
 fn is_drivers(name: &str) -> bool {
     is_numbered(name, "driver-")
 }

@@ -1,5 +1,5 @@
-//! The files that applications bring, on a Worker: fetched, stored and removed. The jobs of one application
-//! run one after the other.
+//! The files of applications on a Worker: fetched, stored and removed. The jobs of one application run one after the
+//! other.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,6 @@ use crate::worker::runner::RunnerContext;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::Introduction;
 
-/// How long the daemon's end waits for files to be removed.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The store of applications' files on this Worker.
@@ -43,7 +42,6 @@ struct Job {
     task: JoinHandle<()>,
 }
 
-/// Why an application's files cannot be stored.
 #[derive(Debug, thiserror::Error)]
 enum StoreError {
     #[error("{name:?} from {}: {error}{}", files.source, remedy(error))]
@@ -54,7 +52,7 @@ enum StoreError {
     Directory { path: PathBuf, error: io::Error },
 }
 
-/// What to do about a driver that cannot be reached, if that is why a file cannot be fetched.
+/// The advice, if a file cannot be fetched because the driver cannot be reached.
 fn remedy(error: &FetchError) -> String {
     match error {
         FetchError::Dial(_) => format!(": {SET_DRIVER_HOST}"),
@@ -68,7 +66,6 @@ fn remedy(error: &FetchError) -> String {
 }
 
 impl FileStore {
-    /// Makes an empty store.
     #[must_use]
     pub fn new(context: Arc<RunnerContext>) -> Self {
         Self { context, jobs: BTreeMap::new(), tasks: TaskTracker::new() }
@@ -136,13 +133,11 @@ pub async fn finish(tasks: TaskTracker) {
     }
 }
 
-/// The paths of one application's files.
 #[derive(Clone, Debug)]
 struct FilePaths {
     app: PathBuf,
     /// The directory that executors see.
     files: PathBuf,
-    /// The directory while it is incomplete.
     partial: PathBuf,
     /// An archive that is not unpacked yet.
     archive: PathBuf,

@@ -1,6 +1,6 @@
-//! The directories that ended executors leave: measured, found again by the next Worker, and removed.
+//! The directories of ended executors: measured, found by the next Worker, and removed.
 //!
-//! Which of them are removed is [decided by the Worker](firesteel_worker). All functions here block.
+//! The [Worker](firesteel_worker) decides which of them to remove. All functions here block.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,6 @@ use super::cleaner::is_applications;
 use super::work_directory::WorkDirectory;
 use crate::worker::strays::living_executors;
 
-/// The contents of a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Contents {
     bytes: u64,
@@ -30,8 +29,8 @@ pub fn measure(work: &WorkDirectory, executor: &ExecutorKey) -> Option<u64> {
     directory.is_dir().then(|| contents(&directory).bytes)
 }
 
-/// The directories that executors of earlier Workers left: those named like executors of an application,
-/// without a process on this machine.
+/// The directories that executors of earlier Workers left. These are named like executors of an application, and have
+/// no process on this machine.
 #[must_use]
 pub fn find(work: &WorkDirectory) -> Vec<EarlierDirectory> {
     let mut found = Vec::new();
@@ -50,7 +49,7 @@ pub fn find(work: &WorkDirectory) -> Vec<EarlierDirectory> {
     found
 }
 
-/// Removes the directories of these executors, and those of their applications if they are empty then.
+/// Removes the directories of these executors, and then their applications' directories that are empty.
 pub fn remove(work: &WorkDirectory, executors: &[ExecutorKey]) {
     let mut failed = 0;
     let mut first = None;
@@ -72,7 +71,7 @@ pub fn remove(work: &WorkDirectory, executors: &[ExecutorKey]) {
         );
     }
     for app in executors.iter().map(|executor| &executor.app).collect::<BTreeSet<_>>() {
-        // It fails if something is left in it.
+        // This fails if the directory is not empty.
         let _ = fs::remove_dir(work.of_app(app));
     }
 }
@@ -83,7 +82,7 @@ fn executor_id(name: &str) -> Option<ExecutorId> {
     (executor.to_string() == name).then_some(executor)
 }
 
-/// The directories in a directory, with their names. Links do not count. What cannot be read is left out.
+/// The directories in a directory, with their names. Links do not count. Unreadable entries are left out.
 fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let is_directory = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -91,7 +90,7 @@ fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
     named.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect()
 }
 
-/// What is in a directory, without following links. What cannot be read is left out.
+/// The contents of a directory, without following links. Unreadable entries are left out.
 fn contents(directory: &Path) -> Contents {
     let mut all = Contents::default();
     let mut left = vec![directory.to_owned()];

@@ -1,11 +1,11 @@
-//! The scratch directories of applications, in which executors of Spark's keep blocks and files of shuffles.
+//! The scratch directories of applications, in which Spark's executors keep blocks and shuffle files.
 //!
 //! ```text
 //! <directory of the settings>/firesteel-<Worker>/<application>
 //! ```
 //!
-//! They outlive an executor, since others read its files, and go with the application. What a Worker leaves that was killed,
-//! the next one in its work directory removes.
+//! They outlive an executor, since others read its files, and are removed with the application. After a Worker was
+//! killed, the next Worker in its work directory removes its scratch directories.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ use nix::unistd::geteuid;
 
 use crate::files::private;
 
-/// The directories in which this machine's Workers have their scratch directories.
+/// The directories that contain the scratch directories of this machine's Workers.
 #[derive(Clone, Debug)]
 pub struct ScratchRoots(Vec<PathBuf>);
 
@@ -29,7 +29,7 @@ pub struct Scratch {
 }
 
 impl ScratchRoots {
-    /// The directories of the settings, or else the system's for temporary files.
+    /// The directories in the settings, or else the system's directory for temporary files.
     #[must_use]
     pub fn of(settings: &[PathBuf]) -> Self {
         match settings {
@@ -80,8 +80,8 @@ impl Scratch {
     }
 }
 
-/// Makes a directory with its parents, unless it exists and is this user's alone. Others may have made it, where all may
-/// write.
+/// Makes a directory with its parents, unless it exists and belongs to this user alone. Another user may have made it,
+/// if all users may write there.
 fn own(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;

@@ -30,15 +30,11 @@ use crate::files::private;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkDirectory(PathBuf);
 
-/// The error that a work directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use {path:?} as the work directory: {step}: {error}: choose another one with --work-dir")]
 pub struct UnusableDirectory {
-    /// The path, as it was given.
     pub path: PathBuf,
-    /// The step that failed, in words.
     pub step: &'static str,
-    /// The operating system's error.
     #[source]
     pub error: io::Error,
 }
@@ -46,16 +42,15 @@ pub struct UnusableDirectory {
 /// Whether the work directory had to be made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remade {
-    /// It was gone: somebody removed it.
+    /// It was missing: somebody had removed it.
     Yes,
-    /// It was there.
+    /// It existed.
     No,
 }
 
 /// The files that an executor writes to.
 #[derive(Debug)]
 pub struct Outputs {
-    /// The file for standard output.
     pub stdout: File,
     /// The file for standard error, positioned after the header.
     pub stderr: File,
@@ -75,8 +70,8 @@ impl WorkDirectory {
         Ok(directory)
     }
 
-    /// Writes a small file and removes it. Makes the directory if it is gone, as [`open`](Self::open) does. Returns whether it
-    /// was made.
+    /// Writes a small file and removes it. Makes the directory again if it is missing, as [`open`](Self::open) does.
+    /// Returns whether it was made.
     ///
     /// # Errors
     /// The directory cannot be made or written, or the disk is full. In words.
@@ -102,19 +97,17 @@ impl WorkDirectory {
     pub fn space(&self) -> Option<DiskSpace> {
         let found = statvfs(&self.0).ok()?;
         let (unit, bytes) = (found.fragment_size(), |blocks: u64, unit: u64| blocks.saturating_mul(unit));
-        // What is reserved for the system is not the Worker's.
+        // Space that is reserved for the system is not available to the Worker.
         let reserved = found.blocks_free().saturating_sub(found.blocks_available());
         let total = bytes(found.blocks().saturating_sub(reserved), unit);
         Some(DiskSpace { total, available: bytes(found.blocks_available(), unit) })
     }
 
-    /// The absolute path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The directory of an application.
     #[must_use]
     pub fn of_app(&self, app: &AppId) -> PathBuf {
         self.0.join(app.as_str())
@@ -133,8 +126,8 @@ impl WorkDirectory {
         self.0.join(driver.as_str())
     }
 
-    /// The directory of an application's files. Several Workers may share one work directory; each fetches
-    /// its own files.
+    /// The directory of an application's files. Several Workers may share one work directory; each fetches its own
+    /// files.
     #[must_use]
     pub fn files_of_app(&self, app: &AppId, worker: &WorkerId) -> PathBuf {
         self.of_app(app).join(files_of(worker))
@@ -143,7 +136,7 @@ impl WorkDirectory {
     /// Links files of the application into an executor's directory.
     ///
     /// # Errors
-    /// Something else has one of the names, a link cannot be made, or somebody has removed a file.
+    /// One of the names is taken, a link cannot be made, or somebody has removed a file.
     pub fn link_files(
         &self,
         executor: &ExecutorKey,
@@ -179,9 +172,9 @@ impl WorkDirectory {
         }
     }
 
-    /// Makes an executor's directory and opens its files, truncated. The directory may already exist. Only
-    /// the Worker's user and group can read what is new.
-    /// Source: Spark Worker, 4.2.1; for 4.0.1 it is an error.
+    /// Makes an executor's directory and opens its files, truncated. The directory may already exist. New files can be
+    /// read only by the Worker's user and group. Source: Spark Worker, 4.2.1; in 4.0.1 an existing directory is an
+    /// error.
     ///
     /// # Errors
     /// The path that could not be made or written, and why.
@@ -215,7 +208,6 @@ fn open_outputs(directory: &Path, options: &mut OpenOptions, header: &str) -> Re
     Ok(Outputs { stdout, stderr })
 }
 
-/// The name of a Worker's directory for an application's files.
 #[must_use]
 pub fn files_of(worker: &WorkerId) -> String {
     format!("files-{worker}")

@@ -69,7 +69,7 @@ impl Rig {
     fn with(rolling: Option<Rolling>) -> Self {
         let scratch = tempfile::tempdir().expect("a temporary directory");
         let work = WorkDirectory::open(scratch.path()).expect("it can be used");
-        // The name is unique on the machine, as a Worker's id is.
+        // The name is unique on the machine, like a Worker's id.
         let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
         let (inbox, receiver) = inbox(Clock::start());
@@ -116,7 +116,7 @@ impl Rig {
         }
     }
 
-    /// How the executor ended. Its directory is measured after that.
+    /// Waits for the end of the executor. Its directory is measured after that.
     async fn exited(&mut self) -> ExitStatus {
         let ended = match self.next().await {
             Event::ExecutorMeasured { executor, cpu_millis } => {
@@ -151,7 +151,7 @@ impl Rig {
         fs::read_to_string(self.file(name)).expect("the file is there")
     }
 
-    /// Waits until the executor has written this file. What the executor does before that is then done.
+    /// Waits until the executor has written this file, so that everything before is done.
     async fn written(&self, name: &str) -> String {
         let path = self.file(name);
         let there = async {
@@ -198,7 +198,7 @@ async fn the_workers_own_program_is_filled_in_where_it_is_a_whole_word() {
     assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
     let own = rig.context.firesteel.path().display().to_string();
     assert_eq!(rig.read("stdout"), format!("{own} x{{{{FIRESTEEL}}}} {{{{CORES}}}}\n"));
-    // It is started by the file that runs, under the name that it had.
+    // It is started from the running file, under the file's former name.
     rig.start(plan("{{FIRESTEEL}}", &["--list"]));
     rig.started().await;
     assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
@@ -385,7 +385,7 @@ async fn a_process_that_was_not_found_and_holds_the_output_open_does_not_hold_up
     nix::sys::signal::kill(stray, nix::sys::signal::Signal::SIGKILL).expect("it is there");
 }
 
-/// A directory that has Spark 4.0.1, and a `java` that writes what it is given.
+/// A directory with Spark 4.0.1, and a `java` that prints its arguments.
 fn installation(root: &Path) {
     let java = root.join("jdk/bin/java");
     for (path, text) in [
@@ -431,7 +431,7 @@ async fn a_java_class_runs_with_the_spark_that_is_installed_here() {
     let resources = work.join("app-1/3/resources.json").display().to_string();
     let stdout = read("stdout");
     let words: Vec<&str> = stdout.lines().collect();
-    // The rest of the class path depends on the variables of whoever runs this.
+    // The rest of the class path depends on the environment of the test.
     assert!(words[0] == "-cp" && words[1].contains(&format!("{home}/jars/*")), "{words:?}");
     let expected = [
         "-Xmx512M",
@@ -475,7 +475,7 @@ async fn a_java_class_without_its_spark_says_what_was_sought_and_where() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn the_processor_time_of_an_executor_is_exact_at_its_end_however_soon_that_is() {
     let mut rig = Rig::new();
-    // The child's time counts with its parent's, who waits for it.
+    // The child's time counts with its parent's, which waits for it.
     let _runner = rig.shell("i=0; (while [ $i -lt 300000 ]; do i=$((i + 1)); done) & wait; times");
     rig.started().await;
     assert_eq!(rig.exited().await, ExitStatus::SUCCESS);

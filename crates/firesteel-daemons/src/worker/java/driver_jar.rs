@@ -8,14 +8,14 @@ use std::time::Duration;
 use firesteel_protocol::process::{StartFailure, StartStep};
 use firesteel_spark::jar::Jar;
 
-/// How long an HTTP server may take to accept a connection, and to begin with its answer.
+/// How long an HTTP server may take to accept a connection, and to begin its response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a jar may take to come whole.
+/// How long a jar may take to arrive completely.
 const WHOLE: Duration = Duration::from_secs(600);
 
-/// Fetches the jar at this URL into a directory, unless it is there: a driver that is started again keeps its jar. Returns its
-/// path, or `None` if there is no jar. Blocks the thread.
+/// Fetches the jar at this URL into a directory, unless it is there already, since a restarted driver keeps its jar.
+/// Returns its path, or `None` if there is no jar. Blocks the thread.
 ///
 /// Source: Spark Worker, 4.0.1 (`DriverRunner`).
 ///
@@ -32,7 +32,7 @@ pub(super) fn fetch(url: &str, directory: &Path) -> Result<Option<PathBuf>, Star
     if path.exists() {
         return Ok(Some(path));
     }
-    // It gets its name when it is whole.
+    // It gets its name when it is complete.
     let part = directory.join(format!(".{name}.part"));
     let copied = match &jar {
         Jar::None => return Ok(None),
@@ -44,7 +44,7 @@ pub(super) fn fetch(url: &str, directory: &Path) -> Result<Option<PathBuf>, Star
     Ok(Some(path))
 }
 
-/// Why a jar does not come from an HTTP server.
+/// Why a jar cannot be fetched from an HTTP server.
 #[derive(Debug, thiserror::Error)]
 enum DownloadError {
     #[error("{0}")]
@@ -58,7 +58,7 @@ fn download(url: &str, to: &Path) -> Result<(), DownloadError> {
         .timeout_connect(Some(PATIENCE))
         .timeout_recv_response(Some(PATIENCE))
         .timeout_global(Some(WHOLE))
-        // Workers reach the servers of their cluster themselves, as JVMs do.
+        // Workers reach the servers of their cluster directly, as JVMs do.
         .proxy(None)
         .build();
     let answer = ureq::Agent::new_with_config(settings).get(url).call();
@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that answers one request with this.
+    /// A server that responds to one request with these bytes.
     fn serving(answer: &'static [u8]) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("it is bound").port();

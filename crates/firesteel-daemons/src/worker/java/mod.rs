@@ -1,4 +1,4 @@
-//! From a Java class to the program that an executor or a cluster driver of Spark's is.
+//! Turns a Java class into the program of one of Spark's executors or cluster drivers.
 //!
 //! - [`spark_homes`]: the installations of Spark, and which of them an executor gets.
 //! - `driver_jar`: the jar of a cluster driver, which is fetched into the driver's directory.
@@ -30,27 +30,22 @@ use super::environment::inherited;
 use crate::files::private;
 use spark_homes::SparkHomes;
 
-/// What a Worker has for executors and cluster drivers of Spark's.
+/// What a Worker needs to start Spark's executors and cluster drivers.
 #[derive(Debug)]
 pub struct Java {
-    /// The installations of Spark.
     pub homes: SparkHomes,
-    /// The scratch directories.
     pub scratch: Scratch,
-    /// The address that the Worker listens on.
     pub worker: Address,
-    /// Where executors' logs can be read.
     pub logs: LogUrls,
 }
 
-/// Where the logs of a Worker's executors can be read. Spark's executors tell their driver, whose pages link there.
+/// Where the logs of a Worker's executors can be read. Spark's executors tell their driver, and the driver's pages link
+/// there.
 #[derive(Clone, Debug)]
 pub struct LogUrls {
-    /// Whose pages have them.
+    /// Whether the links lead to the Worker or to the Master.
     pub links: LogLinks,
-    /// The URL of the Worker's page, if it has one.
     pub worker: Option<String>,
-    /// The Worker's id.
     pub id: WorkerId,
 }
 
@@ -100,7 +95,7 @@ impl Java {
 }
 
 impl Java {
-    /// The program of a cluster driver. Makes its directory, and fetches its jar into that. Blocks the thread.
+    /// The program of a cluster driver. Makes its directory, and fetches its jar into it. Blocks the thread.
     ///
     /// # Errors
     /// No installation of Spark fits, the jar cannot be fetched, or the directory cannot be made.
@@ -126,7 +121,7 @@ impl Java {
     }
 }
 
-/// A number as Spark has it.
+/// Converts a number to Spark's type.
 fn spark_s(number: impl TryInto<i32> + Copy + ToString) -> Result<i32, StartFailure> {
     number.try_into().map_err(|_| StartFailure {
         step: StartStep::Program,
@@ -169,7 +164,7 @@ fn written(directory: &Path, description: &str) -> Result<String, NotStarted> {
     Ok(byte_text::of_os(path))
 }
 
-/// The addresses that a component of Spark's has, as Spark's Worker describes them.
+/// The resource addresses of a Spark component, in the form of Spark's Worker.
 fn described(component: &str, resources: &BTreeMap<String, Vec<String>>) -> String {
     let one = |(name, addresses)| {
         let id = json!({"componentName": component, "resourceName": name});

@@ -10,29 +10,26 @@ use firesteel_protocol::process::{StartFailure, StartStep};
 use firesteel_settings::java_options;
 use firesteel_spark::launch::installation::Installation;
 
-/// The variable by which a driver or a Worker names an installation.
+/// The variable in which a driver or a Worker names an installation.
 const SPARK_HOME: &str = "SPARK_HOME";
 
 /// The variable with the directory of Spark's configuration.
 const SPARK_CONF_DIR: &str = "SPARK_CONF_DIR";
 
-/// The directories in which Spark is looked for.
+/// The directories in which to look for Spark.
 #[derive(Clone, Debug, Default)]
 pub struct SparkHomes {
     homes: Vec<PathBuf>,
     configuration: Option<PathBuf>,
 }
 
-/// What is in a directory that is said to have Spark.
+/// The contents of a directory that should have Spark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Found {
-    /// Spark of this version.
     Version(String),
-    /// No Spark.
     Nothing,
 }
 
-/// No Spark is in any of the directories.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoSpark(String);
@@ -49,17 +46,16 @@ impl SparkHomes {
         Self { homes, configuration: variable(SPARK_CONF_DIR) }
     }
 
-    /// Whether Spark is looked for nowhere.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.homes.is_empty()
     }
 
-    /// The installation for a command: the one that the application names, or the first of the driver's release. Blocks
-    /// the thread.
+    /// The installation for a command: the one that the application names, or the first with the driver's release.
+    /// Blocks the thread.
     ///
     /// # Errors
-    /// There is none. The failure says what was sought, and where.
+    /// There is none. The error says what was sought, and where.
     pub fn choose(&self, command: &JavaCommand) -> Result<Installation, StartFailure> {
         let configuration = command.environment.get(SPARK_CONF_DIR).filter(|path| !path.is_empty());
         let configuration =
@@ -111,7 +107,7 @@ fn installation(
     let configuration = configuration.map_or_else(|| home.join("conf"), Path::to_owned);
     let jars = home.join("jars");
     let first = names(&jars).filter(|name| name.starts_with("slf4j-api-") && name.ends_with(".jar"));
-    // Spark 3 does not name these jars apart.
+    // Spark 3 does not keep these jars apart by name.
     let mut first_jars: Vec<String> = match version.starts_with("3.") {
         true => Vec::new(),
         false => first.map(|name| byte_text::of_os(jars.join(name))).collect(),
@@ -125,7 +121,7 @@ fn installation(
     })
 }
 
-/// The options in a file, which may be in quotes. None if there is no such file.
+/// The options in a file, which may be in quotes. Empty if there is no such file.
 fn java_options(file: &Path) -> Result<Vec<String>, StartFailure> {
     if !file.is_file() {
         return Ok(Vec::new());
@@ -136,7 +132,7 @@ fn java_options(file: &Path) -> Result<Vec<String>, StartFailure> {
     lines.map(|lines| lines.concat()).map_err(|error| unread(&error))
 }
 
-/// The version of Spark in a directory, which the name of its core's jar ends with: `spark-core_2.13-4.0.1.jar`.
+/// The version of Spark in a directory, from the name of its core's jar: `spark-core_2.13-4.0.1.jar`.
 fn look(home: &Path) -> Found {
     let version = |name: String| {
         let (_, rest) = name.strip_prefix("spark-core_")?.strip_suffix(".jar")?.split_once('-')?;
@@ -145,13 +141,13 @@ fn look(home: &Path) -> Found {
     names(&home.join("jars")).find_map(version).map_or(Found::Nothing, Found::Version)
 }
 
-/// The names of a directory's files, none if it cannot be read.
+/// The names of a directory's files. Empty if the directory cannot be read.
 fn names(directory: &Path) -> impl Iterator<Item = String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok())
 }
 
-/// The version of what was found, if it is of one of these releases.
+/// The version that was found, if it belongs to one of these releases.
 fn fitting<'a>(found: &'a Found, releases: &[String]) -> Option<&'a str> {
     let Found::Version(version) = found else { return None };
     let is_of =
@@ -171,7 +167,7 @@ fn unfit(looked: &[(&Path, Found)], releases: &[String]) -> String {
     )
 }
 
-/// What is in the directories, in words.
+/// The contents of the directories, in words.
 fn places(looked: &[(&Path, Found)]) -> String {
     let place = |(home, found): &(&Path, Found)| match found {
         Found::Version(version) => format!("{} has {version}", home.display()),

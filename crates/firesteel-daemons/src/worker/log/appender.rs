@@ -15,15 +15,15 @@ use firesteel_host::clock::Clock;
 /// The number of bytes that are read at once, which is more than a pipe usually holds.
 const PIECE: usize = 64 << 10;
 
-/// The number of bytes that are still read after the executor has ended. No user's pipe holds more. Later
-/// bytes come from a process that could not be found, and may never end.
+/// The number of bytes that are still read after the executor has ended. No user's pipe holds more. Later bytes come
+/// from a process that could not be found. It may write without end.
 const LAST: usize = 1 << 20;
 
 /// How long a disk may take to write these bytes.
 const LAST_WITHIN: Duration = Duration::from_secs(30);
 
-/// The handle of the task that copies one output of an executor into its log. If it is dropped, the task
-/// goes on until the output ends.
+/// The handle of the task that copies one output of an executor into its log. If it is dropped, the task continues
+/// until the output ends.
 #[derive(Debug)]
 pub struct Appender {
     name: String,
@@ -46,8 +46,8 @@ impl Appender {
         Ok(Self { name, finish, task })
     }
 
-    /// Copies what is in the pipe now, and ends. All output that the executor wrote before its end is kept.
-    /// A process that holds the pipe open is not waited for.
+    /// Copies the present contents of the pipe, and ends. All output that the executor wrote before its end is kept. It
+    /// does not wait for a process that holds the pipe open.
     pub async fn finish(self) {
         self.finish.cancel();
         if timeout(LAST_WITHIN, self.task).await.is_err() {

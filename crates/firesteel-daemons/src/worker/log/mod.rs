@@ -1,4 +1,4 @@
-//! Executors' logs: their files, how output gets into them, and reading pieces of them.
+//! Executors' logs: their files, how output is written to them, and how pieces are read.
 //!
 //! - [`appender`]: copies an executor's output from a pipe into its log.
 //! - [`roller`], [`names`], [`segments`]: write a log into a sequence of files, name the files, and list them.
@@ -8,20 +8,21 @@
 //! # Writing
 //!
 //! An executor has the directory `<work directory>/<application>/<executor>`. Without rolling it writes `stdout` and
-//! `stderr` there itself. With rolling it writes into two pipes. For each pipe a task of the Worker copies the output into
-//! files that are rolled and compressed; the oldest are removed when there are too many. The executor's end is
+//! `stderr` there itself. With rolling it writes into two pipes. For each pipe a task of the Worker copies the output
+//! into files that are rolled and compressed; the oldest are removed when there are too many. The executor's end is
 //! reported when both pipes are empty. A full disk loses output, but never ends the executor or the Worker.
 //!
 //! # Reading
 //!
 //! `firesteel logs` asks the Master where the executor is, and then asks that Worker for one piece after the other. A
 //! position counts bytes from the log's first byte, even if files were removed. The Worker's machine decides whether
-//! there is an answer and whether more output can follow, by its state before the reading. A thread that may block reads.
+//! there is an answer and whether more output can follow, by its state before the reading. A thread that may block
+//! reads.
 //!
 //! # Removal
 //!
-//! Every half hour the Worker has its shell look for directories of applications in which nothing was written for a week.
-//! Then the Worker has those removed whose application has no executor on it. The shell renames them before it
+//! Every half hour the Worker has its shell look for directories of applications in which nothing was written for a
+//! week. Then it has the directories removed whose applications have no executor here. The shell renames them before it
 //! performs any later decision, so a new executor never starts in a directory that is being removed.
 
 pub mod appender;

@@ -2,8 +2,8 @@
 
 use super::segments::in_order;
 
-/// A generator of names for rolled files. In the order of [`in_order`], each name comes after all earlier
-/// ones, even if the clock was set back.
+/// A generator of names for rolled files. In the order of [`in_order`], each name comes after all earlier ones, even if
+/// the clock was set back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Names {
     active: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Names {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Name {
     base: String,
-    /// The number behind the name: how many files had taken this base name before.
+    /// The number after the name: how many files had taken this base name before.
     clashes: Option<u32>,
 }
 

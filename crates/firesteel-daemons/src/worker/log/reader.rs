@@ -1,5 +1,3 @@
-//! A reader of pieces of logs.
-
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
@@ -39,7 +37,6 @@ struct Inflater {
     inflated: MultiGzDecoder<File>,
 }
 
-/// A piece of a log.
 struct Piece {
     start: u64,
     bytes: Vec<u8>,
@@ -53,7 +50,7 @@ impl LogReader {
         Self { work, removed_bytes, kept: Mutex::default() }
     }
 
-    /// Reads the wanted piece. The id that names a directory must be known to be sound.
+    /// Reads the wanted piece. The id that names a directory must have been checked to be sound.
     #[must_use]
     pub fn read(&self, wish: &LogWish) -> LogRead {
         let directory = match &wish.author {
@@ -147,7 +144,6 @@ impl LogReader {
         Ok(Some(bytes))
     }
 
-    /// Opens the compressed file, read up to the offset.
     fn inflater(&self, segment: &Segment, offset: u64) -> io::Result<Option<Inflater>> {
         let mut kept = self.kept.lock().expect("no thread panics with the lock");
         let there = |inflater: &Inflater| {
@@ -174,10 +170,8 @@ impl LogReader {
     }
 }
 
-/// The result of one attempt to read.
 enum Attempt {
     Read(Piece),
-    /// There is no file.
     NoLog,
     /// Files were rolled during the attempt.
     Moved,

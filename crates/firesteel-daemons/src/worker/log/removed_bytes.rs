@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use firesteel_protocol::messages::{LogAuthor, Stream};
 
-/// The number of logs whose records are kept at least. Beyond it, the oldest record of a log that is no
-/// longer written is dropped. The rest of that log then counts as the whole log.
+/// The minimum number of logs whose records are kept. Beyond it, the oldest record of a finished log is dropped. The
+/// rest of that log then counts as the whole log.
 const REMEMBERED: usize = 4096;
 
-/// The record of one log. While its lock is held, the files and the number agree.
+/// The record of one log. While it is locked, the number matches the files.
 #[derive(Debug, Default)]
 pub struct RemovedBytes(Mutex<u64>);
 
@@ -33,7 +33,6 @@ struct Table {
 }
 
 impl RemovedBytesTable {
-    /// Makes a record for a new log.
     #[must_use]
     pub fn open(&self, author: LogAuthor, stream: Stream) -> Arc<RemovedBytes> {
         let mut table = self.0.lock().expect("no thread panics with the lock");

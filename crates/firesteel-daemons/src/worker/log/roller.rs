@@ -16,10 +16,10 @@ use super::segments::{self, COMPRESSED, active_name, with_path};
 use crate::files::private;
 use firesteel_settings::rolling::{Compression, Rolling, Strategy};
 
-/// A longer file is not compressed, because the end of a gzip file cannot tell a length beyond this.
+/// The longest file that is compressed, because the end of a gzip file cannot store a greater length.
 const LONGEST_COMPRESSED: u64 = u32::MAX as u64;
 
-/// The most bytes that are written to one file at once, so a file may exceed its size by less than this.
+/// The maximum number of bytes that are written to one file at once. So a file may exceed its size by less than this.
 /// Source: Spark, 4.0.1.
 const SLICE: usize = 8 << 10;
 
@@ -31,7 +31,6 @@ pub struct Roller {
     rolling: Rolling,
     removed: Arc<RemovedBytes>,
     file: File,
-    /// The number of bytes in the active file.
     length: u64,
     next: Option<Timestamp>,
     names: Names,
@@ -39,7 +38,6 @@ pub struct Roller {
     rolled: VecDeque<(PathBuf, u64)>,
 }
 
-/// The result of writing a piece of output.
 #[derive(Debug, Default)]
 pub struct Written {
     /// The number of bytes at its end that could not be written, and why.
@@ -79,7 +77,6 @@ impl Roller {
         })
     }
 
-    /// Appends output to the log.
     #[must_use]
     pub fn write(&mut self, now: Timestamp, bytes: &[u8]) -> Written {
         let mut all = Written::default();
@@ -151,8 +148,8 @@ impl Roller {
         self.remove_surplus()
     }
 
-    /// Starts a new file. The new file exists before the old one loses its name, so on a full disk the log
-    /// stays in the old one.
+    /// Starts a new file. The new file exists before the old one loses its name. So the log stays in the old one if the
+    /// disk is full.
     fn start_file(&mut self, old: &Path) -> io::Result<()> {
         let fresh = self.temporary_path(&self.active);
         let file = create(&fresh)?;
@@ -166,7 +163,7 @@ impl Roller {
                 Ok(())
             }
             Err(error) => {
-                // A file that cannot be removed either has a name that is not part of the log.
+                // A file that cannot be removed either has a name outside of the log.
                 let _ = fs::remove_file(&fresh);
                 Err(with_path(&self.active, &error))
             }
@@ -218,7 +215,7 @@ impl Roller {
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    // A file of that name, from an earlier Worker or from an executor, is not written to.
+    // Never writes to an existing file of this name, which may be from an earlier Worker or from an executor.
     match fs::remove_file(path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

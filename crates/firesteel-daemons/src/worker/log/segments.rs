@@ -16,14 +16,11 @@ use nix::fcntl::OFlag;
 /// The suffix of a compressed file's name.
 pub const COMPRESSED: &str = ".gz";
 
-/// One file of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// The path of the file.
     pub path: PathBuf,
-    /// The inode of the file. A file that is opened later at the same path may be another one.
+    /// The inode of the file. Another file may have the same path later.
     pub inode: u64,
-    /// Whether it is compressed.
     pub format: SegmentFormat,
     /// The number of bytes of the log in it.
     pub length: u64,
@@ -32,13 +29,10 @@ pub struct Segment {
 /// The format in which a file of a log is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentFormat {
-    /// The bytes as they were written.
     Plain,
-    /// The bytes compressed with gzip.
     Gzip,
 }
 
-/// The name of the active file.
 #[must_use]
 pub fn active_name(stream: Stream) -> &'static str {
     match stream {
@@ -138,8 +132,8 @@ impl Segment {
     }
 }
 
-/// Opens a file. Does not follow a link, which an executor may have made, and does not wait for a pipe's
-/// other end.
+/// Opens a file. Does not follow a link, which an executor may have made, and does not wait for the other end of a
+/// pipe.
 fn open_file(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)

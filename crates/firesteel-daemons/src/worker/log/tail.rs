@@ -11,8 +11,8 @@ use super::segments::{Segment, SegmentFormat, with_path};
 /// The number of bytes that are read at once.
 const BLOCK: usize = 64 << 10;
 
-/// The offset within `segments`, taken together, at which the last `lines` lines begin. `None` if a file
-/// was renamed or removed meanwhile.
+/// The offset of the last `lines` lines, counted over all `segments` together. `None` if a file was renamed or removed
+/// meanwhile.
 pub(super) fn start_of_last(segments: &[Segment], lines: u64) -> io::Result<Option<u64>> {
     let mut end: u64 = segments.iter().map(|segment| segment.length).sum();
     if lines == 0 {
@@ -38,7 +38,6 @@ pub(super) fn start_of_last(segments: &[Segment], lines: u64) -> io::Result<Opti
     Ok(Some(0))
 }
 
-/// The result of searching backward for a line's end.
 enum Found {
     At(u64),
     /// The file has fewer line ends: this number.
@@ -64,8 +63,8 @@ fn nth_end_backward(file: &File, within: u64, wanted: u64) -> io::Result<Found> 
     Ok(Found::Fewer(count))
 }
 
-/// Does the same for a file that can only be read forward. It reads the file twice: to count the lines, and
-/// to find the position.
+/// Finds the line's end in a file that can only be read forward. It reads the file twice: to count the lines, and to
+/// find the position.
 fn nth_end_inflated(
     segment: &Segment,
     file: File,

@@ -1,15 +1,16 @@
 //! Spark's external shuffle service, which a Worker runs beside its executors.
 //!
-//! It serves the files of shuffles of executors that have ended, from the scratch directories that outlive them. It is a Java
-//! class of an installation of Spark, and runs as a child of the Worker:
+//! It serves shuffle files of executors that have ended, from scratch directories that outlive them. It is a Java class
+//! in an installation of Spark, and runs as a child of the Worker:
 //!
-//! - It starts before the Worker registers. If it cannot, the Worker does not start, as with Spark's own Worker.
-//! - If it ends later, it is started again after a growing pause ([`phase`]). It finds the executors that had registered in
-//!   its database.
-//! - It ends after the Worker's executors. It carries the Worker's [marker](super::strays), so the [reaper](super::reaper)
-//!   ends it when the Worker is killed.
+//! - It starts before the Worker registers. If it cannot start, the Worker does not start either, as in Spark.
+//! - If it ends later, it is started again after a growing pause ([`phase`]). It finds the executors that had
+//!   registered in its database.
+//! - It ends after the Worker's executors. It carries the Worker's [marker](super::strays), so the
+//!   [reaper](super::reaper) ends it when the Worker is killed.
 //!
-//! It is not told of the ends of executors and applications: only Spark's own Worker can, which has it in its JVM.
+//! It does not learn when executors and applications end. Only Spark's own Worker can tell it, since it runs the
+//! service in the same JVM.
 //!
 //! Source: Spark Worker, 4.0.1.
 
@@ -41,13 +42,11 @@ mod process;
 /// The pause between two attempts to connect to a service that is starting.
 const PROBE_PAUSE: Duration = Duration::from_millis(50);
 
-/// The longest that one attempt takes.
+/// The maximum duration of one attempt.
 const PROBE: Duration = Duration::from_secs(1);
 
-/// Why the service could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ShuffleServiceError {
-    /// No Spark is installed.
     #[error(
         "cannot run the external shuffle service: {0}; name a directory of Spark with SPARK_HOME or \
          firesteel.worker.sparkHomes, or set spark.shuffle.service.enabled to false"
@@ -55,23 +54,13 @@ pub enum ShuffleServiceError {
     NoSpark(#[from] NoSpark),
     /// A variable cannot be read. Its value is left out, because it may contain a secret.
     #[error("cannot read ${name}: {error}")]
-    Options {
-        /// The name of the variable.
-        name: &'static str,
-        /// What is wrong with it.
-        error: Unfinished,
-    },
-    /// It did not get ready.
+    Options { name: &'static str, error: Unfinished },
+    /// It did not become ready.
     #[error(
         "cannot run the external shuffle service on port {port}: {why}; mend that, choose another port with \
          spark.shuffle.service.port, or set spark.shuffle.service.enabled to false"
     )]
-    NotStarted {
-        /// The port that it should listen on.
-        port: u16,
-        /// What happened.
-        why: String,
-    },
+    NotStarted { port: u16, why: String },
 }
 
 /// The handle of a running service. Dropping it ends the service.
@@ -113,7 +102,7 @@ impl ShuffleService {
     }
 }
 
-/// What the supervisor knows of the service.
+/// The state of the supervisor.
 struct Service {
     command: Command,
     port: u16,
@@ -207,7 +196,7 @@ impl Service {
         }
     }
 
-    /// Why there is no process, with the last words of the one that ended.
+    /// Why there is no process, with the last words of the process that ended.
     async fn why(&self, current: &Current) -> String {
         match current {
             Current::Runs(_) => "runs".to_owned(),
@@ -226,7 +215,6 @@ impl Service {
         }
     }
 
-    /// The next thing that happens to the service.
     async fn next(
         &self,
         supervision: &Supervision,
@@ -257,12 +245,12 @@ impl Service {
     }
 }
 
-/// Does something on a thread that may block.
+/// Runs work on a thread that may block.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     tokio::task::spawn_blocking(work).await.expect("what blocks does not panic")
 }
 
-/// Waits for this time, or for ever.
+/// Waits until this time, or forever if it is `None`.
 async fn at(time: Option<Timestamp>, clock: Clock) {
     match time {
         Some(time) => sleep_until(clock.instant(time)).await,

@@ -1,4 +1,4 @@
-//! What the external shuffle service is doing, and what follows when something happens to it. Does no I/O.
+//! The phases of the external shuffle service, and the reactions to events. Does no I/O.
 
 use std::time::Duration;
 
@@ -7,16 +7,15 @@ use firesteel_protocol::Timestamp;
 /// How long a process may take until it listens.
 pub const STARTING: Duration = Duration::from_secs(60);
 
-/// The pause before the next start after the first end in a row. It doubles with each further one.
+/// The pause after the first end in a row. It doubles with each further one.
 pub const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// A process that listened for this long ends the row of ends.
+/// A process that listens for this long resets the count of ends.
 pub const PROVEN: Duration = Duration::from_secs(60);
 
-/// What the service is doing.
+/// The phases of the service.
 ///
 /// ```text
 ///              Listening              Ended
@@ -41,17 +40,16 @@ pub enum Phase {
     Stuck,
     /// A process listens.
     Running {
-        /// Since when it does.
+        /// Since when the process listens.
         since: Timestamp,
     },
-    /// No process runs.
     Paused {
-        /// When the next one is started.
+        /// When the next process is started.
         until: Timestamp,
     },
     /// A process was asked to end.
     Ending {
-        /// When it is killed.
+        /// When the process is killed.
         until: Timestamp,
     },
     /// A process that was asked to end was killed.
@@ -60,7 +58,6 @@ pub enum Phase {
     Over,
 }
 
-/// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The process accepts connections.
@@ -73,32 +70,26 @@ pub enum Event {
     Stop,
 }
 
-/// Something to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Start a process.
     Start,
-    /// Ask the process to end.
     Terminate,
-    /// Kill the process.
     Kill,
-    /// Say that the service listens.
     SayListening,
-    /// Say that the process ended, and that the next one is started after this pause.
+    /// Log that the process ended, and that the next one starts after this pause.
     SayPause(Duration),
-    /// Say that the service could not be started, so that the Worker does not start.
+    /// Report that the service could not be started, so that the Worker does not start.
     Refuse,
 }
 
-/// Decides when the service is started, and when it is given up.
+/// Decides when the service is started, and when to give up.
 #[derive(Clone, Debug)]
 pub struct Supervision {
     phase: Phase,
-    /// Whether any process has listened.
     has_listened: bool,
-    /// The number of ends in a row, without one process that proved itself.
+    /// The number of ends in a row, without a process that listened long enough.
     ends: u32,
-    /// How long a process has from the request to end until it is killed.
+    /// The time between the request to end and the kill.
     grace: Duration,
 }
 
@@ -109,7 +100,6 @@ impl Supervision {
         Self { phase: Phase::Starting { until: now + STARTING }, has_listened: false, ends: 0, grace }
     }
 
-    /// What the service is doing.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase
@@ -124,7 +114,7 @@ impl Supervision {
         }
     }
 
-    /// Handles an event. `None`: nothing is to be done. An event that does not fit the phase changes nothing.
+    /// Handles an event. `None`: there is nothing to do. An event that does not fit the phase changes nothing.
     #[must_use]
     pub fn apply(&mut self, now: Timestamp, event: Event) -> Option<Effect> {
         match event {

@@ -1,4 +1,4 @@
-//! One process of the external shuffle service: its files, its start, its last words.
+//! One process of the external shuffle service: its files, its start and its last words.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -24,21 +24,20 @@ use super::super::log::segments::active_name;
 use super::super::log::{Appender, Roller};
 use crate::files::private;
 
-/// How much is kept of each output of a process, which may run for years.
+/// How much of each output is kept, since a process may run for years.
 const ROLLING: Rolling =
     Rolling { strategy: Strategy::BySize(10 << 20), retained: Some(2), compression: Compression::Off };
 
-/// The number of bytes at the end of `stderr` in which last words are sought.
+/// The number of bytes at the end of `stderr` that are searched for last words.
 const END: u64 = 8192;
 
-/// The number of lines that last words have.
 const LINES: usize = 5;
 
 /// The directory of the service, within the work directory.
 ///
 /// ```text
 /// <work directory>/shuffle-service-<port>/stdout, stderr        of the latest process
-///                                         stdout--.., stderr--.. what was written before, up to a bound
+///                                         stdout--.., stderr--.. what was written before, up to a limit
 ///                                         stdout.1, stderr.1    the last of the process before
 ///                                         database/             the executors that registered
 /// ```
@@ -51,19 +50,17 @@ impl Directory {
         Self(work.join(format!("shuffle-service-{port}")))
     }
 
-    /// The directory of the database.
     pub(super) fn database(&self) -> PathBuf {
         self.0.join("database")
     }
 
-    /// The file of the standard error.
     pub(super) fn stderr(&self) -> PathBuf {
         self.0.join("stderr")
     }
 
-    /// Makes the directory, with an empty database. What an earlier Worker's service knew is of no use: the scratch files of
-    /// its executors are gone. While the port is in use, the directory may be that of a running service, and is left alone.
-    /// Blocks the thread.
+    /// Makes the directory, with an empty database. An earlier Worker's database is useless, since the scratch files of
+    /// its executors are gone. If the port is in use, the directory may belong to a running service, and stays
+    /// unchanged. Blocks the thread.
     ///
     /// # Errors
     /// The port is in use, or a directory cannot be made; in words.
@@ -78,7 +75,6 @@ impl Directory {
         private::create_directories(&self.database())
     }
 
-    /// Removes the database. Blocks the thread.
     pub(super) fn remove_database(&self) -> io::Result<()> {
         match fs::remove_dir_all(self.database()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -86,7 +82,7 @@ impl Directory {
         }
     }
 
-    /// The logs of a process that is to listen on this port, which must be free. Blocks the thread.
+    /// Prepares the logs of a process that will listen on this port, which must be free. Blocks the thread.
     ///
     /// # Errors
     /// The port is in use, or a file cannot be made; in words.
@@ -99,7 +95,7 @@ impl Directory {
         Ok([log(Stream::Stdout)?, log(Stream::Stderr)?])
     }
 
-    /// A new log for an output of a process. The last file of the process before gets another name.
+    /// A new log for an output of a process. The last file of the previous process gets another name.
     fn log(&self, stream: Stream, now: Timestamp) -> io::Result<Roller> {
         let name = active_name(stream);
         let path = self.0.join(name);
@@ -117,12 +113,12 @@ impl Directory {
     }
 }
 
-/// A process that was started.
+/// A running process of the service.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
     group: ProcessGroup,
-    /// What copies its output into its logs.
+    /// The tasks that copy its output into its logs.
     appenders: Vec<Appender>,
 }
 
@@ -158,7 +154,7 @@ impl Process {
             .env_remove(APP_ID)
             .env_remove(EXECUTOR_ID)
             .envs(command.environment.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value))))
-            // The reaper finds the process by this one.
+            // The reaper finds the process by this variable.
             .env(WORKER_ID, worker.as_str())
             .current_dir(&directory.0);
         let started = spawn(process, &command.program, |process| {
@@ -169,18 +165,17 @@ impl Process {
         Ok(Self { group, child, appenders })
     }
 
-    /// Its process id.
     pub(super) fn id(&self) -> u32 {
         self.group.leader()
     }
 
-    /// Signals it, and what it started.
+    /// Signals its process group.
     fn signal(&self, signal: Signal) {
         self.group.signal(signal);
     }
 
-    /// Waits for its end, kills what it started, and keeps its last output. May be dropped and called again before it returns,
-    /// but not after.
+    /// Waits for its end, kills the rest of its process group, and keeps its last output. May be dropped and called
+    /// again before it returns, but not after.
     async fn wait(&mut self) -> ExitStatus {
         let status = exit_status(self.child.wait().await);
         self.group.signal(Signal::Kill);
@@ -191,16 +186,12 @@ impl Process {
     }
 }
 
-/// The process of the service.
 #[derive(Debug)]
 pub(super) enum Current {
-    /// It runs.
     Runs(Process),
-    /// It has ended.
     Ended(ExitStatus),
     /// It could not be started.
     Failed {
-        /// The reason.
         why: String,
         /// Whether the supervision knows of it.
         is_told: bool,
@@ -208,12 +199,11 @@ pub(super) enum Current {
 }
 
 impl Current {
-    /// A process that could not be started, for this reason.
     pub(super) fn failed(error: &str) -> Self {
         Self::Failed { why: format!("could not be started: {error}"), is_told: false }
     }
 
-    /// Waits for an end that the supervision does not know of. May be dropped and called again.
+    /// Waits for an end that is not yet reported to the supervision. May be dropped and called again.
     pub(super) async fn ended(&mut self) {
         match self {
             Self::Runs(process) => *self = Self::Ended(process.wait().await),
@@ -222,7 +212,6 @@ impl Current {
         }
     }
 
-    /// Signals the process, if there is one.
     pub(super) fn signal(&self, signal: Signal) {
         if let Self::Runs(process) = self {
             process.signal(signal);
@@ -230,7 +219,6 @@ impl Current {
     }
 }
 
-/// Checks that a port is free.
 fn try_port(port: u16) -> Result<(), String> {
     let listener = TcpListener::bind(("0.0.0.0", port));
     listener.map(drop).map_err(|error| format!("port {port} cannot be used: {error}"))

@@ -1,15 +1,15 @@
-//! Workers that were killed together with their reapers: their processes are found and ended.
+//! Workers that were killed together with their reapers: finds and ends their processes.
 //!
-//! Each Worker has a [record](LifeLock) in its work directory, which it holds locked while it lives:
+//! Each Worker has a [record](LifeLock) in its work directory, and keeps it locked while it lives:
 //!
 //! ```text
 //! <work directory>/.firesteel-workers/<Worker>
 //! ```
 //!
-//! A record without a lock is that of a dead Worker. The Worker that finds it kills the processes that carry
-//! the [marker](Marker::of_worker) of the dead Worker, whose id no other Worker has, and removes the record. A
-//! Worker looks for such records at its start and when an application ends. It leaves the processes of living
-//! Workers alone, also of those that share the directory.
+//! A record without a lock belongs to a dead Worker. The Worker that finds it kills the processes that carry the dead
+//! Worker's [marker](Marker::of_worker), and removes the record. No other Worker has the same id. A Worker looks for
+//! such records at its start and when an application ends. It leaves the processes of living Workers alone, even if
+//! they share the directory.
 
 use std::fs;
 use std::io;
@@ -29,26 +29,24 @@ use crate::worker::directories::scratch::ScratchRoots;
 /// The directory of the records, within the work directory.
 const RECORDS: &str = ".firesteel-workers";
 
-/// The number of consecutive scans that must find no process.
 const QUIET_SCANS: u32 = 3;
 
-/// How long killed processes may take to end.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The record of this Worker, and the task that looks for those of dead ones.
+/// The record of this Worker, and the task that looks for records of dead ones.
 #[derive(Debug)]
 pub struct DeadWorkers {
-    /// Has the record, which is `None` if the directory takes none.
+    /// Returns the record, or `None` if the directory accepts none.
     task: JoinHandle<Option<LifeLock>>,
     looks: mpsc::Sender<()>,
 }
 
-/// The handle that asks for another look.
+/// The handle that requests another look.
 #[derive(Clone, Debug)]
 pub struct Looker(mpsc::Sender<()>);
 
 impl DeadWorkers {
-    /// Ends what dead Workers left in this directory, and then records this one.
+    /// Ends the processes of dead Workers in this directory, and then makes the record of this one.
     pub async fn start(work: &Path, worker: &WorkerId, scratch: &ScratchRoots) -> Self {
         let (directory, own, roots) = (work.to_owned(), worker.clone(), scratch.clone());
         let starting = spawn_blocking(move || {
@@ -63,20 +61,20 @@ impl DeadWorkers {
                 work.display()
             );
         }
-        // One look that waits is enough: it sees all that happened before.
+        // One queued request is enough: it covers everything that happened before.
         let (looks, due) = mpsc::channel(1);
         let own = (work.to_owned(), worker.clone());
         let task = tokio::spawn(look_when_due(own, scratch.clone(), record.ok(), due));
         Self { task, looks }
     }
 
-    /// The handle that asks for another look.
     #[must_use]
     pub fn looker(&self) -> Looker {
         Looker(self.looks.clone())
     }
 
-    /// Removes the record of this Worker, which has ended all of its processes. All [`Looker`]s must have been dropped.
+    /// Removes the record of this Worker, after all of its processes have ended. All [`Looker`]s must have been
+    /// dropped.
     pub async fn depart(self) {
         drop(self.looks);
         let record = self.task.await.expect("looking for records does not panic");
@@ -87,14 +85,15 @@ impl DeadWorkers {
 }
 
 impl Looker {
-    /// Looks for dead Workers of the directory soon, on another thread.
+    /// Requests a look for dead Workers in the directory. It happens soon, on another thread.
     pub fn look(&self) {
         // If the queue is full, a look is about to begin.
         let _ = self.0.try_send(());
     }
 }
 
-/// Looks for dead Workers when asked to, and makes the record of this one again if somebody removed it. Returns the record.
+/// Looks for dead Workers on request, and makes the record of this one again if somebody removed it. Returns the
+/// record.
 async fn look_when_due(
     (work, own): (PathBuf, WorkerId),
     scratch: ScratchRoots,
@@ -121,7 +120,7 @@ pub fn end_leftovers(work: &Path, scratch: &ScratchRoots) {
     let Ok(entries) = fs::read_dir(work.join(RECORDS)) else { return };
     for entry in entries.flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        // A name that begins with a dot is that of a record that is being made.
+        // A name that begins with a dot belongs to a record that is being made.
         if name.starts_with('.') || !is_sound(&name) {
             continue;
         }
@@ -134,13 +133,13 @@ pub fn end_leftovers(work: &Path, scratch: &ScratchRoots) {
     }
 }
 
-/// Whether a Worker that uses this work directory lives.
+/// Whether any living Worker uses this work directory.
 #[must_use]
 pub fn is_in_use(work: &Path) -> bool {
     is_in_use_by(work, |_| true)
 }
 
-/// Whether another Worker than this one that uses this work directory lives.
+/// Whether another living Worker uses this work directory.
 #[must_use]
 pub fn is_shared(work: &Path, worker: &WorkerId) -> bool {
     is_in_use_by(work, |name| name != worker.as_str())
@@ -166,7 +165,7 @@ fn end_leftovers_of(worker: &WorkerId, record: LifeLock, scratch: &ScratchRoots)
                 tracing::warn!("cannot remove the record of {worker}: {error}");
             }
         }
-        // The record stays, for the next look.
+        // The record stays for the next look.
         Err(survivors) => tracing::error!("{worker} is dead and {survivors}"),
     }
 }
@@ -185,7 +184,7 @@ mod tests {
     use super::*;
     use crate::worker::environment::WORKER_ID;
 
-    /// A process of its own group that carries the marker of this Worker.
+    /// A process in its own group that carries the marker of this Worker.
     fn process_of(worker: &WorkerId) -> Child {
         let mut sleeper = Command::new("sleep");
         sleeper.arg("1000").env(WORKER_ID, worker.as_str()).process_group(0).spawn().expect("there is sleep")

@@ -1,4 +1,4 @@
-//! Finding and killing processes by the marker that executors carry in their environment.
+//! Finds and kills processes by the marker that executors carry in their environment.
 //!
 //! - [`sweeper`]: ends stray processes, with one scan for all requests at the same time.
 //! - [`dead_workers`]: Workers that were killed together with their reapers.
@@ -17,10 +17,9 @@ use nix::unistd::Pid;
 
 use super::environment::{APP_ID, DRIVER_ID, EXECUTOR_ID, WORKER_ID};
 
-/// The pause between two scans.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
 
-/// The longest wait for a process that is between two programs: see [`environment_of`].
+/// The longest wait for a process that is replacing its program: see [`environment_of`].
 const EXEC_LIMIT: Duration = Duration::from_secs(1);
 
 /// A set of variables. A process matches if it carries all of them.
@@ -104,15 +103,15 @@ pub fn scan(markers: &[Marker]) -> Vec<Vec<Pid>> {
     matching
 }
 
-/// The executors that have a process on this machine, whichever Worker started it. Processes of other users
-/// are left out.
+/// The executors that have a process on this machine, whichever Worker started them. Processes of other users are left
+/// out.
 #[must_use]
 pub fn living_executors() -> BTreeSet<ExecutorKey> {
     processes().filter_map(|(_, environment)| executor_of(&variables(&environment))).collect()
 }
 
-/// The processes of this machine, each with its environment, which is empty if it cannot be read: of processes
-/// of other users, of zombies, and of processes that have just ended.
+/// The processes of this machine, each with its environment. The environment is empty if it cannot be read: of
+/// processes of other users, of zombies, and of processes that have just ended.
 fn processes() -> impl Iterator<Item = (Pid, Vec<u8>)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).map(Pid::from_raw);
@@ -121,9 +120,8 @@ fn processes() -> impl Iterator<Item = (Pid, Vec<u8>)> {
 
 /// Reads the environment of a process.
 ///
-/// While a process replaces its program (execve), Linux shows an empty environment for it: the old one is gone
-/// and the new one is not in place. On a busy machine that takes many milliseconds. Without waiting for the
-/// end, a scan would miss an executor that has just been started.
+/// While a process replaces its program (execve), Linux shows an empty environment for it. On a busy machine that takes
+/// many milliseconds. Without waiting for the end of this, a scan would miss an executor that has just been started.
 fn environment_of(pid: Pid) -> Vec<u8> {
     let give_up = Instant::now() + EXEC_LIMIT;
     loop {
@@ -137,7 +135,7 @@ fn environment_of(pid: Pid) -> Vec<u8> {
     }
 }
 
-/// Whether a process has a program but no place for its environment yet. The kernel's own threads have neither.
+/// Whether a process has a program, but no place for its environment yet. The kernel's own threads have neither.
 fn is_between_programs(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     environment_is_missing(&stat) && fs::read_link(format!("/proc/{pid}/exe")).is_ok()
@@ -167,7 +165,6 @@ fn variables(environment: &[u8]) -> BTreeSet<&[u8]> {
     environment.split(|&byte| byte == 0).collect()
 }
 
-/// Kills these processes with SIGKILL.
 pub(super) fn kill_all(pids: &[Pid]) {
     for &pid in pids {
         // The process may have ended already.
@@ -201,7 +198,6 @@ pub fn kill_matching(marker: &Marker, quiet_scans: u32, limit: Duration) -> Resu
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("killed processes are not gone: {pids:?}")]
 pub struct Survivors {
-    /// The ids of these processes.
     pub pids: Vec<i32>,
 }
 

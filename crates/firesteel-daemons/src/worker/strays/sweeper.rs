@@ -31,7 +31,6 @@ struct Request {
 }
 
 impl Sweeper {
-    /// Starts the task of the sweeper.
     #[must_use]
     pub fn start() -> Self {
         let (sender, requests) = mpsc::channel(REQUESTS);
@@ -79,8 +78,8 @@ fn kill_matching_once(markers: &[Marker]) -> Vec<Vec<Pid>> {
     found
 }
 
-/// Answers the requests for which nothing was found or whose time is over. Returns the others, which wait
-/// for the next scan.
+/// Answers the requests whose time is over, and those without any processes left. Returns the others, which wait for
+/// the next scan.
 fn answer(waiting: Vec<Request>, found: &[Vec<Pid>]) -> Vec<Request> {
     let now = Instant::now();
     let mut left = Vec::new();

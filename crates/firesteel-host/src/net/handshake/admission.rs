@@ -1,5 +1,5 @@
-//! Who is admitted to a local cluster: those who know its secret. Both sides of a connection prove in their handshake that they
-//! do, and neither shows it.
+//! Admission to a local cluster: only peers that know its secret get in. Both sides of a connection prove in their
+//! handshake that they know the secret, and neither reveals it.
 //!
 //! ```text
 //!  the side that dials                            the side that listens
@@ -9,10 +9,10 @@
 //!    trusts it, or hangs up                 <--   its proof
 //! ```
 //!
-//! A nonce and a proof are in the challenge of a hello; the last proof is a frame of its own. A proof is an HMAC-SHA256, keyed by
-//! the secret, of the side that makes it, the port at which the other one listens, and both nonces. So a proof is of use on one
-//! connection only, and nobody who listens at a port that a daemon has left can pass the questions of those who dial it on to
-//! another daemon.
+//! A nonce and a proof are in the challenge of a hello; the last proof is a frame of its own. A proof is an
+//! HMAC-SHA256, keyed by the secret. It covers the side that makes it, the port at which the other side listens, and
+//! both nonces. So a proof is valid on one connection only. A stranger that listens at a daemon's former port cannot
+//! relay a caller's challenge to another daemon.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use hmac::{Hmac, KeyInit, Mac};
@@ -20,31 +20,27 @@ use sha2::Sha256;
 
 use firesteel_protocol::secret::Secret;
 
-/// The number of bytes of a nonce.
 pub(crate) const NONCE: usize = 16;
 
 /// Random bytes that one side draws for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Nonce(pub [u8; NONCE]);
 
-/// What one side knows of a connection of its local cluster.
+/// What one side knows about a connection of its local cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Pass {
-    /// The secret of the cluster.
     pub(crate) secret: Secret,
-    /// The port that was dialled.
     pub(crate) port: u16,
-    /// The nonce of this side.
     pub(crate) nonce: Nonce,
 }
 
-/// Why a peer is turned away. Worded as a sentence about the peer, without its name.
+/// Why a peer is rejected. Worded as a sentence about the peer, without its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAdmitted {
     /// The peer is part of a local cluster, and this side is not.
     #[error("it belongs to a local cluster, which admits only its own processes and commands of its user")]
     Outsider,
-    /// This side is part of a local cluster, and the peer shows no sign that it is.
+    /// This side is part of a local cluster, and the peer shows no sign of that.
     #[error("it does not belong to this local cluster, which admits only what its own command started")]
     Stranger,
     /// The peer does not know the secret.
@@ -54,17 +50,16 @@ pub enum NotAdmitted {
     WrongProof,
 }
 
-/// Who makes a proof.
 #[derive(Clone, Copy)]
 enum Side {
     Dialling,
     Listening,
 }
 
-/// Decides on a peer that was dialled and whose hello has this challenge, for a side that is part of no local cluster.
+/// Checks a dialled peer by its challenge, for a side that is in no local cluster.
 ///
 /// # Errors
-/// The peer admits only its own.
+/// The peer is part of a local cluster.
 pub(crate) fn outside(challenge: &[u8]) -> Result<(), NotAdmitted> {
     if challenge.is_empty() { Ok(()) } else { Err(NotAdmitted::Outsider) }
 }
@@ -76,10 +71,10 @@ impl Pass {
         Bytes::copy_from_slice(&self.nonce.0)
     }
 
-    /// The challenge in the hello of the side that dials, for a peer whose hello has this challenge.
+    /// The challenge for the hello of the dialling side, after the peer's hello had this challenge.
     ///
     /// # Errors
-    /// The peer is part of no local cluster.
+    /// The peer is in no local cluster.
     pub(crate) fn answer(&self, challenge: &[u8]) -> Result<Bytes, NotAdmitted> {
         let theirs = nonce(challenge).ok_or(NotAdmitted::Stranger)?;
         let mut answer = BytesMut::from(&self.nonce.0[..]);
@@ -87,8 +82,8 @@ impl Pass {
         Ok(answer.freeze())
     }
 
-    /// Decides on a peer that has dialled and whose hello has this challenge. What is returned proves to the peer that this side
-    /// belongs to the cluster, too.
+    /// Checks a dialling peer by its challenge. The result proves to the peer that this side belongs to the cluster,
+    /// too.
     ///
     /// # Errors
     /// The peer does not prove that it knows the secret.
@@ -101,7 +96,7 @@ impl Pass {
         Ok(Bytes::copy_from_slice(&own))
     }
 
-    /// Decides on a peer that was dialled, whose hello has this challenge, and that sent this proof.
+    /// Checks a dialled peer by its challenge and its proof.
     ///
     /// # Errors
     /// The peer does not prove that it knows the secret.
@@ -111,7 +106,7 @@ impl Pass {
         expected.verify_slice(proof).map_err(|_| NotAdmitted::WrongProof)
     }
 
-    /// The proof of a side. It is compared in a time that does not depend on where two proofs differ.
+    /// The proof of a side. The time to compare it does not depend on where two proofs differ.
     fn proof(&self, side: Side, listening: Nonce, dialling: Nonce) -> Hmac<Sha256> {
         let mut proof = Hmac::<Sha256>::new_from_slice(self.secret.reveal().as_bytes())
             .expect("a key may have any length");
@@ -138,7 +133,7 @@ mod tests {
         Pass { secret: Secret::new(secret), port, nonce: Nonce([nonce; NONCE]) }
     }
 
-    /// What comes of a handshake of one who dials with one who listens.
+    /// Performs a handshake between these two sides.
     fn handshake(dialling: &Pass, listening: &Pass) -> Result<(), NotAdmitted> {
         let answer = dialling.answer(&listening.question())?;
         let proof = listening.admit(&answer)?;
@@ -194,7 +189,7 @@ mod tests {
             Err(NotAdmitted::WrongProof),
             "it is one's own"
         );
-        // One who listens at a port that was left, and passes what it hears on to another daemon of the cluster.
+        // A stranger that listens at a daemon's former port and relays to another daemon of the cluster.
         let elsewhere = pass("hush", 8, 2);
         let answer = dialling.answer(&elsewhere.question()).expect("it is a nonce");
         assert_eq!(elsewhere.admit(&answer), Err(NotAdmitted::WrongProof));

@@ -1,11 +1,11 @@
-//! How a side introduces itself in handshakes.
+//! A side's own part in handshakes.
 
 use super::admission::{NONCE, Nonce, Pass};
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::{Hello, Role};
 
-/// The hello of a side, and the secret of its local cluster if it is part of one. Then it speaks only with others that know the
-/// secret.
+/// The hello of a side, and the secret of its local cluster if it is part of one. Then it talks only to peers that know
+/// the secret.
 #[derive(Clone, Debug)]
 pub struct Introduction {
     pub(super) hello: Hello,
@@ -13,19 +13,19 @@ pub struct Introduction {
 }
 
 impl Introduction {
-    /// The introduction of one with this role and name that is part of no local cluster.
+    /// An introduction with this role and name, without a local cluster.
     #[must_use]
     pub fn new(role: Role, name: impl Into<String>) -> Self {
         Hello::new(role, name).into()
     }
 
-    /// The same, of one that is part of the local cluster with this secret, if there is one.
+    /// This introduction as part of the local cluster with this secret, if there is one.
     #[must_use]
     pub fn in_local_cluster(self, secret: Option<Secret>) -> Self {
         Self { local_cluster: secret, ..self }
     }
 
-    /// What this side knows of a new connection to this port. `None`: it is part of no local cluster.
+    /// The pass for a new connection to this port. `None`: this side is in no local cluster.
     ///
     /// # Panics
     /// The operating system has no random source.
@@ -43,14 +43,12 @@ impl From<Hello> for Introduction {
     }
 }
 
-/// A client with this name.
 impl From<&str> for Introduction {
     fn from(name: &str) -> Self {
         Self::new(Role::Client, name)
     }
 }
 
-/// A client with this name.
 impl From<&String> for Introduction {
     fn from(name: &String) -> Self {
         Self::new(Role::Client, name.as_str())

@@ -1,6 +1,6 @@
-//! The handshake: the side that dials offers a version in its preamble, the other one answers, and both send a hello.
+//! The handshake: the side that dials offers a version in its preamble, the other side answers, and both send a hello.
 //!
-//! An [`introduction`] is what a side says of itself in it.
+//! An [`introduction`] is a side's own part in it.
 
 mod admission;
 pub mod introduction;
@@ -24,19 +24,16 @@ pub use admission::NotAdmitted;
 /// Why a handshake failed. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
-    /// The peer sent nothing: a probe of the port.
+    /// The peer sent nothing, and closed the connection: a probe of the port.
     #[error("it closed the connection without sending anything")]
     Silent,
-    /// The peer closed the connection before the end.
     #[error("it closed the connection in the middle of the handshake")]
     Closed,
-    /// The peer sent nothing for too long.
     #[error("it sent nothing within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     Mute,
-    /// The handshake took too long.
     #[error("it did not complete the handshake within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     TimedOut,
-    /// The peer sent nothing while others waited for its place.
+    /// The peer sent nothing, and its permit was needed for another connection.
     #[error("it sent nothing while others waited for its place")]
     CrowdedOut,
     /// The peer speaks another protocol or version.
@@ -48,37 +45,27 @@ pub enum HandshakeError {
     /// The peer's hello cannot be decoded.
     #[error("its hello cannot be read: {0}")]
     Hello(#[from] DecodeError),
-    /// The peer has an unexpected role.
     #[error("its role is {found}; this {here} accepts only: {}", roles(.wanted))]
-    WrongRole {
-        /// The role of the peer.
-        found: Role,
-        /// The role of this side.
-        here: Role,
-        /// The roles that were expected.
-        wanted: Vec<Role>,
-    },
-    /// The peer or this side is part of a local cluster, and the other one is not.
+    WrongRole { found: Role, here: Role, wanted: Vec<Role> },
+    /// The peer or this side is part of a local cluster, and the other side is not.
     #[error(transparent)]
     NotAdmitted(#[from] NotAdmitted),
-    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// What the peer of a failed handshake seems to be. It decides how the failure is logged.
+/// The apparent kind of the peer in a failed handshake. It decides how the failure is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeerKind {
     /// A program that checks whether the port is open.
     Probe,
     /// A program unrelated to Firesteel.
     Foreign,
-    /// A part of Firesteel that cannot join the cluster. The administrator has to act.
+    /// A part of Firesteel that cannot join the cluster. An administrator has to act.
     Incompatible,
 }
 
 impl HandshakeError {
-    /// What the peer seems to be.
     pub(super) fn peer_kind(&self) -> PeerKind {
         match self {
             Self::Silent | Self::Io(_) => PeerKind::Probe,
@@ -102,16 +89,12 @@ fn roles(roles: &[Role]) -> String {
     roles.iter().map(Role::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A connection whose handshake has succeeded.
+/// A connection after a successful handshake.
 #[derive(Debug)]
 pub(super) struct Introduced {
-    /// The hello that the peer sent.
     pub(super) hello: Hello,
-    /// The version of the protocol that both sides speak.
     pub(super) version: Version,
-    /// The frames that the peer sends.
     pub(super) reader: FrameReader,
-    /// The half that writes to the peer.
     pub(super) writer: OwnedWriteHalf,
 }
 
@@ -163,7 +146,6 @@ pub(super) async fn shake_hands(
     }
 }
 
-/// Whether the peer has sent anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FirstByte {
     Missing,
@@ -185,7 +167,7 @@ async fn introduce(
             let theirs = wire::read_preamble(read_preamble(&mut reader, first).await?)?;
             let agreed = Version::agreed(theirs).ok_or(PreambleError::Version { theirs })?;
             if pass.is_none() {
-                // One that has to prove something is asked first.
+                // A side that has to prove something needs the peer's hello first.
                 writer.write_all(&hello_frame(ours)).await?;
             }
             agreed
@@ -230,7 +212,6 @@ async fn introduce(
     Ok(Introduced { hello, version, reader, writer })
 }
 
-/// The next frame of the handshake.
 async fn next_frame(reader: &mut FrameReader) -> Result<BytesMut, HandshakeError> {
     match reader.next().await {
         Ok(None) | Err(FrameError::Half) => Err(HandshakeError::Closed),
@@ -240,7 +221,6 @@ async fn next_frame(reader: &mut FrameReader) -> Result<BytesMut, HandshakeError
     }
 }
 
-/// The hello of this side, as a frame.
 fn hello_frame(ours: &Hello) -> BytesMut {
     let mut bytes = BytesMut::new();
     frame::append(ours, &mut bytes, wire::MAX_HELLO).expect("a daemon's own hello is short");

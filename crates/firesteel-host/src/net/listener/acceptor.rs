@@ -1,8 +1,8 @@
-//! The thread that accepts connections, and serves those for which a person waits.
+//! The thread that accepts connections and serves urgent ones, where a person waits.
 //!
-//! A daemon with thousands of busy connections has thousands of tasks that are ready to run. A question of a client
-//! would wait for them at each of its steps: to be accepted, to be read, to be answered. On a thread of its own it waits
-//! for the system's scheduler only.
+//! A daemon with thousands of busy connections has thousands of tasks that are ready to run. A client's request would
+//! wait for them at each of its steps: to be accepted, to be read, to be answered. On a thread of its own it waits only
+//! for the operating system's scheduler.
 
 use std::future::Future;
 use std::io;
@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::runtime;
 
-/// Runs this future on a thread with a runtime of its own, which stays until all tasks of the tracker have ended.
+/// Runs this future on a thread with a runtime of its own. The thread stays until all tasks of the tracker have ended.
 ///
 /// # Errors
 /// The system gives no thread, or no means to wait for sockets.

@@ -1,7 +1,7 @@
 //! The listening socket of a daemon, and its limits on connections.
 //!
-//! - `reception`: who may come in, and as what; `acceptor`: a thread apart for accepting.
-//! - `places`: how many connections there may be.
+//! - `reception`: who may connect, and in which role; `acceptor`: a separate thread for accepting.
+//! - `places`: the permits that limit the number of connections.
 
 pub(super) mod acceptor;
 pub(super) mod places;
@@ -24,11 +24,10 @@ use super::guest::{Guest, GuestRoom};
 use crate::seldom::Seldom;
 use places::{HOW_TO_RAISE, Place, Places};
 
-/// The maximum number of connections that wait to be accepted, which is what systems allow as a rule. When a Master comes
-/// back, thousands of Workers dial at one moment.
+/// The maximum number of connections that wait to be accepted, as most systems allow. When a Master comes back,
+/// thousands of Workers dial at the same moment.
 const BACKLOG: u32 = 4096;
 
-/// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
@@ -37,22 +36,18 @@ pub struct Listener {
     guest_room: Option<GuestRoom>,
 }
 
-/// A role whose connections the owner does not see, and the channel to its server.
+/// A role with connections that the owner does not see, and the channel to the task that serves them.
 #[derive(Clone, Debug)]
 pub(super) struct ConversationServer {
     pub(super) role: Role,
     pub(super) conversations: mpsc::Sender<Conversation>,
 }
 
-/// Why an address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// The host name has no address.
     #[error("cannot listen on {address}: unknown host: {error}")]
     UnknownHost {
-        /// The address to listen on.
         address: Address,
-        /// The error of the resolver.
         #[source]
         error: io::Error,
     },
@@ -60,16 +55,10 @@ pub enum ListenError {
     #[error(
         "cannot listen on {address}: the port is in use: end the program that has it, or choose another port with --port (0: any free one)"
     )]
-    InUse {
-        /// The address to listen on.
-        address: Address,
-    },
-    /// The operating system reported an error.
+    InUse { address: Address },
     #[error("cannot listen on {address}: {error}")]
     Io {
-        /// The address to listen on.
         address: Address,
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },
@@ -97,7 +86,7 @@ impl Listener {
         })
     }
 
-    /// A second listener on the same socket, for one who accepts after this one: connections that come in between wait.
+    /// A second listener on the same socket, for a task that accepts after this one. Connections in between wait.
     ///
     /// # Errors
     /// The operating system does not give another descriptor.
@@ -107,14 +96,13 @@ impl Listener {
         Ok(Self { socket, local: self.local, conversations: None, guest_room: None })
     }
 
-    /// The address on which it listens.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Also accepts connections of this role. The owner does not see them: they go to the receiver of the
-    /// channel, and wait while the channel is full.
+    /// Also accepts connections of this role. The owner does not see them. They go to the receiver of the channel, and
+    /// wait while the channel is full.
     #[must_use]
     pub fn also_serve(mut self, role: Role, conversations: mpsc::Sender<Conversation>) -> Self {
         self.conversations = Some(ConversationServer { role, conversations });
@@ -126,8 +114,8 @@ impl Listener {
         self.conversations.clone()
     }
 
-    /// Also accepts connections of another protocol, which begin with this byte. The owner does not see them: they go to the
-    /// receiver of the channel, and wait while the channel is full.
+    /// Also accepts connections of another protocol, which begin with this byte. The owner does not see them. They go
+    /// to the receiver of the channel, and wait while the channel is full.
     #[must_use]
     pub fn also_receive(mut self, first: u8, guests: mpsc::Sender<Guest>) -> Self {
         self.guest_room = Some(GuestRoom { first, guests });
@@ -147,7 +135,7 @@ impl Listener {
         Ok(Self { socket: TcpListener::from_std(self.socket.into_std()?)?, ..self })
     }
 
-    /// Accepts connections forever. Each comes with the place that it has for its handshake.
+    /// Accepts connections forever. Each comes with its permit for the handshake.
     pub(super) async fn accept_each(
         self,
         places: &Places,
@@ -176,7 +164,7 @@ impl Listener {
     }
 }
 
-/// What to do about an error, if anything can be done.
+/// What an operator can do about an error, if anything.
 fn advice(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EMFILE) => {

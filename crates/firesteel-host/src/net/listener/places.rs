@@ -1,9 +1,9 @@
-//! The places for connections: how many a daemon may have open, and for whom some are kept free.
+//! The permits for connections: how many a daemon may have open, and which are reserved.
 //!
-//! Each connection is an open file, and the system limits those. If connections took them all, the daemon could open no file
-//! and nobody could ask it what is wrong. So there are places of three kinds, and a stranger who never says who he is, or a
-//! cluster that is too large for the limit, leaves the others free. After its handshake, one other machine gets at most half of
-//! a kind.
+//! Each connection is an open file, and the operating system limits those. If connections used all of them, the daemon
+//! could open no file and nobody could ask it what is wrong. So there are three kinds of permits. A stranger that never
+//! identifies itself, or a cluster that is too large for the limit, uses up only one kind. After its handshake, any
+//! other machine gets at most half of a kind.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -15,25 +15,23 @@ use nix::sys::resource::{Resource, getrlimit};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
-/// How long a peer may say nothing at all while others wait for its place.
+/// How long a silent peer is kept while others wait for its permit.
 const CROWDED: Duration = Duration::from_millis(250);
 
-/// How the limit of open files of a process is raised.
+/// Advice how to raise the limit of open files of a process.
 pub(super) const HOW_TO_RAISE: &str = "(ulimit -n, or LimitNOFILE= of its service)";
 
-/// How many connections a daemon may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Numbers {
     /// Connections in their handshake.
     half_open: usize,
-    /// Clients, for whom a person waits.
+    /// Clients, where a person waits.
     clients: usize,
-    /// All others.
     others: usize,
 }
 
 impl Numbers {
-    /// A quarter of the open files, but no more than 1,024, is left to the daemon itself.
+    /// Leaves a quarter of the open files, but no more than 1,024, to the daemon itself.
     fn within(open_files: u64) -> Self {
         let open_files = usize::try_from(open_files).unwrap_or(usize::MAX);
         let own = (open_files / 4).min(1024);
@@ -43,36 +41,34 @@ impl Numbers {
     }
 }
 
-/// The places of one daemon.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct Places {
     half_open: Arc<Semaphore>,
     clients: Arc<Pool>,
     others: Arc<Pool>,
-    /// Tells those in their handshake that another one waits for a place.
+    /// Tells peers in their handshake that another one waits for a permit.
     crowd: Arc<Notify>,
 }
 
-/// The places of one kind.
 #[derive(Debug)]
 struct Pool {
     number: usize,
     free: Arc<Semaphore>,
-    /// The number that each other machine has.
+    /// The number of permits that each other machine has.
     by_machine: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// Where a connection comes from: another machine, or `None` for this one, which may have all places.
+/// The machine at the other end: another machine, or `None` for this one, which may have all permits.
 pub(super) type Machine = Option<IpAddr>;
 
-/// A place that a connection has. It is free again when this is dropped.
+/// The permit of a connection. Dropping it frees the permit.
 #[derive(Debug)]
 pub struct Place {
     _permit: OwnedSemaphorePermit,
     _share: Option<Share>,
 }
 
-/// One of the places that another machine has.
+/// One of the permits of another machine.
 #[derive(Debug)]
 struct Share {
     machine: IpAddr,
@@ -91,10 +87,8 @@ impl Drop for Share {
     }
 }
 
-/// There is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Full {
-    /// All places of a kind are taken.
     #[error(
         "{taken} connections are open, and this process may have no more: raise its limit of open files {}",
         HOW_TO_RAISE
@@ -118,7 +112,7 @@ impl Pool {
         self.by_machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for somebody from this machine, if one is free.
+    /// A permit for a peer on this machine, if one is free.
     fn take(self: &Arc<Self>, machine: Machine) -> Result<Place, Full> {
         let free = Arc::clone(&self.free).try_acquire_owned();
         let permit = free.map_err(|_| Full::All { taken: self.number })?;
@@ -138,7 +132,7 @@ impl Pool {
 }
 
 impl Places {
-    /// As many as this process may have, by its limit of open files.
+    /// The permits that fit this process's limit of open files.
     pub(super) fn of_this_process() -> Self {
         let open_files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
         let Numbers { half_open, clients, others } = Numbers::within(open_files);
@@ -150,7 +144,7 @@ impl Places {
         }
     }
 
-    /// Waits for a place for a handshake. Until there is one, those who say nothing have to leave.
+    /// Waits for a permit for a handshake. At the limit, silent connections are closed.
     pub(super) async fn half_open(&self) -> Place {
         loop {
             let place = timeout(CROWDED / 4, Arc::clone(&self.half_open).acquire_owned()).await;
@@ -161,13 +155,12 @@ impl Places {
         }
     }
 
-    /// Returns when a peer that connects now, and says nothing, has to leave, because another one waits for its place.
+    /// Returns when a silent peer that connects now has to be disconnected, because another one waits for its permit.
     pub(super) async fn crowded_out(&self) {
         sleep(CROWDED).await;
         self.crowd.notified().await;
     }
 
-    /// A place for a peer of this role.
     pub(super) fn take(&self, role: Role, machine: Machine) -> Result<Place, Full> {
         match role {
             Role::Client => self.clients.take(machine),

@@ -1,4 +1,4 @@
-//! Accepting connections: who may come in, and as what.
+//! Accepting connections: who may connect, and in which role.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,26 +20,25 @@ use crate::net::socket;
 use crate::net::{FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener, Welcome};
 use crate::seldom::Seldom;
 
-/// What the handshakes of accepted connections need.
 #[derive(Debug)]
 struct Reception<E> {
     welcome: Vec<Welcome<E>>,
     server: Option<ConversationServer>,
     guest_room: Option<GuestRoom>,
-    /// The runtime of connections that are not urgent, if it is another one.
+    /// The runtime for connections that are not urgent, if it is another one.
     home: Option<Handle>,
     places: Places,
     lines: Lines,
 }
 
-/// The lines of the log that anybody can cause who reaches the port.
+/// Limits on the log lines that anybody who reaches the port can cause.
 #[derive(Debug)]
 struct Lines {
-    /// On peers that speak something else, or nothing.
+    /// About peers that speak another protocol, or send nothing.
     foreign: Seldom,
-    /// On parts of Firesteel that cannot join.
+    /// About parts of Firesteel that cannot join.
     incompatible: Seldom,
-    /// On peers for whom there is no place.
+    /// About peers that get no permit.
     full: Seldom,
 }
 
@@ -50,13 +49,12 @@ impl Default for Lines {
 }
 
 impl<E> Reception<E> {
-    /// The roles that are let in.
     fn roles(&self) -> Vec<Role> {
         let server = self.server.iter().map(|server| server.role);
         self.welcome.iter().map(|welcome| welcome.role).chain(server).collect()
     }
 
-    /// Passes a connection of another protocol on to those who speak it.
+    /// Passes a connection of another protocol on to the task that serves it.
     async fn receive(&self, room: &GuestRoom, stream: TcpStream, remote: SocketAddr, half_open: Place) {
         let Self { home, places, lines, .. } = self;
         let place = match places.take(Role::Driver, machine_of(&stream, remote)) {
@@ -73,7 +71,7 @@ impl<E> Reception<E> {
 }
 
 impl<E: Send + 'static> Shared<E> {
-    /// Accepts connections until the end. What is not urgent is served by the runtime `home`, if it is given.
+    /// Accepts connections until the end. The runtime `home`, if there is one, serves connections that are not urgent.
     pub(in crate::net) async fn accept(
         self,
         listener: Listener,
@@ -90,7 +88,6 @@ impl<E: Send + 'static> Shared<E> {
         self.stop.run_until_cancelled(accepting).await;
     }
 
-    /// Handles a connection that a peer dialled.
     async fn accepted(
         self,
         stream: TcpStream,
@@ -111,7 +108,8 @@ impl<E: Send + 'static> Shared<E> {
             return;
         }
         if first.is_some_and(|first| first.is_ascii_uppercase()) {
-            // The method of an HTTP request. It is sent nothing: it would take our hello for an answer that it cannot read.
+            // The first letter of an HTTP method. Nothing is sent, because the peer would take our hello for a
+            // malformed answer.
             log_failed(remote, &PreambleError::Foreign.into(), lines);
             self.stop.run_until_cancelled(see_off(stream, places)).await;
             return;
@@ -159,8 +157,8 @@ impl<E: Send + 'static> Shared<E> {
     }
 }
 
-/// The first byte that the peer sends, which stays to be read; `None` at the end of the connection. A peer that dials begins
-/// at once. One that does not has to leave first when others wait.
+/// The first byte that the peer sends. It stays in the socket to be read. `None` at the end of the connection. A peer
+/// that dials begins at once. If others wait for a permit, silent peers are disconnected first.
 async fn first_byte(stream: &TcpStream, places: &Places) -> Result<Option<u8>, HandshakeError> {
     let mut byte = [0];
     tokio::select! {
@@ -172,21 +170,22 @@ async fn first_byte(stream: &TcpStream, places: &Places) -> Result<Option<u8>, H
     }
 }
 
-/// Ends a connection whose peer is still sending. If it were closed at once, what the peer sends next would fail, and it would
-/// not learn that it was turned away: Spark's client of REST falls back to the classic gateway only when its request was sent.
+/// Ends a connection while its peer is still sending, without losing the response. If it were closed at once, the
+/// peer's next write would fail, and the peer would not learn that it was refused. Spark's REST client falls back to
+/// the classic gateway only after its request was sent.
 async fn see_off(mut stream: TcpStream, places: &Places) {
     let reading_all = async {
         stream.shutdown().await?;
         io::copy(&mut stream.take(MAX_FRAME as u64), &mut io::sink()).await
     };
     tokio::select! {
-        // How it ends is of no interest.
+        // The result does not matter.
         _ = timeout(HANDSHAKE_TIMEOUT, reading_all) => {}
         () = places.crowded_out() => {}
     }
 }
 
-/// A connection of another protocol, with the options of every socket, in this runtime.
+/// Sets the usual socket options on a connection of another protocol, and moves it to this runtime.
 fn configured(stream: TcpStream, home: Option<&Handle>) -> io::Result<TcpStream> {
     socket::configure(&stream)?;
     let Some(home) = home else { return Ok(stream) };
@@ -195,14 +194,14 @@ fn configured(stream: TcpStream, home: Option<&Handle>) -> io::Result<TcpStream>
     TcpStream::from_std(stream)
 }
 
-/// Which other machine a connection comes from, if it comes from another one.
+/// The machine at the other end of a connection, if it is another one.
 fn machine_of(stream: &TcpStream, remote: SocketAddr) -> Machine {
     let here = stream.local_addr().map(|local| local.ip().to_canonical());
     let there = remote.ip().to_canonical();
     here.map_or(true, |here| here != there).then_some(there)
 }
 
-/// Logs a failed handshake in one line. A port scanner does not deserve a warning.
+/// Logs a failed handshake in one line. Port scanners cause no warnings.
 fn log_failed(remote: SocketAddr, error: &HandshakeError, lines: &Lines) {
     match error.peer_kind() {
         PeerKind::Probe => tracing::debug!(%remote, "connection ended before the handshake: {error}"),
@@ -219,7 +218,6 @@ fn log_failed(remote: SocketAddr, error: &HandshakeError, lines: &Lines) {
     }
 }
 
-/// Logs that there is no place for a peer.
 fn log_full(remote: SocketAddr, role: Role, full: Full, lines: &Lines) {
     if let Some(left_out) = lines.full.next() {
         tracing::warn!(%remote, "a {role} is turned away: {full}{left_out}");

@@ -168,7 +168,7 @@ async fn a_master_that_does_not_answer_is_told_apart_from_a_stranger() {
     });
     let mut inquiry = Inquiry::open(&address, Role::Master, "a test").await.expect("it is a Master");
     let _silent = master.await.expect("it does not panic");
-    // From now on time passes whenever everybody waits.
+    // From now on time advances whenever all tasks wait.
     tokio::time::pause();
     let error =
         inquiry.ask::<_, String>(&Text("a question".to_owned())).await.expect_err("there is no answer");
@@ -201,7 +201,7 @@ async fn a_peer_whose_queue_is_full_is_told_off_and_others_are_not() {
     let limits = QueueLimits { of_peer: 20_000, in_all: 64 << 20 };
     let mut puppet = Running::start(Role::Master, None, limits).await;
     let mut slow = Hand::connect(&puppet.address).await;
-    // More than the system takes for a peer that does not read.
+    // More than the system buffers for a peer that does not read.
     slow.send(&["flood"; 1000]).await;
     while puppet.next().await != Event::Disconnected(PeerId(1)) {}
     let mut quick = Hand::connect(&puppet.address).await;
@@ -235,11 +235,11 @@ async fn a_peer_that_has_nothing_to_say_is_let_go() {
     let (mut mute, mut quiet) = (connect().await, connect().await);
     quiet.send(&["hi"]).await;
     assert_eq!(puppet.next().await, message(2, "hi"));
-    // From now on time passes whenever everybody waits.
+    // From now on time advances whenever all tasks wait.
     tokio::time::pause();
     assert_eq!(mute.0.reader.next().await.expect("it is closed in order"), None);
     assert_eq!(puppet.next().await, Event::Disconnected(PeerId(1)));
-    // A peer that has said something may be silent for long.
+    // A peer that has sent a message may be silent for long.
     tokio::time::sleep(FIRST_MESSAGE_TIMEOUT * 10).await;
     tokio::time::resume();
     quiet.send(&["again"]).await;
@@ -331,7 +331,7 @@ async fn who_hears_nobody_hangs_up_on_drivers_first_and_on_a_few_at_a_time() {
     let hearing = tokio::spawn(context.hear_nobody(|_| (), async { drop(is_over.await) }));
     let (ended, mut ends) = mpsc::unbounded_channel();
     for number in 0..=WORKERS {
-        // Not the last one, which may not be known yet when it is over.
+        // Not the last one, which may be unknown yet when the lease is over.
         let role = if number == WORKERS / 2 { Role::Driver } else { Role::Worker };
         let opened = dial::open(&address, &Introduction::new(role, "a hand"), Role::Master).await;
         let mut hand = Hand(opened.expect("everybody is let in").0);
@@ -364,7 +364,7 @@ async fn a_peer_that_dials_is_answered_with_the_lower_version() {
         stream.read_exact(&mut preamble).await.expect("the puppet answers");
         assert_eq!(preamble, wire::preamble(Version(answered)), "{offered}");
     }
-    // Who is too old hears the version of this build, and the end.
+    // A peer that is too old gets the version of this build, and the end of the connection.
     let mut stream = TcpStream::connect(puppet.address.to_string()).await.expect("the puppet listens");
     stream.write_all(&wire::preamble(Version(oldest - 1))).await.expect("the puppet reads");
     let mut all = Vec::new();
@@ -394,7 +394,7 @@ async fn a_message_that_a_peer_is_too_old_for_is_left_out() {
     assert_eq!(hand.receive().await.as_deref(), Some("said"));
 }
 
-/// A driver's port in the local cluster with this secret, if there is one. Kept open by what comes second.
+/// A driver's port, in the local cluster with this secret if there is one. The second value keeps it open.
 async fn member(secret: Option<&str>) -> (Address, Context<()>) {
     let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
     let address = Address::new("127.0.0.1", listener.local().port());

@@ -1,4 +1,4 @@
-//! A machine that does what its peers tell it, its shell, and peers that speak to it by hand.
+//! A puppet: a machine that does what its peers tell it, its shell, and peers that the test drives.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(super) enum Effect {
     /// Sends a message that the peer is too old for.
     SendNews(PeerId),
     Close(PeerId),
-    /// What was sent so far leaves with the next commit.
+    /// The messages so far leave with the next commit.
     Keep,
     End,
 }
@@ -89,13 +89,13 @@ impl Machine for Puppet {
     }
 }
 
-/// What a puppet says.
+/// A message of a puppet.
 #[derive(serde::Serialize)]
 pub(super) struct Text(pub(super) String);
 
 impl wire::Message for Text {}
 
-/// The test answers to each commit whether it succeeds.
+/// For each commit, the test decides whether it succeeds.
 pub(super) struct PuppetShell {
     commits: mpsc::UnboundedSender<oneshot::Sender<bool>>,
     is_due: bool,
@@ -163,8 +163,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts a puppet that accepts clients and Workers, as a Master on a thread apart, and that dials `dial` first if
-    /// given.
+    /// Starts a puppet that accepts clients and Workers on a separate thread, as a Master does. It dials `dial` first,
+    /// if given.
     pub(super) async fn start(role: Role, dial: Option<Address>, limits: QueueLimits) -> Self {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
         let (sender, guests) = mpsc::channel(1);
@@ -224,7 +224,7 @@ impl Hand {
         Some(wire::decode(&body).expect("it is a text"))
     }
 
-    /// Nothing comes for a moment. A slow machine does not make this fail.
+    /// Checks that nothing arrives for a moment. A slow machine does not make this fail.
     pub(super) async fn receives_nothing(&mut self) {
         let body = timeout(Duration::from_millis(50), self.0.reader.next()).await;
         assert!(body.is_err(), "something came before it was durable");

@@ -1,4 +1,4 @@
-//! What runs a program that is not run by itself: the interpreter of a script, the loader of a program with shared libraries.
+//! The program that runs another one: the interpreter of a script, or the loader of a program with shared libraries.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access};
 
-/// The number of bytes of a file that are looked at.
 const HEAD: u64 = 4096;
 
-/// The number of interpreters, each of which is a script of the next one. Linux allows as many.
+/// The maximum depth of scripts that run scripts, as in Linux.
 const DEEPEST: usize = 5;
 
-/// Whether a file is a text, or empty: its beginning has no zero byte. Source: bash, which gives no other file to itself.
+/// Whether a file is a text or empty: its beginning has no zero byte. Source: bash, which runs no other files as
+/// scripts.
 pub(super) fn is_text(file: &Path) -> bool {
     head(file).is_some_and(|bytes| !bytes.contains(&0))
 }
 
-/// Why a file that is there and may be run cannot be run in this directory, if that is its interpreter's fault.
+/// What is wrong with the interpreter of an executable file, if the file is run in this directory.
 pub(super) fn fault(file: &Path, directory: Option<&Path>) -> Option<String> {
     let mut file = file.to_owned();
     for _ in 0..DEEPEST {
@@ -39,7 +39,6 @@ pub(super) fn fault(file: &Path, directory: Option<&Path>) -> Option<String> {
     None
 }
 
-/// What runs a program.
 #[derive(Debug, PartialEq, Eq)]
 struct Runner {
     kind: &'static str,
@@ -47,7 +46,7 @@ struct Runner {
 }
 
 impl Runner {
-    /// What runs the file that begins with these bytes, if it is not run by itself.
+    /// The program that runs the file with these first bytes, if it needs one.
     fn of(head: &[u8]) -> Option<Self> {
         let path = |bytes: &[u8]| Path::new(OsStr::from_bytes(bytes)).to_owned();
         if let Some(line) = head.strip_prefix(b"#!") {

@@ -1,8 +1,8 @@
-//! How a process is started, and why one was not.
+//! Starting a process, and why one was not started.
 //!
-//! A program is found and run as `execvp` does it, and so `xargs`, `env` and `nohup`: an executable text without `#!` is run by
-//! the shell. The operating system reports the same error for a missing directory, a missing program and a missing interpreter;
-//! the texts here tell them apart.
+//! A program is found and run as `execvp` does it, and so `xargs`, `env` and `nohup`: the shell runs an executable text
+//! without `#!`. The operating system reports the same error for a missing directory, a missing program and a missing
+//! interpreter. The error texts here distinguish these.
 
 mod interpreter;
 
@@ -23,7 +23,7 @@ use tokio::process::Child;
 
 use super::process_group::ProcessGroup;
 
-/// What runs an executable text without `#!`.
+/// The program that runs an executable text without `#!`.
 const SHELL: &str = "/bin/sh";
 
 /// Where programs are looked up without a `PATH`.
@@ -45,13 +45,13 @@ pub fn enter(path: &str) -> Result<(), NotStarted> {
     }
 }
 
-/// Starts a command as the leader of a process group of its own. `connect` sets its standard streams; it may be called twice.
-/// Errors name the program `name`.
+/// Starts a command as the leader of its own process group. `connect` sets its standard streams; it may be called
+/// twice. Errors name the program `name`.
 ///
 /// Call this on a thread of the runtime.
 ///
 /// # Errors
-/// The program is not found, or cannot be run, or the machine is short of something.
+/// The program is not found, or cannot be run, or the machine is short of processes, open files or memory.
 pub fn spawn(
     command: Command,
     name: &str,
@@ -81,7 +81,7 @@ fn spawn_once(
     Ok((child, group))
 }
 
-/// The same command, with the shell in place of the kernel.
+/// This command, run by the shell instead of the kernel.
 fn run_by_shell(command: &Command, script: &Path) -> Command {
     let mut shell = Command::new(SHELL);
     shell.arg(script).args(command.get_args());
@@ -97,7 +97,6 @@ fn run_by_shell(command: &Command, script: &Path) -> Command {
     shell
 }
 
-/// Why the program of this command was not started.
 #[must_use]
 pub fn not_started(command: &Command, name: &str, error: &io::Error) -> NotStarted {
     if is_shortage(error) {
@@ -125,23 +124,23 @@ pub fn failed(step: StartStep, path: impl std::fmt::Display, error: &io::Error) 
     NotStarted { failure: StartFailure { step, error: format!("{path}: {error}") }, fault }
 }
 
-/// The operating system's errors that pass when something else has ended.
+/// The operating system's errors that go away when other processes end.
 const SHORTAGES: [Errno; 5] = [Errno::EAGAIN, Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ETXTBSY];
 
-/// Whether an error means that the machine is short of processes, open files or memory, or that the program is being written.
-/// It passes, when something else has ended.
+/// Whether an error means that the machine is short of processes, open files or memory, or that the program is being
+/// written. The error goes away when something else has ended.
 #[must_use]
 pub fn is_shortage(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| SHORTAGES.contains(&Errno::from_raw(code)))
 }
 
-/// Whether an error is of such a shortage, or was caused by one.
+/// Whether an error is, or was caused by, such a shortage.
 #[must_use]
 pub fn is_of_shortage(error: &(dyn Error + 'static)) -> bool {
     error.downcast_ref().is_some_and(is_shortage) || error.source().is_some_and(is_of_shortage)
 }
 
-/// Whether an error means that the program cannot be run on this machine, however often it is tried.
+/// Whether an error means that the program can never run on this machine.
 fn is_of_the_program(error: &io::Error) -> bool {
     let errors = [
         Errno::EACCES,

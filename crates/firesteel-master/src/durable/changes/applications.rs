@@ -1,5 +1,3 @@
-//! The changes of applications.
-
 use firesteel_placement::ExecutorLimit;
 use firesteel_protocol::ids::{AppId, WorkerId};
 use firesteel_protocol::messages::{
@@ -16,7 +14,6 @@ use crate::tables::link::Link;
 use crate::tables::long_sorted::LongSorted;
 
 impl Master {
-    /// An application registered whose id and number are new.
     pub(crate) fn add_application(
         &mut self,
         now: Timestamp,
@@ -32,10 +29,10 @@ impl Master {
         self.applications.insert(Application::new((number, id), description, link, now, entry));
     }
 
-    /// A driver sets the numbers of executors that it wants.
+    /// Sets the numbers of executors that a driver wants.
     pub(crate) fn set_targets(&mut self, now: Timestamp, number: u64, targets: Vec<ExecutorTarget>) {
         let application = self.applications.at_mut(number).expect("the application is live");
-        // A pass may have had it forget them since, and a recovery has no passes.
+        // A pass may have made it forget profiles since. Recovery has no passes.
         application.forget_profiles();
         for ExecutorTarget { id, profile, total } in &targets {
             application.set_target(*id, profile, ExecutorLimit::AtMost(*total));
@@ -43,7 +40,7 @@ impl Master {
         self.records.add(now, Record::TargetsSet { app: number, targets });
     }
 
-    /// A driver names the hosts that it prefers and avoids.
+    /// Sets the hosts that an application prefers and excludes.
     pub(crate) fn set_wishes(&mut self, now: Timestamp, number: u64, wishes: Wishes) {
         let application = self.applications.at_mut(number).expect("the application is live");
         if self.records.are_wanted() && wishes != application.wishes {
@@ -53,7 +50,8 @@ impl Master {
         application.wishes = wishes;
     }
 
-    /// An application without executors has ended. Returns its driver's link, and the Workers that ever ran its executors.
+    /// Moves an application without executors to the ended ones. Returns its driver's link, and the Workers that ever
+    /// ran its executors.
     pub(crate) fn bury_application(
         &mut self,
         now: Timestamp,
@@ -73,14 +71,13 @@ impl Master {
         (link, workers)
     }
 
-    /// An application that has ended is the latest one.
     pub(crate) fn retire(&mut self, now: Timestamp, ended: Ended) {
         self.learn_run_time(&ended.row, &ended.executors);
         let dropped = self.applications.retire(ended, self.config.retained_applications);
         self.archive_applications(now, dropped);
     }
 
-    /// Lists the applications and cluster drivers that have ended no longer. The history keeps them.
+    /// Drops the ended applications and cluster drivers from the lists. The history keeps them.
     pub(crate) fn clear_completed(&mut self, now: Timestamp) {
         self.records.add(now, Record::CompletedCleared);
         let applications = self.applications.forget_ended();
@@ -90,7 +87,6 @@ impl Master {
     }
 }
 
-/// The row of an application that ended this way.
 fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> ApplicationView {
     let row = ApplicationView { ended: Some(now), ..row };
     let state = match end {
@@ -98,7 +94,7 @@ fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> Applicat
             return ApplicationView { state: ApplicationState::Finished, outcome: outcome.clone(), ..row };
         }
         ApplicationEnd::Killed { .. } => ApplicationState::Killed,
-        // Its driver may have done all its work while there was no Master to tell.
+        // Its driver may have finished all its work while no Master could be told.
         ApplicationEnd::NotBack => ApplicationState::Unknown,
         ApplicationEnd::DriverLost
         | ApplicationEnd::ExecutorsFailed { .. }

@@ -1,5 +1,3 @@
-//! The changes of cluster drivers.
-
 use firesteel_protocol::ids::{DriverId, WorkerId};
 use firesteel_protocol::messages::{DriverDescription, DriverView};
 use firesteel_protocol::time::Timestamp;
@@ -10,7 +8,7 @@ use crate::tables::drivers::cluster_driver::{ClusterDriver, Run};
 use crate::tables::drivers::table::PastDriver;
 
 impl Master {
-    /// A cluster driver was submitted whose id and number are new. It waits.
+    /// Adds a cluster driver with a new id and number, which waits for a Worker.
     pub(crate) fn add_driver(
         &mut self,
         now: Timestamp,
@@ -25,7 +23,7 @@ impl Master {
         self.drivers.insert(driver);
     }
 
-    /// One that waits is given to a Worker, which has given it its amounts.
+    /// Starts a waiting cluster driver on a Worker that has reserved its amounts.
     pub(crate) fn run_driver(&mut self, now: Timestamp, number: u64, run: Run) {
         let row = self.workers.row_mut(run.slot);
         row.drivers.insert(number);
@@ -36,7 +34,7 @@ impl Master {
         }
     }
 
-    /// Has one that ran wait again. Returns the Worker that it had.
+    /// Makes a running cluster driver wait again. Returns the Worker that it had.
     pub(crate) fn take_back_driver(&mut self, now: Timestamp, number: u64) -> WorkerId {
         self.records.add(now, Record::DriverReturned { driver: number });
         let Run { slot, grant, .. } = self.drivers.wait(number).expect("it runs");
@@ -46,14 +44,14 @@ impl Master {
         row.description.id.clone()
     }
 
-    /// Somebody asks for the end of one that runs.
+    /// Records that somebody asked to end a running cluster driver.
     pub(crate) fn ask_driver_to_end(&mut self, now: Timestamp, number: u64) {
         if !std::mem::replace(&mut self.drivers.live_mut(number).kill_asked, true) {
             self.records.add(now, Record::DriverKillAsked { driver: number });
         }
     }
 
-    /// A cluster driver has ended in this way: its Worker gets its share back.
+    /// Ends a cluster driver in this way, and gives its share back to its Worker.
     pub(crate) fn bury_driver(&mut self, now: Timestamp, number: u64, end: DriverEnd) {
         let driver = self.drivers.live(number);
         if self.records.are_wanted() {

@@ -1,5 +1,3 @@
-//! The changes of executors.
-
 use std::sync::Arc;
 
 use firesteel_placement::index::Slot;
@@ -17,7 +15,7 @@ use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::link::Link;
 use crate::tables::workers::row::WorkerRow;
 
-/// An executor with this share of a Worker is added to its application, and to the Worker in that slot.
+/// Adds an executor with this share of a Worker to its application, and to the Worker in this slot.
 pub(crate) fn add(
     records: &mut Records,
     now: Timestamp,
@@ -37,7 +35,7 @@ pub(crate) fn add(
     application.add_executor(now, executor, (row.description.id.clone(), slot), profile, grant);
 }
 
-/// An executor's process runs. Returns whether the executor is live.
+/// Records that an executor's process runs. Returns whether the executor is live.
 #[must_use]
 pub(crate) fn start(
     records: &mut Records,
@@ -53,7 +51,8 @@ pub(crate) fn start(
 }
 
 impl Master {
-    /// The process of an executor that was taken back has ended. Nothing becomes of it if nobody remembers the executor.
+    /// Records how the process of an executor ended that had been taken back before. Does nothing if the executor is no
+    /// longer remembered.
     pub(crate) fn amend_end(
         &mut self,
         now: Timestamp,
@@ -67,8 +66,8 @@ impl Master {
         }
     }
 
-    /// Removes a live executor from its application, which remembers how it ended, and gives its share back
-    /// to the Worker. Returns the Worker and its driver's link.
+    /// Removes a live executor from its application, which remembers how it ended, and gives its share back to the
+    /// Worker. Returns the Worker and the link of the driver.
     pub(crate) fn release_executor(
         &mut self,
         now: Timestamp,
@@ -79,8 +78,8 @@ impl Master {
         self.release_numbered(now, number, executor, (end, None))
     }
 
-    /// The same, for the application with that number. What the executor used is what its Worker reported last, unless that
-    /// says it with the end.
+    /// Releases an executor of the application with this number. If its Worker does not report the use together with
+    /// the end, the last reported use counts.
     pub(crate) fn release_numbered(
         &mut self,
         now: Timestamp,

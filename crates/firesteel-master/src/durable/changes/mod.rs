@@ -1,7 +1,7 @@
-//! The changes of what is written down, each of which has one body: it changes the tables and adds its record.
+//! The durable changes. Each has one implementation, which changes the tables and adds the record.
 //!
-//! A handler decides, calls a change, and tells others. The recovery calls the same change for each record. So a change tells nobody
-//! and decides nothing.
+//! A handler decides, calls a change, and then informs others. Recovery calls the same change for each record. So a
+//! change sends no messages and makes no decisions.
 
 mod applications;
 mod cluster_drivers;

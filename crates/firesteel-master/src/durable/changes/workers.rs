@@ -1,5 +1,3 @@
-//! The changes of Workers.
-
 use firesteel_placement::index::Slot;
 use firesteel_protocol::messages::{Departure, DepartureCause, WorkerDescription};
 use firesteel_protocol::time::Timestamp;
@@ -10,7 +8,7 @@ use crate::tables::link::Link;
 use crate::tables::workers::row::WorkerRow;
 
 impl Master {
-    /// A Worker registered whose id, address and number are new. Returns its slot.
+    /// Adds a Worker with a new id, address and number. Returns its slot.
     pub(crate) fn add_worker(
         &mut self,
         now: Timestamp,
@@ -25,7 +23,7 @@ impl Master {
         self.workers.insert(WorkerRow::new(number, description, link, now), self.config.worker_timeout)
     }
 
-    /// A Worker without executors and cluster drivers is lost, or has left.
+    /// Removes a Worker without executors and cluster drivers, which is lost or has left.
     pub(crate) fn bury_worker(&mut self, now: Timestamp, slot: Slot, cause: DepartureCause) {
         self.applications.forget_worker(slot);
         let id = self.workers.row(slot).description.id.clone();

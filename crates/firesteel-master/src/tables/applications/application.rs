@@ -1,5 +1,3 @@
-//! One application as its Master knows it.
-
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,33 +34,31 @@ pub(crate) const DEFAULT_MEMORY: MiB = MiB(1024);
 /// The maximum number of ended executors remembered for an application.
 const ENDED_LIMIT: usize = 1000;
 
-/// A live application.
 #[derive(Debug)]
 pub(crate) struct Application {
     pub(crate) id: AppId,
     pub(crate) description: ApplicationDescription,
-    /// What its executors run, as their Workers are told.
+    /// The command of its executors, as Workers get it.
     work: Shared<ExecutorWork>,
-    /// The same for Workers with a label, which are told it in the words of its driver, too.
+    /// The same for Workers with a label, which also get the driver's own description.
     labelled_work: Shared<ExecutorWork>,
-    /// Where its driver is reached.
+    /// Where to reach its driver.
     pub(crate) link: Link,
     /// Its number in the order of registration.
     pub(crate) sequence: u64,
-    /// The number of its queue; 0 if the Master has no queues.
     pub(crate) queue: usize,
     pub(crate) submitted: Timestamp,
-    /// How long it says that it runs after it has started.
+    /// Its own estimate of its run time, from its start.
     pub(crate) run_time: Option<Duration>,
     /// Its turn among the applications of its queue with the same priority.
     pub(crate) turn: Turn,
     pub(crate) state: ApplicationState,
     pub(crate) max_cores: Cores,
     pub(crate) wishes: Wishes,
-    /// What Workers with a label have to have in common with it.
+    /// A Worker with a label must have a release in common with this one.
     pub(crate) label: Option<Label>,
     pub(crate) cores_granted: Cores,
-    /// The cores of executors whose ends were final. Always zero if the application has no maximum of cores.
+    /// The cores of executors with a final end. Always zero if the application has no maximum of cores.
     pub(crate) cores_spent: Cores,
     pub(crate) profiles: BTreeMap<ProfileId, Profile>,
     pub(crate) executors: ExecutorTable,
@@ -71,21 +67,19 @@ pub(crate) struct Application {
     pub(crate) workers: LongSorted<WorkerId>,
     pub(crate) failures: Failures,
     pub(crate) exclusions: Exclusions,
-    /// What its failures led to in the records, if to anything.
+    /// The recorded consequences of its failures, if there are any.
     pub(crate) recorded: Option<Box<ApplicationStanding>>,
-    /// Its demands that are filed in the backlog: they wait, and no Worker has room for them.
+    /// Its demands in the backlog: they wait, and no Worker has room for them.
     pub(crate) filed: Vec<(ProfileId, Arc<Shape>)>,
     pub(crate) ended: VecDeque<ExecutorRecord>,
     /// The number of ended executors that are no longer remembered.
     pub(crate) forgotten: u64,
 }
 
-/// What the Master adds to the description of a new application.
+/// The Master's additions to the description of a new application.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// The number of its queue.
     pub(crate) queue: usize,
-    /// The maximum of its cores.
     pub(crate) max_cores: Cores,
     /// The order in which the applications of a queue are served.
     pub(crate) order: ServingOrder,
@@ -100,24 +94,23 @@ pub(crate) struct Profile {
     pub(crate) limit: ExecutorLimit,
     /// The number of its executors that have not ended.
     pub(crate) held: u64,
-    /// The largest number of executors that were ever wanted of it at once.
+    /// The largest number of its executors that were ever wanted at once.
     pub(crate) most_wanted: u64,
 }
 
-/// The executors that failed one after the other, with no proven one in between.
+/// Failures of executors in a row, without a proven executor between them.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     pub(crate) in_a_row: u32,
-    /// No executor is launched before this time.
     pub(crate) hold_until: Option<Timestamp>,
-    /// The executors on probation, in the order in which they started. Some may have ended since.
+    /// The executors on probation, in the order of their starts. Some may have ended since.
     pub(crate) probation: VecDeque<ExecutorId>,
     /// The number of live executors that are proven.
     pub(crate) proven: u64,
 }
 
 impl Profile {
-    /// The profile `own`, with what it leaves open inherited from the application's default profile.
+    /// Fills the gaps of the profile `own` from the application's default profile.
     ///
     /// Source: Spark Master, 4.0.1: cores and memory are inherited, custom resources are not.
     pub(crate) fn new(own: &ResourceProfile, default: &ResourceProfile, limit: ExecutorLimit) -> Self {
@@ -131,7 +124,7 @@ impl Profile {
         }
     }
 
-    /// Whether the application wants executors of it, or would without limit.
+    /// Whether the application wants any executors of it.
     pub(crate) fn is_wanted(&self) -> bool {
         self.limit != ExecutorLimit::AtMost(0)
     }
@@ -191,19 +184,17 @@ impl Application {
         self.description.priority != 0 || self.gang_waits()
     }
 
-    /// Whether it has to start with several executors at once and has not started.
     pub(crate) fn gang_waits(&self) -> bool {
         self.description.gang > 1 && self.state == ApplicationState::Waiting
     }
 
-    /// The number of executors that it must be given at once, if it starts with several: at most what it asks
-    /// for.
+    /// The number of executors that it must get at once, if it starts with a gang. Limited to the demand.
     pub(crate) fn gang(&self, demand: &Demand) -> Option<u64> {
         let gang = self.description.gang.min(demand.most_executors());
         (self.gang_waits() && gang > 1).then_some(gang)
     }
 
-    /// What it asks for now, by profile. Before a gang has started, only the profile that it starts with.
+    /// Its present demands by profile. Before a gang has started, only the profile that it starts with.
     pub(crate) fn asks(&self) -> impl Iterator<Item = (ProfileId, Demand)> {
         let demands = self.profiles.iter().map(|(id, profile)| (*id, self.demand(profile)));
         let most = if self.gang_waits() { 1 } else { usize::MAX };
@@ -219,14 +210,15 @@ impl Application {
         held
     }
 
-    /// Sets a profile's target. What its executors need is fixed when the profile is first named, until it is forgotten.
+    /// Sets a profile's target. The needs of its executors are fixed when the profile is first named, until it is
+    /// forgotten.
     pub(crate) fn set_target(&mut self, id: ProfileId, profile: &ResourceProfile, limit: ExecutorLimit) {
         let default = &self.description.profile;
         self.profiles.entry(id).or_insert_with(|| Profile::new(profile, default, limit)).limit = limit;
     }
 
-    /// The executors with custom resources that it wants beyond the most that it ever wanted, by their demand. If it has no
-    /// limit, it wants one.
+    /// The wanted executors with custom resources beyond the most that were ever wanted, by their demand. Without a
+    /// limit, this is one.
     pub(crate) fn newly_wanted(&mut self) -> Vec<(Demand, u64)> {
         let asks = |profile: &Profile| !profile.resources.is_empty();
         let asking = self.profiles.values().filter(|profile| asks(profile));
@@ -242,7 +234,7 @@ impl Application {
         demands.into_iter().zip(asking).map(of_profile).collect()
     }
 
-    /// The number of its profiles after these targets are set, without those that it would forget.
+    /// The number of profiles after these targets are set, without those that would be forgotten.
     pub(crate) fn profiles_with(&self, targets: &[ExecutorTarget]) -> usize {
         let wanted = self.profiles.iter().map(|(id, profile)| (*id, profile.is_wanted()));
         let mut wanted: BTreeMap<ProfileId, bool> = wanted.collect();
@@ -253,14 +245,13 @@ impl Application {
 
     /// Forgets the profiles that are not wanted and have no executors. The default profile stays.
     ///
-    /// Source: Spark Master, 4.0.1, remembers all. Its drivers describe a profile anew with each target, and may use any
-    /// number of profiles over time.
+    /// Source: Spark Master, 4.0.1, which remembers all. Its drivers describe a profile anew with each target, and may
+    /// use any number of profiles over time.
     pub(crate) fn forget_profiles(&mut self) {
         self.profiles
             .retain(|id, profile| *id == ProfileId::DEFAULT || profile.is_wanted() || profile.held > 0);
     }
 
-    /// A resource profile that a demand or an executor of the application has.
     pub(crate) fn profile(&self, id: ProfileId) -> &Profile {
         self.profiles.get(&id).expect("the profile is one of the application's")
     }
@@ -274,7 +265,7 @@ impl Application {
         self.profiles.values().any(|profile| self.demand(profile).allows_one_more())
     }
 
-    /// Whether it may be given executors. It may not while it waits after failures, or while its driver is away.
+    /// Whether it may get executors. It may not while it waits after failures, or while its driver is away.
     pub(crate) fn may_be_served(&self) -> bool {
         self.failures.hold_until.is_none() && self.link.is_here()
     }
@@ -286,18 +277,18 @@ impl Application {
         open.map(|(id, demand)| (id, Shape::of(&demand)))
     }
 
-    /// Whether no executor of it is launched on a Worker now: it may not use the Worker, or the Worker is excluded for it.
+    /// Whether none of its executors may be launched on a Worker now: it may not use the Worker, or the Worker is
+    /// excluded for it.
     pub(crate) fn shuns(&self, slot: Slot, row: &WorkerRow) -> bool {
         self.exclusions.excludes(slot) || !self.may_use(row)
     }
 
-    /// Whether its executors may be launched on a Worker: the Worker runs such executors, and the application does not
-    /// avoid the host.
+    /// Whether its executors may be launched on a Worker: the labels match, and the application does not exclude the
+    /// host.
     pub(crate) fn may_use(&self, row: &WorkerRow) -> bool {
         self.is_admitted_by(row) && !self.wishes.avoids(&row.description.host)
     }
 
-    /// Whether a Worker runs its executors.
     pub(crate) fn is_admitted_by(&self, row: &WorkerRow) -> bool {
         Label::admits(row.description.label.as_ref(), self.label.as_ref())
     }
@@ -307,7 +298,6 @@ impl Application {
         self.profiles.values().any(|profile| offer.fits(&self.demand(profile)))
     }
 
-    /// What it asks for now under this profile.
     pub(crate) fn demand(&self, profile: &Profile) -> Demand {
         Demand {
             size: profile.size,
@@ -325,7 +315,6 @@ impl Application {
         (executor.slot, executor.probation)
     }
 
-    /// Adds an executor with its share of a Worker.
     pub(crate) fn add_executor(
         &mut self,
         now: Timestamp,
@@ -336,7 +325,7 @@ impl Application {
     ) {
         self.cores_granted += grant.cores();
         self.profile_mut(profile).held += 1;
-        // Executors that are placed together come Worker by Worker.
+        // Executors that are placed together are added Worker by Worker.
         if self.executors.last().is_none_or(|last| last.slot != slot) {
             self.workers.insert(worker);
         }
@@ -346,18 +335,16 @@ impl Application {
         self.executors.insert(id, executor);
     }
 
-    /// The order to launch a live executor on its Worker.
     pub(crate) fn order(&self, id: ExecutorId, worker: &WorkerRow) -> ExecutorLaunch {
         let work = if worker.description.label.is_some() { &self.labelled_work } else { &self.work };
         let Executor { profile, grant, .. } = self.executors.get(id).expect("the executor is live");
         let capacity::Amounts { cores, memory, .. } = grant.amounts();
-        // The executor is told of a resource under the name by which it was asked for.
+        // The executor sees a resource under the name that it asked for.
         let resources = grant.resources().as_asked(&self.profile(*profile).resources);
         let executor = ExecutorKey { app: self.id.clone(), executor: id };
         ExecutorLaunch { executor, profile: *profile, cores, memory, resources, work: work.clone() }
     }
 
-    /// Removes a live executor and returns it.
     pub(crate) fn remove_executor(&mut self, id: ExecutorId) -> Executor {
         let executor = self.executors.remove(id).expect("the executor is live");
         self.cores_granted -= executor.grant.cores();
@@ -381,7 +368,7 @@ impl Application {
         }
     }
 
-    /// Remembers an ended executor. A full history drops its oldest entry.
+    /// Remembers an ended executor. A full list drops its oldest entry.
     pub(crate) fn remember(&mut self, ended: ExecutorRecord) {
         if self.ended.len() >= ENDED_LIMIT {
             self.ended.pop_front();
@@ -390,7 +377,7 @@ impl Application {
         self.ended.push_back(ended);
     }
 
-    /// An executor's process runs. Returns whether the executor is live.
+    /// Records that an executor's process runs. Returns whether the executor is live.
     #[must_use]
     pub(crate) fn start_probation(&mut self, now: Timestamp, id: ExecutorId) -> bool {
         let Some(executor) = self.executors.get_mut(id) else { return false };
@@ -399,8 +386,8 @@ impl Application {
         true
     }
 
-    /// Ends the probations that have lasted for this long, which resets the count of failures. Returns the executors that
-    /// are now proven, each with its Worker.
+    /// Ends the probations that have lasted this long, and then resets the count of failures. Returns the newly proven
+    /// executors, each with its Worker.
     pub(crate) fn end_probations(
         &mut self,
         now: Timestamp,

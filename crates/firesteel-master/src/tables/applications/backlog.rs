@@ -1,14 +1,13 @@
-//! The backlog: demands that wait, indexed so that an event considers only what it has changed.
+//! The backlog: waiting demands, indexed so that an event considers only what it has changed.
 //!
-//! After a scheduling pass no waiting demand can be placed: no Worker has room for one more of its executors.
-//! In the next pass only two kinds of demands can have room: those of applications that have changed since,
-//! and those that fit a Worker with more room than before. To find the latter, demands are filed by the
-//! amounts that one executor takes, their *shape*. One question answers whether there is room for all demands
-//! of a shape, be they ten or ten thousand.
+//! After a scheduling pass no waiting demand can be placed: no Worker has room for one more of its executors. In the
+//! next pass only two kinds of demands can have room: those of applications that have changed since, and those that fit
+//! a Worker with more room than before. To find the latter, demands are filed by the amounts of one executor, their
+//! *shape*. One lookup finds out whether there is room for all demands of a shape, be they ten or ten thousand.
 //!
-//! The pass considers only these demands, in the order in which a full pass would, and makes the same
-//! decisions. The table unfiles an application whenever it is handed out to be changed, and files it again at
-//! the end of the pass, so no handler has to care.
+//! The pass considers only these demands, in the order in which a full pass would, and makes the same decisions. The
+//! table unfiles an application whenever code gets it for a change, and files it again at the end of the pass. So
+//! handlers need not do anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -19,13 +18,11 @@ use firesteel_protocol::ids::ProfileId;
 
 use crate::tables::workers::table::WorkerTable;
 
-/// The key of a demand: its application's number and its profile's.
 pub(crate) type DemandKey = (u64, ProfileId);
 
-/// The amounts that one executor takes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Shape {
-    /// The least number of cores. It is the first field, so that small shapes come first.
+    /// The lowest number of cores. It is the first field, so that small shapes come first.
     cores: Cores,
     memory: MiB,
     resources: ResourceAmounts,
@@ -39,7 +36,6 @@ pub(crate) struct Backlog {
     touched: BTreeSet<u64>,
 }
 
-/// The demands of one shape.
 #[derive(Debug)]
 struct Waiting {
     /// A demand for one executor of the shape, with no other limits.
@@ -68,17 +64,16 @@ impl Shape {
 }
 
 impl Backlog {
-    /// Marks an application as possibly changed. Returns whether it was not marked before.
+    /// Marks an application as possibly changed. Returns whether it was unmarked before.
     pub(super) fn touch(&mut self, sequence: u64) -> bool {
         self.touched.insert(sequence)
     }
 
-    /// Forgets an application that has ended.
     pub(crate) fn forget(&mut self, sequence: u64) {
         self.touched.remove(&sequence);
     }
 
-    /// The applications that may have changed, from that number on.
+    /// The applications that may have changed, from this number on.
     pub(super) fn touched_from(&self, sequence: u64) -> impl Iterator<Item = u64> {
         self.touched.range(sequence..).copied()
     }
@@ -114,7 +109,7 @@ impl Backlog {
         }
     }
 
-    /// The applications with filed demands. One with several profiles may come more than once.
+    /// The applications with filed demands. An application with several profiles may come more than once.
     pub(crate) fn filed(&self) -> impl Iterator<Item = u64> {
         self.shapes.values().flat_map(|waiting| &waiting.demands).map(|(sequence, _)| *sequence)
     }
@@ -123,7 +118,6 @@ impl Backlog {
         self.shapes.get(shape).is_some_and(|waiting| waiting.demands.contains(&key))
     }
 
-    /// The number of filed demands.
     pub(crate) fn len(&self) -> usize {
         self.shapes.values().map(|waiting| waiting.demands.len()).sum()
     }
@@ -138,8 +132,8 @@ impl Backlog {
         ReadyDemands(with_room.filter_map(first).collect())
     }
 
-    /// Takes out the next ready demand, if it comes before `before`. The next demand of its shape takes its
-    /// place. A shape without room is dropped.
+    /// Takes out the next ready demand, if it comes before `before`. The next demand of its shape takes its place. A
+    /// shape without room is dropped.
     pub(crate) fn next(
         &self,
         ready: &mut ReadyDemands,

@@ -6,35 +6,29 @@ use firesteel_protocol::messages::{ApplicationEnd, ApplicationView, ExecutorView
 use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::history::History;
 
-/// The latest applications that have ended.
 pub(crate) type EndedApplications = History<AppId, Ended>;
 
-/// An application that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Its number in the order of registration.
     pub(crate) sequence: u64,
-    /// How it ended.
     pub(crate) end: ApplicationEnd,
     /// The application without its executors.
     pub(crate) row: ApplicationView,
-    /// Its remembered executors, by number.
     pub(crate) executors: Vec<ExecutorRecord>,
 }
 
 impl Ended {
-    /// A copy with its executors.
+    /// A copy for clients, with its executors.
     pub(crate) fn view(&self) -> ApplicationView {
         ApplicationView { executors: self.executors_from(ExecutorId(0)).collect(), ..self.row.clone() }
     }
 
-    /// Copies of its remembered executors, from that number on.
+    /// Copies of its remembered executors, from this number on.
     pub(crate) fn executors_from(&self, from: ExecutorId) -> impl Iterator<Item = ExecutorView> {
         let first = self.executors.partition_point(|record| record.id < from);
         self.executors[first..].iter().map(|record| record.view(&self.row.id))
     }
 
-    /// One of its remembered executors.
     pub(super) fn executor_mut(&mut self, number: ExecutorId) -> Option<&mut ExecutorRecord> {
         let at = self.executors.binary_search_by_key(&number, |record| record.id).ok()?;
         self.executors.get_mut(at)
@@ -42,7 +36,6 @@ impl Ended {
 }
 
 impl EndedApplications {
-    /// The id of the latest application with that name.
     pub(crate) fn named(&self, name: &str) -> Option<AppId> {
         self.iter().rev().find(|(_, ended)| ended.row.name == name).map(|(_, ended)| ended.row.id.clone())
     }

@@ -1,8 +1,8 @@
-//! The Workers that an application is not given for a while, since its executors ended there too early.
+//! The Workers that an application does not get for a while, because its executors ended there too early.
 //!
-//! Blame is kept by application and Worker. An executor that ends before it is proven has shown that something is
-//! wrong with its Worker or with its application, and not which of the two. So the Worker is excluded for this
-//! application only, each time for twice as long, until one of the application's executors is proven there.
+//! The failure history is kept by application and Worker. An early end shows that something is wrong with the Worker or
+//! with the application, but not which of them. So the Worker is excluded for this application only, each time for
+//! twice as long, until one of the application's executors is proven there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,31 +14,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Exclusion;
 
-/// What an application remembers of Workers on which its executors ended too early or failed.
+/// An application's failure histories of Workers.
 #[derive(Debug, Default)]
 pub(crate) struct Exclusions {
     by_worker: BTreeMap<Slot, Blame>,
-    /// When each exclusion ends.
     ends: BTreeSet<(Timestamp, Slot)>,
 }
 
-/// What an application remembers of one Worker.
+/// An application's failure history of one Worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Blame {
-    /// The number of early ends in a row. Executors that were launched before the last one was counted count with it.
+    /// The number of early ends in a row. Executors launched before the last one was counted count with it.
     pub(crate) early_ends: u32,
     /// Whether executors failed there, and did not just end with exit code 0.
     pub(crate) failed: bool,
     /// Executors with a smaller number were launched before the latest early end was counted.
     early_below: u32,
-    /// The same for the failures of proven executors.
+    /// Executors with a smaller number were launched before the latest failure of a proven executor was counted.
     late_below: u32,
-    /// The Worker is excluded until then.
+    /// The end of the exclusion.
     pub(crate) until: Option<Timestamp>,
 }
 
 impl Blame {
-    /// That of a Worker which is excluded, with all early ends counted that are before the executor `next`.
+    /// The failure history of an excluded Worker. All early ends of executors before `next` are counted in it.
     pub(crate) fn excluded(worker: &ExcludedWorker, next: ExecutorId) -> Self {
         Self {
             early_ends: worker.times,
@@ -60,12 +59,10 @@ pub(crate) enum BlamedEnd {
 }
 
 impl Exclusions {
-    /// Whether no Worker is excluded now.
     pub(crate) fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Whether a Worker is excluded now.
     pub(crate) fn excludes(&self, worker: Slot) -> bool {
         !self.ends.is_empty() && self.by_worker.get(&worker).is_some_and(|blame| blame.until.is_some())
     }
@@ -75,7 +72,7 @@ impl Exclusions {
         self.by_worker.get(&worker).is_some_and(|blame| blame.failed)
     }
 
-    /// Whether it remembers anything of a Worker.
+    /// Whether there is a failure history of a Worker.
     pub(crate) fn remembers(&self, worker: Slot) -> bool {
         self.by_worker.contains_key(&worker)
     }
@@ -91,14 +88,13 @@ impl Exclusions {
         self.by_worker.iter().filter(excluded).map(|(worker, blame)| (*worker, blame))
     }
 
-    /// When the next exclusion ends.
     pub(super) fn next_end(&self) -> Option<Timestamp> {
         self.ends.first().map(|(time, _)| *time)
     }
 
     /// Counts the end of an executor on a Worker. `next` is the number of the application's next executor. Returns the
-    /// number of early ends there in a row; `None` if the executor was launched before the last end of the same kind was
-    /// counted, so that this end is part of it.
+    /// number of early ends there in a row. Returns `None` if the executor was launched before the last end of this
+    /// kind was counted. Both ends then count as one.
     pub(crate) fn count(
         &mut self,
         worker: Slot,
@@ -125,7 +121,6 @@ impl Exclusions {
         Some(blame.early_ends)
     }
 
-    /// Excludes a Worker that has been blamed.
     pub(crate) fn exclude(&mut self, worker: Slot, until: Timestamp) {
         let blame = self.by_worker.entry(worker).or_default();
         if let Some(before) = blame.until.replace(until) {
@@ -134,14 +129,14 @@ impl Exclusions {
         self.ends.insert((until, worker));
     }
 
-    /// Ends the exclusions whose time is over. The Workers stay blamed.
+    /// Ends exclusions after their time. The failure histories stay.
     pub(crate) fn release(&mut self, now: Timestamp) {
         while let Some(worker) = first_due(&self.ends, now) {
             self.readmit(worker);
         }
     }
 
-    /// Ends all exclusions for failures: the application has no other Worker left.
+    /// Ends all exclusions for failures, because the application has no other Worker left.
     pub(crate) fn forgive_failures(&mut self) {
         let failed: Vec<Slot> = self.iter().filter(|(_, blame)| blame.failed).map(|(slot, _)| slot).collect();
         failed.into_iter().for_each(|worker| self.readmit(worker));
@@ -154,42 +149,41 @@ impl Exclusions {
         }
     }
 
-    /// An executor is proven on a Worker. If it was launched after the latest early end was counted, the Worker is no
-    /// longer blamed.
+    /// Records that an executor is proven on a Worker. Clears the Worker's failure history if the executor was launched
+    /// after the latest early end was counted.
     pub(crate) fn prove(&mut self, worker: Slot, executor: ExecutorId) {
         if self.by_worker.get(&worker).is_some_and(|blame| executor.0 >= blame.early_below) {
             self.forget(worker);
         }
     }
 
-    /// Forgets a Worker.
     pub(crate) fn forget(&mut self, worker: Slot) {
         self.readmit(worker);
         self.by_worker.remove(&worker);
     }
 
-    /// All Workers that it remembers, excluded or not.
+    /// All Workers with a failure history, excluded or not.
     pub(crate) fn remembered(&self) -> impl Iterator<Item = Slot> {
         self.by_worker.keys().copied()
     }
 
-    /// What it remembers, by Worker.
+    /// The failure histories by Worker.
     pub(crate) fn blame(&self) -> impl Iterator<Item = (Slot, &Blame)> {
         self.by_worker.iter().map(|(worker, blame)| (*worker, blame))
     }
 
-    /// Whether it remembers nothing of any Worker.
+    /// Whether there are no failure histories.
     pub(crate) fn knows_none(&self) -> bool {
         self.by_worker.is_empty()
     }
 
-    /// Remembers exactly this.
+    /// Replaces the failure histories.
     pub(crate) fn restore(&mut self, blame: Vec<(Slot, Blame)>) {
         self.ends = blame.iter().filter_map(|(worker, blame)| Some((blame.until?, *worker))).collect();
         self.by_worker = blame.into_iter().collect();
     }
 
-    /// Whether the ends in order are those of the Workers.
+    /// Whether the ordered list of ends matches the Workers' histories.
     pub(crate) fn is_consistent(&self) -> bool {
         self.iter().filter_map(|(worker, blame)| Some((blame.until?, worker))).collect::<BTreeSet<_>>()
             == self.ends

@@ -1,4 +1,4 @@
-//! The applications: those that live, what they wait for, and those that have ended.
+//! The applications: the live ones, what they wait for, and the ended ones.
 
 pub(crate) mod application;
 pub(crate) mod backlog;

@@ -1,19 +1,17 @@
-//! How an application stands: what its failures led to, as that is written down.
+//! The recorded consequences of an application's failures.
 
 use firesteel_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::exclusions::Blame;
 
-/// What an application's failures led to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationStanding {
-    /// The number of failures in a row.
     pub(crate) in_a_row: u32,
     /// No executor is launched before this time.
     pub(crate) hold_until: Option<Timestamp>,
-    /// Executors that started until then are proven, if they still run.
+    /// Executors that started by this time are proven, if they still run.
     pub(crate) proven_until: Option<Timestamp>,
-    /// What it remembers of Workers, by their numbers.
+    /// The failure histories of Workers, by their numbers.
     pub(crate) blame: Vec<(u64, Blame)>,
 }

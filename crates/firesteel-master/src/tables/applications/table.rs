@@ -1,5 +1,3 @@
-//! The table of the Master's applications.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
@@ -19,11 +17,11 @@ use crate::tables::workers::table::WorkerTable;
 /// The live applications in the order of registration, and the latest ended ones.
 #[derive(Debug, Default)]
 pub(crate) struct ApplicationTable {
-    /// By number, which is the order of registration.
+    /// The live applications by number, which is the order of registration.
     rows: BTreeMap<u64, Application>,
     numbers: BTreeMap<AppId, u64>,
     by_peer: BTreeMap<PeerId, AppId>,
-    /// The applications that may not be given executors yet, by the time when they may.
+    /// The applications that wait after failures, by the time when they may get executors again.
     held: BTreeSet<(Timestamp, AppId)>,
     /// The applications with excluded Workers, by the end of the first exclusion.
     excluding: BTreeSet<(Timestamp, AppId)>,
@@ -34,7 +32,7 @@ pub(crate) struct ApplicationTable {
     priorities: BTreeMap<(usize, i32), usize>,
     ended: EndedApplications,
     next_sequence: u64,
-    /// The numbers of the applications whose standing may have changed in the event at hand.
+    /// The applications with possibly changed standings in the current event, by number.
     changed: BTreeSet<u64>,
 }
 
@@ -46,53 +44,50 @@ pub(crate) enum AnyApplication<'a> {
 }
 
 impl ApplicationTable {
-    /// The number of applications that have ever registered.
     pub(crate) fn registered(&self) -> u64 {
         self.next_sequence
     }
 
-    /// Gives the next application this number at least.
+    /// Makes the next application get this number or a higher one.
     pub(crate) fn count_from(&mut self, number: u64) {
         self.next_sequence = self.next_sequence.max(number);
     }
 
-    /// An application's standing may have changed.
     pub(crate) fn mark(&mut self, id: &AppId) {
         self.changed.insert(self.live(id).sequence);
     }
 
-    /// The numbers of the applications whose standing may have changed since the last call. Some may have ended.
+    /// The applications with possibly changed standings since the last call, by number. Some may have ended.
     pub(crate) fn take_changed(&mut self) -> BTreeSet<u64> {
         std::mem::take(&mut self.changed)
     }
 
-    /// Has every application forget the profiles that it no longer needs, as each pass has those that it looks at.
+    /// Makes every application forget the profiles that it no longer needs. A pass does the same for each application
+    /// that it looks at.
     pub(crate) fn forget_profiles(&mut self) {
         self.rows.values_mut().for_each(Application::forget_profiles);
     }
 
-    /// The number of applications that are away.
     pub(crate) fn away(&self) -> usize {
         self.rows.len() - self.by_peer.len()
     }
 
-    /// Whether an application with that number is live.
     pub(crate) fn is_numbered(&self, number: u64) -> bool {
         self.rows.contains_key(&number)
     }
 
-    /// The live application with that number, to be changed.
+    /// The live application with this number, for changes.
     pub(crate) fn at_mut(&mut self, number: u64) -> Option<&mut Application> {
         let row = self.rows.get_mut(&number)?;
         Some(considered(&mut self.backlog, row))
     }
 
-    /// The same, for what no pass looks at.
+    /// The live application with this number, for changes that no scheduling pass depends on.
     pub(crate) fn recorded_mut(&mut self, number: u64) -> Option<&mut Application> {
         self.rows.get_mut(&number)
     }
 
-    /// The id of the application with that number, live or ended.
+    /// The id of the application with this number, live or ended.
     pub(crate) fn id_of(&self, number: u64) -> Option<AppId> {
         match self.from(number).next()? {
             AnyApplication::Live(app) => (app.sequence == number).then(|| app.id.clone()),
@@ -100,7 +95,7 @@ impl ApplicationTable {
         }
     }
 
-    /// A driver has returned, or has another connection. Returns the former link.
+    /// Records that a driver has returned, or has another connection. Returns the former link.
     pub(crate) fn move_to(&mut self, id: &AppId, peer: PeerId) -> Link {
         let old = std::mem::replace(&mut self.live_mut(id).link, Link::Here(peer));
         if let Link::Here(old) = old {
@@ -125,7 +120,6 @@ impl ApplicationTable {
         self.rows.insert(row.sequence, row);
     }
 
-    /// Removes a live application and returns it.
     pub(crate) fn remove(&mut self, id: &AppId) -> Application {
         let sequence = self.live_mut(id).sequence;
         let row = self.rows.remove(&sequence).expect("it was found live");
@@ -150,17 +144,17 @@ impl ApplicationTable {
         row
     }
 
-    /// Forgets those that have ended, and returns them in the order of their ends.
+    /// Drops the ended applications, and returns them in the order of their ends.
     pub(crate) fn forget_ended(&mut self) -> Vec<(u64, Ended)> {
         self.ended.take_all()
     }
 
-    /// Remembers an application that has ended, and at most this number of them. Returns those that are dropped.
+    /// Remembers an ended application, and at most this number of them. Returns those that are dropped.
     pub(crate) fn retire(&mut self, ended: Ended, limit: usize) -> Vec<(u64, Ended)> {
         self.ended.insert((ended.sequence, ended.row.id.clone()), ended, limit)
     }
 
-    /// Gives an application no executors before `until`; with `None` it may be given some again.
+    /// Gives an application no executors before `until`. With `None` it may get executors again.
     pub(crate) fn hold(&mut self, id: &AppId, until: Option<Timestamp>) {
         self.mark(id);
         let row = self.live_mut(id);
@@ -172,12 +166,11 @@ impl ApplicationTable {
         }
     }
 
-    /// When the next application may be given executors again.
     pub(crate) fn next_release(&self) -> Option<Timestamp> {
         self.held.first().map(|(time, _)| *time)
     }
 
-    /// Lets applications whose wait is over be served again. Returns whether there were any.
+    /// Lets applications be served again after their waits. Returns whether there were any.
     pub(crate) fn release(&mut self, now: Timestamp) -> bool {
         let mut released = false;
         while let Some(id) = first_due(&self.held, now) {
@@ -187,12 +180,10 @@ impl ApplicationTable {
         released
     }
 
-    /// The number of live applications.
     pub(crate) fn live_count(&self) -> usize {
         self.rows.len()
     }
 
-    /// Changes which Workers are excluded for an application.
     pub(crate) fn change_exclusions<T>(
         &mut self,
         id: &AppId,
@@ -217,7 +208,7 @@ impl ApplicationTable {
         self.excluding.first().map(|(time, _)| *time)
     }
 
-    /// Ends the exclusions whose time is over. Returns whether there were any.
+    /// Ends exclusions after their time. Returns whether there were any.
     pub(crate) fn readmit_workers(&mut self, now: Timestamp) -> bool {
         let mut readmitted = false;
         while let Some(id) = first_due(&self.excluding, now) {
@@ -227,7 +218,7 @@ impl ApplicationTable {
         readmitted
     }
 
-    /// The number of applications for which each Worker is excluded.
+    /// The number of applications that each Worker is excluded for.
     pub(crate) fn excluded_for(&self) -> BTreeMap<Slot, u64> {
         let mut counts = BTreeMap::new();
         for (_, id) in &self.excluding {
@@ -236,7 +227,6 @@ impl ApplicationTable {
         counts
     }
 
-    /// Forgets what applications remember of a lost Worker.
     pub(crate) fn forget_worker(&mut self, worker: Slot) {
         let remembers = |row: &&Application| row.exclusions.remembers(worker);
         let ids: Vec<AppId> = self.rows.values().filter(remembers).map(|row| row.id.clone()).collect();
@@ -249,25 +239,23 @@ impl ApplicationTable {
         self.rows.get(self.numbers.get(id)?)
     }
 
-    /// An application that another table of the Master names, so that it must be live.
+    /// An application that another table of the Master names. So it must be live.
     pub(crate) fn live(&self, id: &AppId) -> &Application {
         self.get(id).expect("the application is live")
     }
 
-    /// The same application, to be changed. The next pass considers it.
+    /// The live application, for changes. The next pass considers it.
     pub(crate) fn live_mut(&mut self, id: &AppId) -> &mut Application {
         let row = self.numbers.get(id).and_then(|number| self.rows.get_mut(number));
         let row = row.expect("the application is live");
         considered(&mut self.backlog, row)
     }
 
-    /// The live application with that number.
     fn numbered(&self, sequence: u64) -> &Application {
         self.rows.get(&sequence).expect("the application is live")
     }
 
-    /// Whether any application may be served in another order than that of registration. Drops gangs that
-    /// have started.
+    /// Whether any application may be served in another order than that of registration. Drops gangs that have started.
     pub(crate) fn has_special(&mut self) -> bool {
         self.special.retain(|sequence| self.rows.get(sequence).is_some_and(Application::is_special));
         !self.special.is_empty()
@@ -285,7 +273,7 @@ impl ApplicationTable {
         self.backlog.ready_demands(workers)
     }
 
-    /// The demand to serve after `last`: of an application that may have changed, or the next that is ready.
+    /// The demand to serve after `last`. It belongs to an application that may have changed, or it is ready.
     pub(crate) fn next_demand(
         &self,
         ready: &mut ReadyDemands,
@@ -310,7 +298,7 @@ impl ApplicationTable {
         })
     }
 
-    /// Files the demands of applications that may have changed, which forget the profiles that they no longer need.
+    /// Files the demands of applications that may have changed. These forget the profiles that they no longer need.
     /// Called when the pass is over and nothing has room.
     pub(crate) fn file(&mut self) {
         for sequence in self.backlog.take_touched() {
@@ -322,7 +310,6 @@ impl ApplicationTable {
         }
     }
 
-    /// Whether no application has changed since the last pass.
     pub(crate) fn is_settled(&self) -> bool {
         self.backlog.is_settled()
     }
@@ -331,52 +318,48 @@ impl ApplicationTable {
         self.by_peer.get(&peer)
     }
 
-    /// Whether that application is live and belongs to that connection.
+    /// Whether this application is live and belongs to this connection.
     pub(crate) fn is_drivers(&self, id: &AppId, peer: PeerId) -> bool {
         self.by_peer.get(&peer) == Some(id)
     }
 
-    /// The live applications in the order of registration.
     pub(crate) fn queue(&self) -> impl Iterator<Item = &Application> {
         self.rows.values()
     }
 
-    /// The applications that may wait, in no order, some of them more than once. All others have what they ask for, or may not
-    /// be served.
+    /// The applications that may wait, in no order. An application may be listed twice. All others have everything that
+    /// they ask for, or may not be served.
     pub(crate) fn may_wait(&self) -> impl Iterator<Item = &Application> {
         let sequences = self.backlog.touched_from(0).chain(self.backlog.filed());
         sequences.map(|sequence| self.numbered(sequence))
     }
 
-    /// Whether an application of lower priority is in the queue.
     pub(crate) fn has_lower(&self, queue: usize, priority: i32) -> bool {
         self.priorities.range((queue, i32::MIN)..(queue, priority)).next().is_some()
     }
 
-    /// The applications that have ended and are remembered.
     pub(crate) fn ended(&self) -> &EndedApplications {
         &self.ended
     }
 
-    /// All known applications by number, from that number on.
     pub(crate) fn from(&self, number: u64) -> impl Iterator<Item = AnyApplication<'_>> {
         let live = self.rows.range(number..).map(|(sequence, row)| (*sequence, AnyApplication::Live(row)));
         let ended = self.ended.from(number).map(|(sequence, ended)| (sequence, AnyApplication::Ended(ended)));
         merged(live, ended)
     }
 
-    /// The live applications by number, from that number on.
     pub(crate) fn live_from(&self, number: u64) -> impl Iterator<Item = &Application> {
         self.rows.range(number..).map(|(_, row)| row)
     }
 
-    /// The number of live applications, of completed ones and of live executors.
+    /// The number of live applications, of ended ones and of live executors.
     pub(crate) fn totals(&self) -> (usize, usize, usize) {
         let executors = self.rows.values().map(|row| row.executors.len()).sum();
         (self.rows.len(), self.ended.len(), executors)
     }
 
-    /// The record of an ended executor, with its application's number. Histories are bounded: either may have left its own.
+    /// The record of an ended executor, with its application's number. `None` if the bounded lists have dropped it or
+    /// its application.
     pub(crate) fn ended_executor(&mut self, key: &ExecutorKey) -> Option<(u64, &mut ExecutorRecord)> {
         let number = key.executor;
         match self.numbers.get(&key.app).and_then(|number| self.rows.get_mut(number)) {
@@ -419,7 +402,7 @@ impl ApplicationTable {
             && (self.numbers.len(), self.by_peer.len()) == (self.rows.len(), here)
     }
 
-    /// Whether the filed demands are exactly those that wait.
+    /// Whether exactly the waiting demands are filed.
     fn is_filed(&self) -> bool {
         let filed = |row: &Application| {
             let key = |profile: &ProfileId| (row.sequence, *profile);
@@ -435,7 +418,7 @@ impl ApplicationTable {
     }
 }
 
-/// The application, which the next pass considers.
+/// Returns the application and marks it for the next pass.
 fn considered<'a>(backlog: &mut Backlog, row: &'a mut Application) -> &'a mut Application {
     if backlog.touch(row.sequence) {
         for (profile, shape) in std::mem::take(&mut row.filed) {

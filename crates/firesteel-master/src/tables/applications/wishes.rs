@@ -1,4 +1,4 @@
-//! The hosts that an application prefers and avoids, as its Master knows them.
+//! The hosts that an application prefers and excludes, as its Master knows them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_placement::locality::{Locality, LocalityIndex, Topology};
 use firesteel_protocol::messages::{HostWishes, MOST_PREFERRED, MOST_ROWS};
 
-/// An application's wishes, within the limits that a valid driver keeps.
+/// An application's host preferences, within the limits that a valid driver keeps.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wishes {
     topology: Topology,
@@ -33,29 +33,29 @@ impl Wishes {
         Self { topology, preferred, near, located, avoided }
     }
 
-    /// The wishes as a driver tells them.
+    /// The preferences as a driver sends them.
     pub(crate) fn to_message(&self) -> HostWishes {
         let racks = self.topology.iter().map(|(host, rack)| (host.to_owned(), rack.to_owned())).collect();
         let (preferred, avoided) = (self.preferred.clone(), self.avoided.clone());
         HostWishes { tasks: 0, preferred, racks, avoided }
     }
 
-    /// Whether the application has no wishes, so that all Workers have the same rank.
+    /// Whether the application has no preferences, so that all Workers have the same rank.
     pub(crate) fn is_empty(&self) -> bool {
         self.preferred.is_empty() && self.avoided.is_empty()
     }
 
-    /// Whether no executor is to be launched on that host.
+    /// Whether no executor is to be launched on this host.
     pub(crate) fn avoids(&self, host: &str) -> bool {
         self.avoided.contains(host)
     }
 
-    /// The hosts whose Workers may come before others.
+    /// The hosts that may come before others.
     pub(crate) fn near(&self) -> impl Iterator<Item = &str> {
         self.near.iter().map(String::as_str)
     }
 
-    /// The rank of Workers on that host: preferred hosts first, by the number of tasks that prefer them; then
+    /// The rank of Workers on this host. Preferred hosts come first, by the number of tasks that prefer them; then
     /// hosts in their racks; then all others.
     pub(crate) fn rank(&self, host: &str) -> (Locality, Reverse<u64>) {
         let wanted = self.preferred.get(host).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! A live cluster driver: one that waits for a Worker or runs on one.
+//! A live cluster driver, which waits for a Worker or runs on one.
 
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Resources};
@@ -13,7 +13,6 @@ use crate::tables::capacity::Grant;
 use crate::tables::link::Link;
 use crate::tables::workers::row::WorkerRow;
 
-/// A cluster driver that has not ended.
 #[derive(Debug)]
 pub(crate) struct ClusterDriver {
     /// Its number in the order of submission, by which records name it.
@@ -21,26 +20,24 @@ pub(crate) struct ClusterDriver {
     pub(crate) id: DriverId,
     pub(crate) description: DriverDescription,
     pub(crate) submitted: Timestamp,
-    /// Whether somebody asked for its end.
     pub(crate) kill_asked: bool,
     /// `None` while it waits for a Worker.
     pub(crate) run: Option<Run>,
-    /// How often it was started again on its Worker, as that says.
+    /// How often its Worker has started it again, as the Worker reports it.
     pub(crate) restarts: Option<DriverRestarts>,
 }
 
-/// A cluster driver's stay on a Worker.
+/// The Worker of a running cluster driver, and the amounts that it takes there.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) slot: Slot,
     pub(crate) grant: Grant,
     pub(crate) launched: Timestamp,
-    /// The heartbeats of the Worker since it was told to start it, until it reports on it. `None`: it has.
+    /// The heartbeats of the Worker since the order to start it. `None`: the Worker has reported on it.
     pub(crate) unanswered: Option<u32>,
 }
 
 impl ClusterDriver {
-    /// What it needs, as a demand for one executor.
     pub(crate) fn demand(&self) -> Demand {
         Demand {
             size: ExecutorSize::Fixed(self.description.cores),
@@ -52,24 +49,22 @@ impl ClusterDriver {
         }
     }
 
-    /// The order to start it, which names its addresses as they were asked for.
+    /// The order to start it, with its addresses under the names that it asked for.
     pub(crate) fn order(&self) -> MasterToWorker {
         let resources = self.has().as_asked(&self.description.resources);
         let (driver, description) = (self.id.clone(), self.description.clone());
         MasterToWorker::LaunchDriver(Box::new(DriverLaunch { driver, description, resources }))
     }
 
-    /// The name under which it was submitted, if it was given one.
     fn name(&self) -> Option<&str> {
         self.description.command.environment.get(DRIVER_NAME).map(String::as_str)
     }
 
-    /// The addresses of custom resources that it has.
     pub(crate) fn has(&self) -> &Resources {
         self.run.as_ref().map_or(Resources::NONE, |run| run.grant.resources())
     }
 
-    /// A copy for clients. `worker` is the one that it runs on, and otherwise `wait` says why it has none.
+    /// A copy for clients. `worker` is the Worker that it runs on. Without one, `wait` says why it waits.
     pub(crate) fn view(&self, worker: Option<&WorkerRow>, wait: Option<DriverWait>) -> DriverView {
         let DriverDescription { user, command, cores, memory, supervise, resources } = &self.description;
         let state = match worker.map(|row| row.link) {
@@ -93,7 +88,7 @@ impl ClusterDriver {
                 host: row.description.host.clone(),
                 port: row.description.port,
                 directory: match row.description.work_dir.as_str() {
-                    // A Worker of Spark's does not say where it has them.
+                    // Spark's Workers do not tell their directories.
                     "" => String::new(),
                     work => format!("{work}/{}", self.id),
                 },

@@ -9,34 +9,30 @@ use crate::tables::drivers::cluster_driver::{ClusterDriver, Run};
 use crate::tables::history::History;
 use crate::tables::merged::merged;
 
-/// The cluster drivers that live, and the latest that have ended.
+/// The live cluster drivers, and the latest ended ones.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterDriverTable {
-    /// The live ones by number.
     live: BTreeMap<u64, ClusterDriver>,
-    /// Those of them that wait for a Worker.
+    /// The numbers of the waiting cluster drivers.
     waiting: BTreeSet<u64>,
-    /// The numbers of the live ones.
     numbers: BTreeMap<DriverId, u64>,
     ended: History<DriverId, PastDriver>,
     /// The number of cluster drivers that were ever submitted.
     next_number: u64,
-    /// Whether every one that waits had no room at the last pass.
+    /// Whether all waiting cluster drivers had no room at the last pass.
     pub(crate) is_tried: bool,
-    /// The Worker that was given one last. The next one goes to a Worker after it, if they are spread.
+    /// The Worker that got a cluster driver last. When spreading, the next one goes to a Worker after it.
     pub(crate) last_worker: Option<WorkerId>,
 }
 
-/// A cluster driver that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PastDriver {
     pub(crate) view: DriverView,
-    /// What its last process used, if that was measured.
+    /// The usage of its last process, if that was measured.
     pub(crate) used: Option<Used>,
 }
 
 impl ClusterDriverTable {
-    /// Adds one that waits.
     pub(crate) fn insert(&mut self, driver: ClusterDriver) {
         let number = driver.number;
         self.count_from(number + 1);
@@ -46,14 +42,13 @@ impl ClusterDriverTable {
         self.live.insert(number, driver);
     }
 
-    /// One that waits is given to a Worker.
+    /// Assigns a waiting cluster driver to a Worker.
     pub(crate) fn run(&mut self, number: u64, run: Run, worker: WorkerId) {
         self.waiting.remove(&number);
         self.live_mut(number).run = Some(run);
         self.last_worker = Some(worker);
     }
 
-    /// One that ran waits again.
     pub(crate) fn wait(&mut self, number: u64) -> Option<Run> {
         self.is_tried = false;
         self.waiting.insert(number);
@@ -62,9 +57,8 @@ impl ClusterDriverTable {
         driver.run.take()
     }
 
-    /// Takes out one that ended.
     pub(crate) fn remove(&mut self, number: u64) -> ClusterDriver {
-        // Another one may run in its place, if their number is limited.
+        // If the number is limited, another one may run in its place.
         self.is_tried = false;
         self.waiting.remove(&number);
         let driver = self.live.remove(&number).expect("the cluster driver is live");
@@ -72,12 +66,11 @@ impl ClusterDriverTable {
         driver
     }
 
-    /// Remembers one that ended, and at most this number of them. Returns those that are dropped.
+    /// Remembers an ended cluster driver, and at most this number of them. Returns those that are dropped.
     pub(crate) fn bury(&mut self, number: u64, driver: PastDriver, limit: usize) -> Vec<(u64, PastDriver)> {
         self.ended.insert((number, driver.view.id.clone()), driver, limit)
     }
 
-    /// Forgets those that have ended.
     pub(crate) fn forget_ended(&mut self) -> Vec<(u64, PastDriver)> {
         self.ended.take_all()
     }
@@ -86,7 +79,7 @@ impl ClusterDriverTable {
         self.live.get(&number)
     }
 
-    /// One that another table names, so that it must be live.
+    /// A cluster driver that another table names. So it must be live.
     pub(crate) fn live(&self, number: u64) -> &ClusterDriver {
         self.get(number).expect("the cluster driver is live")
     }
@@ -95,20 +88,19 @@ impl ClusterDriverTable {
         self.live.get_mut(&number).expect("the cluster driver is live")
     }
 
-    /// The number of a live one.
     pub(crate) fn number(&self, id: &DriverId) -> Option<u64> {
         self.numbers.get(id).copied()
     }
 
-    /// One that has ended and is remembered.
+    /// An ended cluster driver that is remembered.
     pub(crate) fn ended(&self, id: &DriverId) -> Option<&DriverView> {
         self.ended.get(id).map(|driver| &driver.view)
     }
 
-    /// The one that took the place of this one in the end: itself, unless it was relaunched.
+    /// The last successor of a cluster driver: itself, unless it was relaunched.
     pub(crate) fn latest(&self, id: &DriverId) -> DriverId {
         let mut latest = id;
-        // A successor has a higher number, so this ends.
+        // A successor has a higher number, so this loop ends.
         while let Some(DriverView { state: DriverState::Relaunching { successor }, .. }) = self.ended(latest)
         {
             latest = successor;
@@ -122,27 +114,24 @@ impl ClusterDriverTable {
         is_live || self.ended.is_numbered(number) || self.ended.get(id).is_some()
     }
 
-    /// The numbers of those that wait, in the order of their submission.
+    /// The numbers of the waiting cluster drivers, in the order of their submission.
     pub(crate) fn waiting(&self) -> &BTreeSet<u64> {
         &self.waiting
     }
 
-    /// The number of those that run.
     pub(crate) fn running(&self) -> usize {
         self.live.len() - self.waiting.len()
     }
 
-    /// The live ones by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &ClusterDriver> {
         self.live.values()
     }
 
-    /// The remembered ones that have ended, with their numbers, in the order of their ends.
+    /// The remembered ended cluster drivers with their numbers, in the order of their ends.
     pub(crate) fn ended_in_order(&self) -> impl Iterator<Item = (u64, &PastDriver)> {
         self.ended.iter()
     }
 
-    /// All by number, from that number on.
     pub(crate) fn from(
         &self,
         number: u64,
@@ -152,22 +141,20 @@ impl ClusterDriverTable {
         merged(live, ended)
     }
 
-    /// The number of those that are listed.
     pub(crate) fn len(&self) -> usize {
         self.live.len() + self.ended.len()
     }
 
-    /// The number of those that were ever submitted.
     pub(crate) fn submitted(&self) -> u64 {
         self.next_number
     }
 
-    /// Gives the next one this number at least.
+    /// Makes the next cluster driver get this number or a higher one.
     pub(crate) fn count_from(&mut self, number: u64) {
         self.next_number = self.next_number.max(number);
     }
 
-    /// Whether all parts name the same cluster drivers.
+    /// Whether all parts of the table contain the same cluster drivers.
     pub(crate) fn is_consistent(&self) -> bool {
         let live = self.live.iter().all(|(number, row)| {
             row.number == *number

@@ -10,10 +10,9 @@ use firesteel_protocol::time::Timestamp;
 use crate::tables::capacity::Grant;
 use crate::tables::executors::record::ExecutorRecord;
 
-/// An executor that has not ended.
 #[derive(Debug)]
 pub(crate) struct Executor {
-    /// The slot of its Worker in the index. The slot stays the Worker's for as long as the executor lives.
+    /// The slot of its Worker in the index. The Worker keeps the slot at least as long as the executor lives.
     pub(crate) slot: Slot,
     pub(crate) profile: ProfileId,
     pub(crate) grant: Grant,
@@ -21,7 +20,7 @@ pub(crate) struct Executor {
     pub(crate) launched: Timestamp,
 }
 
-/// Whether a live executor counts as started for good.
+/// Whether a live executor is still on probation.
 ///
 /// ```text
 ///  Launching -> Running -> Proven
@@ -29,18 +28,18 @@ pub(crate) struct Executor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probation {
     Launching,
-    /// Its process runs since it started, not for long.
+    /// Its process has started, but has not run for long.
     Running {
         started: Timestamp,
     },
-    /// It ran long enough to show that executors of this application can run.
+    /// It has run long enough to show that executors of this application can run.
     Proven {
         started: Timestamp,
     },
 }
 
 impl Executor {
-    /// What is known of the executor while it lives.
+    /// Its record while it lives.
     pub(crate) fn record(&self, id: ExecutorId, worker: Arc<WorkerDescription>) -> ExecutorRecord {
         ExecutorRecord {
             id,
@@ -64,7 +63,6 @@ impl Probation {
         }
     }
 
-    /// When its process started.
     pub(crate) fn started(self) -> Option<Timestamp> {
         match self {
             Self::Launching => None,

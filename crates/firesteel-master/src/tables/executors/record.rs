@@ -1,5 +1,3 @@
-//! What is known of one executor.
-
 use std::sync::Arc;
 
 use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};
@@ -9,8 +7,8 @@ use firesteel_protocol::time::Timestamp;
 
 use crate::tables::capacity::Amounts;
 
-/// What is known of one executor, live or ended. Short, since many ended ones are remembered: what clients are told is put
-/// together when they ask.
+/// The record of one executor, live or ended. It is short, since many ended ones are remembered. The view for clients
+/// is built on request.
 #[derive(Debug)]
 pub(crate) struct ExecutorRecord {
     pub(crate) id: ExecutorId,
@@ -22,12 +20,11 @@ pub(crate) struct ExecutorRecord {
     pub(crate) launched: Timestamp,
     pub(crate) started: Option<Timestamp>,
     pub(crate) ended: Option<Timestamp>,
-    /// What it used, if that was measured.
     pub(crate) used: Option<Used>,
 }
 
 impl ExecutorRecord {
-    /// Its process has ended, after the Master had taken it back.
+    /// Records how its process ended, after the Master had taken the executor back.
     pub(crate) fn learn(&mut self, now: Timestamp, status: Option<ExitStatus>, used: Option<Used>) {
         if status.is_some() {
             self.state = ExecutorState::Killed(status);
@@ -58,7 +55,7 @@ impl ExecutorRecord {
     }
 }
 
-/// The path of an executor's directory. Empty if its Worker does not say where it has them.
+/// The path of an executor's directory. Empty if its Worker does not tell its work directory.
 fn directory(work_dir: &str, app: &AppId, executor: ExecutorId) -> String {
     match work_dir {
         "" => String::new(),

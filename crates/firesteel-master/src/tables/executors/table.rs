@@ -4,25 +4,23 @@ use firesteel_protocol::ids::ExecutorId;
 
 use crate::tables::executors::executor::Executor;
 
-/// The most rows of a chunk.
+/// The maximum number of rows in a chunk.
 const CHUNK: usize = 32;
 
 /// The live executors of one application, by number.
 ///
-/// There are very many, and nearly all are added in the order of their numbers. A B-tree would leave its nodes half empty
-/// then. Here rows are in chunks, which become full.
+/// There are very many, and nearly all are added in the order of their numbers. A B-tree would leave its nodes half
+/// empty then. Here rows are in chunks, which become full.
 #[derive(Debug, Default)]
 pub(crate) struct ExecutorTable {
-    /// Chunks by number. None is empty, and each has a place for its next row only when that comes.
+    /// Chunks by number. None is empty, and none reserves memory for rows that have not come.
     chunks: Vec<Chunk>,
     len: usize,
 }
 
-/// Rows by number.
 type Chunk = Vec<(ExecutorId, Executor)>;
 
 impl ExecutorTable {
-    /// The number of executors.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -36,7 +34,6 @@ impl ExecutorTable {
         Some(&self.chunks[chunk][at].1)
     }
 
-    /// The executor with the highest number.
     pub(crate) fn last(&self) -> Option<&Executor> {
         let (_, executor) = self.chunks.last()?.last()?;
         Some(executor)
@@ -47,7 +44,6 @@ impl ExecutorTable {
         Some(&mut self.chunks[chunk][at].1)
     }
 
-    /// Adds an executor that is not there.
     pub(crate) fn insert(&mut self, id: ExecutorId, executor: Executor) {
         let Err((mut chunk, mut at)) = self.place(id) else {
             unreachable!("an executor's number is not given twice")
@@ -70,7 +66,7 @@ impl ExecutorTable {
         self.len += 1;
     }
 
-    /// Takes out an executor. Memory that its chunk no longer needs is given back.
+    /// Removes an executor, and frees the memory that its chunk no longer needs.
     pub(crate) fn remove(&mut self, id: ExecutorId) -> Option<Executor> {
         let (chunk, at) = self.place(id).ok()?;
         let rows = &mut self.chunks[chunk];
@@ -84,7 +80,6 @@ impl ExecutorTable {
         Some(executor)
     }
 
-    /// The executors from that number on, by number.
     pub(crate) fn from(&self, id: ExecutorId) -> impl Iterator<Item = (ExecutorId, &Executor)> {
         let (chunk, at) = self.place(id).unwrap_or_else(|place| place);
         let (first, others) =
@@ -93,17 +88,15 @@ impl ExecutorTable {
         first.chain(others.iter().flatten()).map(|(id, executor)| (*id, executor))
     }
 
-    /// All executors, by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ExecutorId, &Executor)> {
         self.chunks.iter().flatten().map(|(id, executor)| (*id, executor))
     }
 
-    /// All executors, by number.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Executor> {
         self.iter().map(|(_, executor)| executor)
     }
 
-    /// The chunk with this executor and its place in it; if it is not there, where it belongs.
+    /// The chunk with this executor and its position in the chunk. If it is not there: where it belongs.
     fn place(&self, id: ExecutorId) -> Result<(usize, usize), (usize, usize)> {
         let chunk = self.chunks.partition_point(|rows| rows[0].0 <= id).saturating_sub(1);
         let Some(rows) = self.chunks.get(chunk) else { return Err((chunk, 0)) };
@@ -154,7 +147,7 @@ mod tests {
         let mut state = 1_u32;
         for step in 0..20_000_u32 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Grows in order at first, then changes anywhere, then shrinks.
+            // The table first grows in order, then changes anywhere, then shrinks.
             let id = ExecutorId(if step < 300 { step } else { (state >> 16) % 600 });
             let removes = map.contains_key(&id) || (step > 15_000);
             if removes {

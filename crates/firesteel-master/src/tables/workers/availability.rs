@@ -1,4 +1,4 @@
-//! Which Workers are given executors.
+//! Which Workers get executors.
 
 use firesteel_placement::index::Slot;
 
@@ -14,19 +14,18 @@ impl WorkerTable {
         is_news
     }
 
-    /// A Worker is asked to leave.
+    /// Records a request that a Worker leaves.
     pub(crate) fn ask_to_leave(&mut self, slot: Slot, leave: Leave) {
         self.change_standing(slot, |standing| standing.asked = Some(leave));
     }
 
-    /// Changes how a Worker stands.
     pub(crate) fn change_standing(&mut self, slot: Slot, change: impl FnOnce(&mut WorkerStanding)) {
         let mut standing = self.row(slot).standing.clone();
         change(&mut standing);
         self.set_standing(slot, standing);
     }
 
-    /// Sets how a Worker stands. One that is about to end is not excluded besides.
+    /// Sets a Worker's standing. A Worker that is about to end is not excluded as well.
     pub(crate) fn set_standing(&mut self, slot: Slot, mut standing: WorkerStanding) {
         if standing.leaving {
             standing.distrust.until = None;
@@ -49,7 +48,7 @@ impl WorkerTable {
         self.consider_anew(slot);
     }
 
-    /// Sets whether a Worker leaves orders unanswered. Returns whether that changed anything.
+    /// Sets whether a Worker does not answer orders. Returns whether that changed anything.
     pub(crate) fn set_deaf(&mut self, slot: Slot, deaf: bool) -> bool {
         let was = std::mem::replace(&mut self.row_mut(slot).deaf, deaf);
         if was != deaf {
@@ -68,12 +67,12 @@ impl WorkerTable {
         changed
     }
 
-    /// What runs on a Worker for another Master has come, or is gone.
+    /// Applies that foreign executors or cluster drivers on a Worker have come, or are gone.
     pub(crate) fn set_foreigners(&mut self, slot: Slot) {
         self.consider_anew(slot);
     }
 
-    /// A Worker is given executors that was given none, or the other way round.
+    /// Updates the tables for a Worker that now gets executors, or no longer does.
     pub(super) fn consider_anew(&mut self, slot: Slot) {
         self.moved = Moved::All;
         self.index_anew(slot);

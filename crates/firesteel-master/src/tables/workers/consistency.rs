@@ -1,4 +1,4 @@
-//! Whether all parts of the table of Workers agree.
+//! Checks that all parts of the table of Workers agree.
 
 use std::collections::BTreeSet;
 

@@ -20,7 +20,7 @@ struct DeadWorker {
 }
 
 impl DeadWorkers {
-    /// Remembers a lost Worker until this time. A full table drops the one that was lost first.
+    /// Remembers a lost Worker until this time. A full table drops the Worker that was lost first.
     pub(super) fn add(&mut self, view: WorkerView, forgotten_at: Timestamp) {
         self.0.retain(|dead| dead.view.id != view.id);
         if self.0.len() >= MOST {
@@ -29,19 +29,19 @@ impl DeadWorkers {
         self.0.push_back(DeadWorker { view, forgotten_at });
     }
 
-    /// Forgets those that are overdue.
+    /// Forgets Workers after their time.
     pub(super) fn forget(&mut self, now: Timestamp) {
         self.0.retain(|dead| dead.forgotten_at > now);
     }
 
-    /// Forgets those that have this id, or this address.
+    /// Forgets the Workers with this id or this address.
     pub(super) fn forget_same(&mut self, id: &WorkerId, (host, port): (&str, u16)) {
         let is_another =
             |dead: &WorkerView| dead.id != *id && (dead.host.as_str(), dead.port) != (host, port);
         self.0.retain(|dead| is_another(&dead.view));
     }
 
-    /// Those that are remembered at this time, each with the time when it is forgotten.
+    /// The Workers that are remembered at this time, each with the time when it is forgotten.
     pub(super) fn at(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
         let remembered = self.0.iter().filter(move |dead| dead.forgotten_at > now);
         remembered.map(|dead| (&dead.view, dead.forgotten_at))
@@ -55,7 +55,6 @@ impl DeadWorkers {
         self.0.len()
     }
 
-    /// Whether there are no more than may be.
     pub(super) fn is_consistent(&self) -> bool {
         self.0.len() <= MOST
     }

@@ -1,4 +1,4 @@
-//! What speaks against a Worker, whatever the application.
+//! Evidence against a Worker from several applications.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +9,18 @@ use serde::{Deserialize, Serialize};
 /// The number of applications that must have failed on a Worker and have proven executors elsewhere.
 const ENOUGH: usize = 2;
 
-/// What speaks against a Worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Distrust {
-    /// Applications that failed there and had proven executors elsewhere, at most [`ENOUGH`]. They may be over.
+    /// The applications that failed there and had proven executors elsewhere, at most [`ENOUGH`]. Some may have ended.
     by: BTreeSet<AppId>,
-    /// The time of the last failure.
     pub(crate) last_failure: Timestamp,
     /// The number of times in a row that the Worker was excluded.
     pub(crate) times: u32,
-    /// The Worker is excluded until then.
     pub(crate) until: Option<Timestamp>,
 }
 
 impl Distrust {
-    /// An application failed there that has proven executors elsewhere.
+    /// Adds an application that failed there and has proven executors elsewhere.
     pub(crate) fn add(&mut self, app: &AppId) {
         if self.by.len() < ENOUGH {
             self.by.insert(app.clone());
@@ -35,7 +32,7 @@ impl Distrust {
         self.by.len() >= ENOUGH
     }
 
-    /// An executor is proven there that started at this time.
+    /// Records that an executor that started at this time is proven there.
     pub(crate) fn lift(&mut self, started: Timestamp) {
         if self.until.is_none() && started >= self.last_failure {
             *self = Self::default();

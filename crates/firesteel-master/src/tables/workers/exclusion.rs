@@ -16,7 +16,6 @@ impl WorkerTable {
         self.excluded.iter().map(|(_, slot)| *slot)
     }
 
-    /// The number of Workers that are excluded for all applications.
     pub(crate) fn excluded(&self) -> usize {
         self.excluded.len()
     }
@@ -26,7 +25,7 @@ impl WorkerTable {
         self.excluded.first().map(|(time, _)| *time)
     }
 
-    /// Ends the exclusions whose time is over. Returns whether there were any.
+    /// Ends exclusions after their time. Returns whether there were any.
     pub(crate) fn readmit(&mut self, now: Timestamp) -> bool {
         let mut readmitted = false;
         while let Some(slot) = first_due(&self.excluded, now) {

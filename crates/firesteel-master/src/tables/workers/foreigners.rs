@@ -1,17 +1,16 @@
-//! What runs on a Worker for a Master with another state.
+//! Executors and cluster drivers that a Worker runs for a Master with another state.
 
 use std::collections::BTreeSet;
 
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 
-/// What runs on a Worker for a Master with another state. Never empty.
 #[derive(Debug, Default)]
 pub(crate) struct Foreigners {
     pub(crate) executors: BTreeSet<ExecutorKey>,
     pub(crate) drivers: BTreeSet<DriverId>,
 }
 
-/// One of them.
+/// An executor or a cluster driver that belongs to another state.
 #[derive(Clone, Debug)]
 pub(crate) enum Foreigner {
     Executor(ExecutorKey),

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use firesteel_protocol::scheduling::label::Label;
 
-/// How many living Workers have each label, or none. No count is zero.
+/// The number of living Workers with each label, or with none. No count is zero.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LabelCounts(BTreeMap<Option<Label>, usize>);
 
@@ -30,7 +30,7 @@ impl LabelCounts {
         }
     }
 
-    /// Whether every Worker runs executors of applications with this label.
+    /// Whether every Worker admits applications with this label.
     pub(crate) fn all_admit(&self, label: Option<&Label>) -> bool {
         self.0.keys().all(|of_workers| Label::admits(of_workers.as_ref(), label))
     }

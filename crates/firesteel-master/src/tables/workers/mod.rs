@@ -1,4 +1,4 @@
-//! The Workers: those that live, and the lost ones that are remembered.
+//! The Workers: the living ones, and the lost ones that are remembered.
 
 pub(crate) mod availability;
 mod consistency;

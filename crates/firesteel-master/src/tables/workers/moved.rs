@@ -1,19 +1,19 @@
-//! The Workers whose amounts changed since the scheduler looked last.
+//! The Workers with amounts that changed since the scheduler looked last.
 
 use firesteel_placement::index::Slot;
 
-/// The Workers whose amounts changed since the scheduler looked last. A scheduler that remembers nothing of Workers never looks:
-/// then all have changed.
+/// The Workers with amounts that changed since the scheduler looked last. A scheduler without a memory of Workers never
+/// looks: then all count as changed.
 #[derive(Debug)]
 pub(crate) enum Moved {
-    /// All of them: some came or went, or too many changed.
+    /// All Workers: some came or went, or too many changed.
     All,
-    /// These. Some are there more than once.
+    /// These Workers. Some are listed more than once.
     These(Vec<Slot>),
 }
 
 impl Moved {
-    /// A Worker's amounts changed. `workers` is the number of Workers.
+    /// Records that a Worker's amounts changed. `workers` is the number of Workers.
     pub(super) fn add(&mut self, slot: Slot, workers: usize) {
         if let Self::These(slots) = self {
             if slots.len() >= 4 * workers + 1024 {
@@ -24,7 +24,6 @@ impl Moved {
         }
     }
 
-    /// What changed since the last call.
     pub(super) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::These(Vec::new()))
     }

@@ -5,31 +5,31 @@ use std::collections::VecDeque;
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey};
 use firesteel_protocol::time::Timestamp;
 
-/// The heartbeats that leave an order unanswered before it is repeated. The first one may have crossed it.
+/// An unanswered order is repeated after this number of heartbeats. The first heartbeat may have crossed the order.
 const REPEATED_AFTER: u32 = 2;
 
-/// The heartbeats that leave an order unanswered before its executor is given elsewhere.
+/// After this number of heartbeats without an answer, the executor goes to another Worker.
 const GIVEN_UP_AFTER: u32 = 4;
 
-/// The orders of one Worker that it has not answered.
+/// The orders that a Worker has not answered.
 ///
-/// Each heartbeat names the last order that came, so it answers that one and all before it. If one direction of a connection
-/// stalls, heartbeats come and answer nothing. The first report about an executor answers its order, too, and no other one:
+/// Each heartbeat names the last order that came, so it answers that one and all before it. If one direction of a
+/// connection stalls, heartbeats come and answer nothing. The first report about an executor answers its order only.
 /// Workers of Spark's have no other answer.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
-    /// In the order in which they were sent. One that a report has answered stays while others are before it, since a
-    /// heartbeat may name it.
+    /// The orders in the order of sending. An order that a report has answered stays while others are before it, since
+    /// a heartbeat may name it.
     sent: VecDeque<Order>,
 }
 
 #[derive(Clone, Debug)]
 struct Order {
-    /// Not as an `ExecutorKey`, which would make an order larger.
+    /// Stored apart from the executor's number, since an `ExecutorKey` would make an order larger.
     app: AppId,
     executor: ExecutorId,
     sent: Timestamp,
-    /// The heartbeats since that did not answer it.
+    /// The heartbeats since then that did not answer it.
     heartbeats: u32,
     /// Whether a report has answered it.
     is_answered: bool,
@@ -45,23 +45,23 @@ impl Order {
     }
 }
 
-/// What is due to orders after a heartbeat, oldest first.
+/// What to do about orders after a heartbeat, oldest first.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Overdue {
-    /// The executors whose orders are repeated.
+    /// The executors whose orders are to be repeated.
     pub(crate) repeated: Vec<ExecutorKey>,
-    /// The executors that are given elsewhere.
+    /// The executors that go to other Workers.
     pub(crate) given_up: Vec<ExecutorKey>,
 }
 
 impl Orders {
-    /// An order is sent.
     pub(crate) fn sent(&mut self, now: Timestamp, executor: ExecutorKey) {
         let ExecutorKey { app, executor } = executor;
         self.sent.push_back(Order { app, executor, sent: now, heartbeats: 0, is_answered: false });
     }
 
-    /// The Worker reports on an executor, whose order it therefore has. Returns whether the order was unanswered.
+    /// Records that the Worker reports on an executor, so it has got the order. Returns whether the order was
+    /// unanswered.
     pub(crate) fn answer(&mut self, executor: &ExecutorKey) -> bool {
         let mut unanswered = self.sent.iter_mut().filter(|order| !order.is_answered);
         let is_answer =
@@ -70,7 +70,8 @@ impl Orders {
         is_answer.is_some()
     }
 
-    /// Forgets the answered orders that are before all others. Gives the memory back if none is left: there are many Workers.
+    /// Drops the answered orders that are before all others. Gives the memory back if none is left: there are many
+    /// Workers.
     fn forget_answered(&mut self) {
         let answered = self.sent.iter().take_while(|order| order.is_answered).count();
         self.sent.drain(..answered);
@@ -79,14 +80,14 @@ impl Orders {
         }
     }
 
-    /// A heartbeat that arrived at this time names this order as the last one that came.
+    /// Handles a heartbeat that arrived at this time. `last_order` is the last order that the Worker got.
     pub(crate) fn hear(&mut self, arrived: Timestamp, last_order: Option<&ExecutorKey>) -> Overdue {
         let named = self.sent.iter().rposition(|order| last_order.is_some_and(|last| order.launches(last)));
         if let Some(last) = named {
             self.sent.drain(..=last);
         }
         for order in &mut self.sent {
-            // The Master may handle a heartbeat late, which arrived before the order left.
+            // The Master may handle a heartbeat late that arrived before the order left.
             order.heartbeats += u32::from(order.sent < arrived);
         }
         let given_up = self.sent.partition_point(|order| order.heartbeats >= GIVEN_UP_AFTER);

@@ -20,37 +20,35 @@ use crate::tables::workers::foreigners::Foreigners;
 use crate::tables::workers::orders::Orders;
 use crate::tables::workers::standing::{Availability, WorkerStanding};
 
-/// A living Worker.
 #[derive(Debug)]
 pub(crate) struct WorkerRow {
     /// Its number in the order of registration, by which records name it.
     pub(crate) number: u64,
-    /// Without its resources, which its capacity has: records of its executors outlive the Worker, and share this.
+    /// Its description, without resources, which its capacity has. Records of its executors outlive the Worker, and
+    /// share this.
     pub(crate) description: Arc<WorkerDescription>,
     pub(crate) link: Link,
     pub(crate) capacity: Capacity,
     pub(crate) executors: Sorted<ExecutorKey>,
-    /// The numbers of its cluster drivers.
     pub(crate) drivers: Sorted<u64>,
     pub(crate) orders: Orders,
     pub(crate) last_heartbeat: LastHeard,
     /// The time of its entry in the table of timeouts to check.
     pub(crate) look: Timestamp,
-    /// Whether two of its heartbeats are missing.
+    /// Whether it has missed two heartbeats.
     pub(crate) is_late: bool,
-    /// Whether it is to be given executors, as that is written down. Only its table changes it.
+    /// Whether it may get executors. Only its table changes this recorded state.
     pub(super) standing: WorkerStanding,
-    /// Whether it leaves orders unanswered.
+    /// Whether it does not answer orders.
     pub(crate) deaf: bool,
-    /// Why it can start no executors, if it says so.
+    /// Why it can start no executors, if it reports that.
     pub(crate) cannot_start: Option<String>,
-    /// What runs there for a Master with another state, while that is left alone.
+    /// What it runs for a Master with another state, while that is left alone.
     pub(crate) foreigners: Option<Box<Foreigners>>,
-    /// What it reported of itself last.
     pub(crate) report: Option<Box<TimedReport>>,
-    /// Whether it has returned and has yet to say what runs there. Workers with a label do so in a message of its own.
+    /// Whether it has returned but not yet listed its executors. Workers with a label list them in a separate message.
     pub(crate) is_to_list: bool,
-    /// How it stands in the records, if it does not just serve.
+    /// Its recorded standing, if that is not the default.
     pub(crate) recorded: Option<Box<WorkerStanding>>,
 }
 
@@ -58,7 +56,7 @@ pub(crate) struct WorkerRow {
 #[derive(Debug, Default)]
 pub(crate) struct Withheld {
     pub(crate) amounts: shortfall::Amounts,
-    /// The resources of each executor for which addresses are withheld, and the number of these executors.
+    /// The executors with withheld addresses: the resources of each, and the number of executors.
     pub(crate) addresses: Vec<(ResourceAmounts, u64)>,
     /// The addresses that are free and not withheld.
     pub(crate) resources: Resources,
@@ -89,17 +87,15 @@ impl WorkerRow {
         }
     }
 
-    /// Whether it is to be given executors, as that is written down.
+    /// Whether it may get executors, as recorded.
     pub(crate) fn standing(&self) -> &WorkerStanding {
         &self.standing
     }
 
-    /// Whether it is given executors.
     pub(crate) fn availability(&self) -> Availability {
         self.standing.availability()
     }
 
-    /// Its amounts, in all and free.
     pub(crate) fn capacity(&self) -> &Capacity {
         &self.capacity
     }
@@ -108,7 +104,6 @@ impl WorkerRow {
         Address::new(self.description.host.clone(), self.description.port)
     }
 
-    /// An offer of its free amounts.
     pub(crate) fn offer(&self) -> Offer<'_> {
         let offer = self.capacity.offer(self.description.id.as_str());
         if self.serves() { offer } else { Offer { cores: Cores::ZERO, ..offer } }
@@ -130,7 +125,6 @@ impl WorkerRow {
         Offer { cores, memory, resources, ..offer }
     }
 
-    /// An offer of its amounts in all.
     pub(crate) fn whole_offer(&self) -> Offer<'_> {
         let offer = self.capacity.whole_offer(self.description.id.as_str());
         match self.availability() {
@@ -139,7 +133,6 @@ impl WorkerRow {
         }
     }
 
-    /// Whether it may be given executors now.
     pub(crate) fn serves(&self) -> bool {
         self.link.is_here()
             && self.availability() == Availability::Serving
@@ -148,12 +141,12 @@ impl WorkerRow {
             && self.foreigners.is_none()
     }
 
-    /// When its silence means something next, unless it is heard before.
+    /// When to check its silence next, unless it is heard before.
     pub(crate) fn next_look(&self, timeout: Duration) -> Timestamp {
         self.last_heartbeat.silent_at(if self.is_late { timeout } else { late_after(timeout) })
     }
 
-    /// How it is, if that is out of the ordinary. What it runs for another Master ends at `until`.
+    /// What is unusual about it, if anything. Foreign executors and cluster drivers there end at `until`.
     fn remark(&self, until: Timestamp) -> Option<WorkerRemark> {
         if let Some(Foreigners { executors, drivers }) = self.foreigners.as_deref() {
             let (executors, drivers) = (executors.len() as u64, drivers.len() as u64);
@@ -162,12 +155,12 @@ impl WorkerRow {
         (self.is_late && self.link.is_here()).then_some(WorkerRemark::Late)
     }
 
-    /// Why it leaves, if it leaves in order.
+    /// The departure cause, if it leaves in order.
     pub(crate) fn departure_cause(&self) -> DepartureCause {
         if self.standing.asked.is_some() { DepartureCause::Asked } else { DepartureCause::Stopped }
     }
 
-    /// What it adds to the sums over the cluster.
+    /// Its contribution to the sums over the cluster.
     pub(crate) fn share(&self) -> WorkerShare {
         let standing = match self.availability() {
             Availability::Decommissioning => Standing::Away,
@@ -185,21 +178,21 @@ impl WorkerRow {
         }
     }
 
-    /// What one of its executors used, as it reported last.
+    /// The usage of one of its executors, according to the last report.
     pub(crate) fn used_by(&self, executor: &ExecutorKey) -> Option<Used> {
         let report = &self.report.as_ref()?.report;
         let (_, usage) = report.executors.iter().find(|(key, _)| key == executor)?;
         Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory })
     }
 
-    /// What one of its cluster drivers used, as it reported last.
+    /// The usage of one of its cluster drivers, according to the last report.
     pub(crate) fn used_by_driver(&self, driver: &DriverId) -> Option<Used> {
         let report = &self.report.as_ref()?.report;
         let (_, usage) = report.drivers.iter().find(|(id, _)| id == driver)?;
         Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory })
     }
 
-    /// Why it is given nothing new for now, if something is wrong with it.
+    /// Why it gets nothing new for now, if something is wrong with it.
     pub(crate) fn impairment(&self) -> Option<Impairment> {
         if self.deaf {
             return Some(Impairment::Deaf);
@@ -207,12 +200,12 @@ impl WorkerRow {
         self.cannot_start.clone().map(Impairment::CannotStart)
     }
 
-    /// Whether it may be given executors now or after its exclusion.
+    /// Whether it may get executors, now or after its exclusion.
     pub(crate) fn stays(&self) -> bool {
         !self.standing.leaving
     }
 
-    /// A copy for clients, as a living Worker that is excluded for this number of applications.
+    /// A copy for clients. `excluded_for` is the number of applications that the Worker is excluded for.
     pub(super) fn living_view(&self, excluded_for: u64, until: Timestamp) -> WorkerView {
         let view = self.view(match (self.link, self.availability()) {
             (Link::Away, _) => WorkerState::Unknown,
@@ -238,7 +231,7 @@ impl WorkerRow {
     }
 }
 
-/// The silence after which a Worker is late: two heartbeats are missing, which come every quarter of the timeout, and a little
+/// The silence after which a Worker is late: two heartbeats, which come every quarter of the timeout, and a little
 /// more.
 fn late_after(timeout: Duration) -> Duration {
     timeout / 2 + timeout / 16

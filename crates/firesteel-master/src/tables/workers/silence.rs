@@ -9,15 +9,18 @@ use firesteel_protocol::time::Timestamp;
 
 use super::table::WorkerTable;
 
-/// The number of outdated entries that one heartbeat moves on. It outdates one at most, so two keep up, and none takes long.
+/// One heartbeat moves at most this number of outdated entries on. A heartbeat outdates at most one entry, so two keep
+/// up, and no heartbeat takes long.
 const MOVED: usize = 2;
 
-/// What the silence of a Worker means.
+/// What a Worker's silence means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Silence {
-    /// Two heartbeats are missing.
-    Late { worker: WorkerId, last_heard: Timestamp },
-    /// It is lost.
+    /// It has missed two heartbeats.
+    Late {
+        worker: WorkerId,
+        last_heard: Timestamp,
+    },
     Over(WorkerId),
 }
 
@@ -27,8 +30,8 @@ impl WorkerTable {
         self.looks.first().map(|(time, _)| *time)
     }
 
-    /// A Worker was heard at this time. What heartbeats have outdated is moved on here, shortly before its deadline, so that a
-    /// Master whose Workers all report is not woken to see that nobody is silent. Returns whether the Worker was late.
+    /// Records that a Worker was heard at this time. Outdated entries are moved on shortly before their deadline, so
+    /// that a Master does not wake up for Workers that all report. Returns whether the Worker was late.
     pub(crate) fn hear(&mut self, slot: Slot, at: Timestamp, timeout: Duration) -> bool {
         let row = self.row_mut(slot);
         row.last_heartbeat = LastHeard::at(at);
@@ -51,8 +54,8 @@ impl WorkerTable {
         was_late
     }
 
-    /// The next Worker whose heartbeat is overdue, if there is one. Everything that arrived before `heard_until` has been
-    /// handled.
+    /// The next Worker with an overdue heartbeat, if there is one. Everything that arrived before `heard_until` has
+    /// been handled.
     pub(crate) fn next_silent(
         &mut self,
         now: Timestamp,
@@ -78,7 +81,7 @@ impl WorkerTable {
         None
     }
 
-    /// Gives every Worker that is overdue, and was not excused since its last heartbeat, its time again. Returns their
+    /// Starts the timeout again for every overdue Worker that was not excused since its last heartbeat. Returns their
     /// number.
     pub(crate) fn excuse_silent(&mut self, now: Timestamp, timeout: Duration) -> usize {
         let is_due = |(time, _): &&(Timestamp, Slot)| *time <= now;
@@ -101,7 +104,7 @@ impl WorkerTable {
         excused
     }
 
-    /// Checks a Worker's heartbeat at this time, not when it was to be checked.
+    /// Checks a Worker's heartbeat at this time instead of the planned time.
     fn look_again(&mut self, slot: Slot, at: Timestamp) {
         let before = std::mem::replace(&mut self.row_mut(slot).look, at);
         self.looks.remove(&(before, slot));

@@ -1,21 +1,17 @@
-//! How a Worker stands: whether it is to be given executors, as that is written down.
+//! A Worker's standing: whether it may get executors, as that is recorded.
 
 use firesteel_protocol::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::distrust::Distrust;
 
-/// Whether a Worker is given executors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerStanding {
-    /// Whether it is about to end.
     pub(crate) leaving: bool,
-    /// The request to leave, if there was one.
     pub(crate) asked: Option<Leave>,
     pub(crate) distrust: Distrust,
 }
 
-/// Whether a living Worker is given executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Availability {
     Serving,
@@ -26,7 +22,6 @@ pub(crate) enum Availability {
 }
 
 impl WorkerStanding {
-    /// Whether the Worker is given executors.
     pub(crate) fn availability(&self) -> Availability {
         match (self.leaving, self.distrust.until) {
             (true, _) => Availability::Decommissioning,
@@ -36,9 +31,8 @@ impl WorkerStanding {
     }
 }
 
-/// A request to a Worker to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Leave {
-    /// The Worker ends then, whatever runs there.
+    /// When the Worker ends, even if something still runs there.
     pub(crate) by: Option<Timestamp>,
 }

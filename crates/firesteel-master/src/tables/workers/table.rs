@@ -1,5 +1,3 @@
-//! The table of the Master's Workers.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -21,22 +19,22 @@ use crate::tables::link::Link;
 use crate::tables::workers::orders::Orders;
 use crate::tables::workers::row::{Withheld, WorkerRow};
 
-/// Up to this number of Workers, each is asked whether it has room, instead of the index.
+/// Up to this number of Workers, the table asks each for room instead of the index.
 const FEW: usize = 16;
 
 /// The living Workers, and the lost ones that are remembered.
 ///
-/// The free amounts of a living Worker are in its row and in the index, which finds Workers with room. Only
-/// this table changes them, and always both.
+/// The free amounts of a living Worker are in its row and in the index, which finds Workers with room. Only this table
+/// changes them, and always both.
 #[derive(Debug)]
 pub(crate) struct WorkerTable {
     /// The living Workers by id, and in the worker order.
     pub(super) index: Index<WorkerId>,
     /// The rows of the living Workers, by slot.
     pub(super) rows: Vec<Option<WorkerRow>>,
-    /// The amounts of all living Workers together.
+    /// The total amounts of all living Workers together.
     pub(super) whole: ClusterTotal,
-    /// The Workers whose amounts changed since the scheduler looked last.
+    /// The Workers with amounts that changed since the scheduler looked last.
     pub(super) moved: Moved,
     /// The Workers that may have more room than at the last pass.
     pub(super) gained: BTreeSet<Slot>,
@@ -47,15 +45,14 @@ pub(crate) struct WorkerTable {
     pub(super) labels: LabelCounts,
     pub(super) by_peer: BTreeMap<PeerId, Slot>,
     pub(super) by_address: BTreeMap<Address, WorkerId>,
-    /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change the Worker's
-    /// entry; entries that heartbeats have outdated are moved on when they come first.
+    /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change the
+    /// Worker's entry. Outdated entries are moved on when they come first.
     pub(super) looks: BTreeSet<(Timestamp, Slot)>,
-    /// The Workers of which two heartbeats are missing.
     pub(super) late: BTreeSet<Slot>,
     pub(super) dead: DeadWorkers,
     /// The number of Workers that have ever registered.
     next_number: u64,
-    /// The Workers whose standing may have changed in the event at hand.
+    /// The Workers with possibly changed standings in the current event.
     pub(super) changed: BTreeSet<Slot>,
 }
 
@@ -80,7 +77,7 @@ impl WorkerTable {
         }
     }
 
-    /// Adds a Worker whose id, connection, address and number are new, and returns its slot. A lost Worker with the same id or
+    /// Adds a Worker with a new id, connection, address and number. Returns its slot. A lost Worker with the same id or
     /// address is forgotten.
     pub(crate) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) -> Slot {
         self.count_from(row.number + 1);
@@ -105,7 +102,6 @@ impl WorkerTable {
         slot
     }
 
-    /// Removes a living Worker and returns its row.
     pub(crate) fn remove(&mut self, id: &WorkerId) -> WorkerRow {
         let slot = self.index.remove(id).expect("the Worker is alive");
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
@@ -124,7 +120,6 @@ impl WorkerTable {
         row
     }
 
-    /// Whether every living Worker runs executors of applications with this label.
     pub(crate) fn all_admit(&self, label: Option<&Label>) -> bool {
         self.labels.all_admit(label)
     }
@@ -134,8 +129,8 @@ impl WorkerTable {
         self.index.place(demand, strategy)
     }
 
-    /// Places a demand with some Workers before all others and some after them, rank by rank, and without those that are
-    /// shunned.
+    /// Places a demand rank by rank: some Workers come before all others, some after them, and excluded ones are left
+    /// out.
     pub(crate) fn place_ranked(
         &self,
         demand: &Demand,
@@ -146,33 +141,32 @@ impl WorkerTable {
         self.index.place_ranked(demand, strategy, ends, shuns)
     }
 
-    /// The slots of all Workers, by id.
     pub(crate) fn all_slots(&self) -> impl Iterator<Item = Slot> {
         self.index.slots()
     }
 
-    /// A Worker's free cores and memory, if that is cheaper than its offer and it has no custom resources free.
+    /// A Worker's free cores and memory, if it has no custom resources free. This is cheaper than its offer.
     pub(crate) fn plain(&self, slot: Slot) -> Option<(Cores, MiB)> {
         self.index.plain(slot)
     }
 
-    /// An offer of a Worker's free amounts without what is withheld, if there is one in the slot.
+    /// An offer of a Worker's free amounts that are not withheld, if the slot has a Worker.
     pub(crate) fn offer_at(&self, slot: Slot) -> Option<Offer<'_>> {
         Some(self.at(slot)?.open_offer(self.withheld.get(&slot)))
     }
 
-    /// The Workers whose amounts changed since the last call.
+    /// The Workers with changed amounts since the last call.
     pub(crate) fn take_moved(&mut self) -> Moved {
         self.moved.take()
     }
 
-    /// Shows the Workers with room for one more executor to `look`, in the worker order, until it breaks.
+    /// Passes the Workers with room for one more executor to `look`, in the worker order, until it breaks.
     pub(crate) fn walk(&self, demand: &Demand, look: impl FnMut(Slot) -> ControlFlow<()>) {
         self.index.walk(demand, look);
     }
 
-    /// Takes placed shares out of the index. The rows give them out one executor at a time, by
-    /// [`grant`](Self::grant).
+    /// Takes placed shares out of the index. Then [`grant`](Self::grant) takes them out of the rows, one executor at a
+    /// time.
     pub(crate) fn claim(&mut self, demand: &Demand, shares: &[Share]) {
         self.index.take(demand, shares);
         for share in shares {
@@ -180,7 +174,7 @@ impl WorkerTable {
         }
     }
 
-    /// Takes an executor's share, which the index has given out, from the Worker's row.
+    /// Takes an executor's share from the Worker's row. The index has given it out already.
     pub(crate) fn grant(&mut self, slot: Slot, each: &Demand, cores: Cores) -> Option<Grant> {
         let grant = self.row_mut(slot).capacity.take(cores, each.memory, &each.resources);
         self.withhold_anew(slot);
@@ -200,14 +194,14 @@ impl WorkerTable {
         grant
     }
 
-    /// Takes a share with exactly these addresses, as an executor had it before, from the Worker's row and from the index.
+    /// Takes a share with exactly these addresses from the Worker's row and from the index. Used for executors that
+    /// existed before.
     pub(crate) fn grant_exactly(&mut self, slot: Slot, share: Amounts) -> Option<Grant> {
         let grant = self.row_mut(slot).capacity.take_exactly(share);
         self.index_anew(slot);
         grant
     }
 
-    /// Gives a Worker the share of an executor back.
     pub(crate) fn give_back(&mut self, slot: Slot, grant: Grant) {
         self.row_mut(slot).capacity.give_back(grant);
         self.index_anew(slot);
@@ -216,12 +210,12 @@ impl WorkerTable {
 
     /// The most free cores among the Workers that gained room.
     pub(crate) fn most_gained(&self) -> Option<Cores> {
-        // A Worker that gained room may be lost since.
+        // A Worker that gained room may be lost by now.
         let rows = self.gained.iter().filter_map(|slot| self.at(*slot));
         rows.map(|row| row.offer().cores).max()
     }
 
-    /// Whether a Worker that gained room fits one executor of a demand that had no room at the last pass.
+    /// Whether one executor of a demand fits a Worker that gained room. The demand had no room at the last pass.
     pub(crate) fn gained_room_for(&self, one: &Demand) -> bool {
         if self.gained.len() > FEW {
             return self.index.fits_anywhere(one);
@@ -229,8 +223,8 @@ impl WorkerTable {
         self.gained.iter().any(|slot| self.index.fits(*slot, one))
     }
 
-    /// The first Worker by id that has room for a cluster driver, or the first after this one, all round, and a late one if no
-    /// other has. Workers with a label run only executors.
+    /// The first Worker with room for a cluster driver, by id. With `after`, the search starts behind that Worker and
+    /// goes round. A late Worker is chosen only if no other has room. Workers with a label run only executors.
     pub(crate) fn first_with_room(&self, one: &Demand, after: Option<&WorkerId>) -> Option<Slot> {
         if !self.index.fits_anywhere(one) {
             return None;
@@ -250,17 +244,15 @@ impl WorkerTable {
         all.find(prompt).or_else(|| self.late.iter().copied().find(fits))
     }
 
-    /// An offer of a Worker's free amounts without what is withheld.
     pub(crate) fn open_offer<'a>(&'a self, slot: Slot, row: &'a WorkerRow) -> Offer<'a> {
         row.open_offer(self.withheld.get(&slot))
     }
 
-    /// Forgets which Workers gained room: the pass has considered them.
+    /// Forgets which Workers gained room, after the pass has considered them.
     pub(crate) fn settle(&mut self) {
         self.gained.clear();
     }
 
-    /// Whether no Worker has more room than at the last pass.
     pub(crate) fn is_settled(&self) -> bool {
         self.gained.is_empty()
     }
@@ -276,11 +268,11 @@ impl WorkerTable {
         self.moved.add(slot, self.rows.len());
     }
 
-    /// Remembers a Worker that was removed, and forgets those that are overdue.
+    /// Remembers a removed Worker, and forgets other lost Workers after their time.
     pub(crate) fn bury(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
         self.dead.forget(departure.at);
         let forgotten_at = row.last_heartbeat.time() + remember;
-        // A Worker can have thousands of addresses, and nobody asks for those of a lost one, or for what was wrong with it.
+        // A Worker can have thousands of addresses. Nobody needs them, or its impairment, after it is lost.
         let (resources, resources_used) = (Resources::default(), Resources::default());
         let (impairment, state) = (None, departure.cause.state());
         let remark = Some(WorkerRemark::Gone(departure));
@@ -293,47 +285,45 @@ impl WorkerTable {
         self.dead.add(view, forgotten_at);
     }
 
-    /// The lost Workers that are remembered at this time, each with the time when it is forgotten, in the order of their losses.
+    /// The lost Workers that are remembered at this time, in the order of their losses, each with the time when it is
+    /// forgotten.
     pub(crate) fn dead(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
         self.dead.at(now)
     }
 
-    /// Forgets lost Workers that are overdue. Called before they are shown.
+    /// Forgets lost Workers after their time. Called before they are shown.
     pub(crate) fn forget_dead(&mut self, now: Timestamp) {
         self.dead.forget(now);
     }
 
-    /// The number of Workers that have ever registered.
     pub(crate) fn registered(&self) -> u64 {
         self.next_number
     }
 
-    /// Gives the next Worker this number at least.
+    /// Makes the next Worker get this number or a higher one.
     pub(crate) fn count_from(&mut self, number: u64) {
         self.next_number = self.next_number.max(number);
     }
 
-    /// The Workers whose standing may have changed since the last call.
+    /// The Workers with possibly changed standings since the last call.
     pub(crate) fn take_changed(&mut self) -> BTreeSet<Slot> {
         std::mem::take(&mut self.changed)
     }
 
-    /// The Workers of which two heartbeats are missing.
     pub(crate) fn late(&self) -> &BTreeSet<Slot> {
         &self.late
     }
 
-    /// The number of Workers that are away.
     pub(crate) fn away(&self) -> usize {
         self.index.len() - self.by_peer.len()
     }
 
-    /// The number of living Workers.
     pub(crate) fn alive_count(&self) -> usize {
         self.index.len()
     }
 
-    /// Moves a living Worker to another connection, where it hears again. Returns whether it was deaf.
+    /// Moves a living Worker to another connection, where it gets orders again. Returns whether it did not answer
+    /// orders before.
     pub(crate) fn move_to(&mut self, id: &WorkerId, peer: PeerId) -> bool {
         let slot = self.slot(id).expect("the Worker is alive");
         let row = self.row_mut(slot);
@@ -352,7 +342,7 @@ impl WorkerTable {
         self.set_deaf(slot, false)
     }
 
-    /// The slot of a living Worker. After the Worker's end another Worker may get it.
+    /// The slot of a living Worker. After the Worker's end another Worker may get the slot.
     pub(crate) fn slot(&self, id: &WorkerId) -> Option<Slot> {
         self.index.slot(id)
     }
@@ -361,17 +351,17 @@ impl WorkerTable {
         self.slot(id).map(|slot| self.row(slot))
     }
 
-    /// A Worker that another table of the Master names, so that it must be alive.
+    /// A Worker that another table of the Master names. So it must be alive.
     pub(crate) fn living(&self, id: &WorkerId) -> &WorkerRow {
         self.get(id).expect("the Worker is alive")
     }
 
-    /// The Worker in a slot that the index gave or that an executor has, so that it must be alive.
+    /// The Worker in a slot from the index or from an executor. So it must be alive.
     pub(crate) fn row(&self, slot: Slot) -> &WorkerRow {
         self.at(slot).expect("every slot of the index has its row")
     }
 
-    /// The same Worker, to be changed.
+    /// The living Worker in this slot, for changes.
     pub(crate) fn row_mut(&mut self, slot: Slot) -> &mut WorkerRow {
         self.rows[slot.index()].as_mut().expect("every slot of the index has its row")
     }
@@ -381,7 +371,6 @@ impl WorkerTable {
         self.rows.get(slot.index())?.as_ref()
     }
 
-    /// Whether a slot that may be out of date has a Worker.
     pub(crate) fn is_alive(&self, slot: Slot) -> bool {
         self.at(slot).is_some()
     }
@@ -404,7 +393,6 @@ impl WorkerTable {
         self.by_address.range(first..=last).map(|(_, id)| self.slot(id).expect("the Worker is alive"))
     }
 
-    /// The living Workers by id.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &WorkerRow> {
         self.slots().map(|(_, row)| row)
     }
@@ -414,37 +402,33 @@ impl WorkerTable {
         self.index.iter().map(|(_, slot)| (slot, self.row(slot)))
     }
 
-    /// The living Workers with which something is wrong, by id.
+    /// The impaired living Workers, by id.
     pub(crate) fn impaired(&self) -> impl Iterator<Item = (Slot, &WorkerRow, Impairment)> {
         self.slots().filter_map(|(slot, row)| Some((slot, row, row.impairment()?)))
     }
 
-    /// The amounts of all living Workers together.
     pub(crate) fn whole(&self) -> &ClusterTotal {
         &self.whole
     }
 
-    /// Offers of the living Workers' free amounts, by id.
     pub(crate) fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.iter().map(WorkerRow::offer)
     }
 
-    /// Offers of the living Workers' amounts in all, by id.
     pub(crate) fn whole_offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.iter().map(WorkerRow::whole_offer)
     }
 
-    /// An offer of a Worker's amounts in all, if there is one in the slot.
+    /// An offer of a Worker's total amounts, if the slot has a Worker.
     pub(crate) fn whole_offer(&self, slot: Slot) -> Option<Offer<'_>> {
         self.at(slot).map(WorkerRow::whole_offer)
     }
 
-    /// The number of Workers, living and lost.
     pub(crate) fn len(&self) -> usize {
         self.index.len() + self.dead.len()
     }
 
-    /// The index, to have it err.
+    /// The index, so that a test can corrupt it.
     #[cfg(test)]
     pub(crate) fn index_mut(&mut self) -> &mut Index<WorkerId> {
         &mut self.index

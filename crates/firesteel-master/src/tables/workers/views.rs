@@ -13,7 +13,7 @@ use crate::tables::workers::row::WorkerRow;
 
 impl WorkerTable {
     /// Copies of the living Workers by id, then of the lost ones that are remembered. `excluded_for` has the number of
-    /// applications for which each Worker is excluded. What Workers run for another Master ends at `until`.
+    /// applications that each Worker is excluded for. Foreign executors and cluster drivers there end at `until`.
     pub(crate) fn views(&self, excluded_for: &BTreeMap<Slot, u64>, until: Timestamp) -> Vec<WorkerView> {
         let count = |slot| excluded_for.get(&slot).copied().unwrap_or(0);
         let living = self.slots().map(|(slot, row)| row.living_view(count(slot), until));
@@ -37,7 +37,6 @@ impl WorkerTable {
         })
     }
 
-    /// The sums over the Workers, as views show them.
     pub(crate) fn totals(&self) -> ClusterTotals {
         self.iter().map(WorkerRow::share).collect()
     }

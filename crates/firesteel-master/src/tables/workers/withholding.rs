@@ -1,4 +1,4 @@
-//! What is withheld in a scheduling pass: room that is reserved for somebody.
+//! Room that is withheld during a pass because it is reserved.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use firesteel_placement::shortfall;
 use super::table::WorkerTable;
 use crate::tables::workers::row::Withheld;
 
-/// What is withheld in a pass and offered for a while.
+/// Withheld room that is offered for a while.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Lifted(BTreeMap<Slot, Withheld>);
 
 impl WorkerTable {
-    /// Withholds further amounts of a Worker until the end of the pass, and addresses for this number of executors with these
-    /// resources each.
+    /// Withholds further amounts of a Worker until the end of the pass. Addresses are withheld for this number of
+    /// executors, each with these resources.
     pub(crate) fn withhold(
         &mut self,
         slot: Slot,
@@ -37,14 +37,14 @@ impl WorkerTable {
         }
     }
 
-    /// Offers what is withheld, until it is withheld again.
+    /// Suspends the withholding. The caller resumes it with [`withhold_again`](Self::withhold_again).
     pub(crate) fn lift_withheld(&mut self) -> Lifted {
         let lifted = std::mem::take(&mut self.withheld);
         lifted.keys().for_each(|slot| self.index_anew(*slot));
         Lifted(lifted)
     }
 
-    /// Withholds again what was lifted, and nothing else.
+    /// Withholds exactly the suspended room again.
     pub(crate) fn withhold_again(&mut self, Lifted(lifted): Lifted) {
         self.release_withheld();
         let slots: Vec<Slot> = lifted.keys().copied().collect();
@@ -52,7 +52,7 @@ impl WorkerTable {
         slots.into_iter().for_each(|slot| self.index_anew(slot));
     }
 
-    /// Computes the addresses of a Worker that are free and not withheld.
+    /// Computes a Worker's addresses that are free and not withheld.
     pub(super) fn withhold_anew(&mut self, slot: Slot) {
         if let Some(withheld) = self.withheld.get_mut(&slot) {
             let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");

@@ -9,55 +9,44 @@ use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::messages::{ExecutorState, Outcome, Submitter};
 use crate::time::Timestamp;
 
-/// An application as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationView {
-    /// The application's id.
     pub id: AppId,
-    /// The application's name.
     pub name: String,
-    /// The user who submitted it.
     pub user: String,
-    /// The application's state.
     pub state: ApplicationState,
-    /// Why it ended, in words, unless its driver said that it is done.
+    /// Why it ended, in words. `None` if it is live, or if its driver said that it is done.
     pub end: Option<String>,
     /// What became of its work, if its driver said so when the application ended.
     pub outcome: Option<Outcome>,
     /// When it was registered.
     pub submitted: Timestamp,
-    /// When it ended, if it has.
     pub ended: Option<Timestamp>,
-    /// The name of its queue, if the Master has queues.
     pub queue: Option<String>,
-    /// Its priority within its queue.
     pub priority: i32,
     /// The number of executors that it needs at once to start. 0 and 1: executors come one by one.
     pub gang: u64,
     /// The maximum number of its cores. `None`: no limit.
     pub max_cores: Option<Cores>,
-    /// The number of cores that it holds.
     pub cores_granted: Cores,
     /// The memory of one executor of the default profile.
     pub memory_per_executor: MiB,
-    /// The number of addresses that it needs of each custom resource: by the default profile, or what an executor had if the
-    /// application has ended.
+    /// The number of addresses that one executor of the default profile needs of each custom resource. For an ended
+    /// application, the number that its executors had.
     pub resources_per_executor: ResourceAmounts,
-    /// How long it says that it runs, from its start to its end.
+    /// Its own estimate of its run time, from its start to its end.
     pub run_time: Option<Duration>,
-    /// The number of its executors that have not ended.
     pub executors_live: u64,
-    /// The number of its executors that have ended.
     pub executors_ended: u64,
     /// The number of ended executors that are no longer remembered.
     pub executors_forgotten: u64,
-    /// Its executors by number: in a Master's state those that have not ended, in an answer about one
-    /// application all that are remembered.
+    /// Its executors by number. In a Master's state: its live executors. In an answer about one application: all that
+    /// are remembered.
     pub executors: Vec<ExecutorView>,
 }
 
 impl ApplicationView {
-    /// An application that registered at this time, and has neither executors nor wishes.
+    /// An application that has just registered, without executors and with defaults for everything else.
     #[must_use]
     pub fn registered(id: AppId, submitter: Submitter, submitted: Timestamp) -> Self {
         let Submitter { name, user } = submitter;
@@ -85,7 +74,8 @@ impl ApplicationView {
         }
     }
 
-    /// How it stands or ended, with what its driver said of its work: as in Spark it is FINISHED even if that failed.
+    /// The state, changed to FAILED or KILLED if the driver reported such an outcome. `state` itself is FINISHED then,
+    /// as in Spark.
     #[must_use]
     pub fn result(&self) -> ApplicationState {
         match (self.state, &self.outcome) {
@@ -104,43 +94,33 @@ pub enum ApplicationState {
     Waiting,
     /// The application was given an executor.
     Running,
-    /// Its driver said that it is done.
     Finished,
-    /// The application ended in another way.
     Failed,
     /// Another user or program ended it.
     Killed,
-    /// Its driver has not returned since the Master was restarted. If it has ended: how its work ended is not known.
+    /// Its driver has not returned since the Master was restarted. For an ended application: how its work ended is
+    /// unknown.
     Unknown,
 }
 
-/// An executor as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorView {
-    /// The executor's number.
     pub id: ExecutorId,
-    /// The Worker's id.
     pub worker: WorkerId,
     /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
-    /// The addresses of its custom resources.
     pub resources: Resources,
-    /// The executor's state.
     pub state: ExecutorState,
-    /// The host name of its Worker.
     pub host: String,
     /// The port that its Worker listens on.
     pub port: u16,
     /// The directory on its Worker with its output.
     pub directory: String,
-    /// When the Worker was told to start it.
+    /// When its Worker was told to start it.
     pub launched: Timestamp,
     /// When its process was reported to run, if it was.
     pub started: Option<Timestamp>,
-    /// When it ended, if it has.
     pub ended: Option<Timestamp>,
 }

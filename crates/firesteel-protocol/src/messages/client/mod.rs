@@ -23,15 +23,12 @@ pub use application::{ApplicationState, ApplicationView, ExecutorView};
 pub use own_view::{RunningDriver, RunningExecutor, WorkerViewOfItself};
 pub use worker::{Impairment, WorkerState, WorkerView};
 
-/// A message from a status client to a Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientToMaster {
     /// Asks for a page of everything that a status page shows.
     RequestMasterState {
-        /// The place where the page begins.
         from: StatePlace,
     },
-    /// Asks for one application, live or ended, with its executors.
     RequestApplication {
         /// The application's id or its name. A name means the only live application that has it, or else the
         /// latest ended one.
@@ -40,7 +37,6 @@ pub enum ClientToMaster {
         /// says which number to request next.
         executors_from: ExecutorId,
     },
-    /// Asks the Master to end an application.
     KillApplication {
         /// The application's id or its name. A name means the only live application that has it, or else the
         /// latest ended one.
@@ -48,36 +44,30 @@ pub enum ClientToMaster {
         /// The user who asks for it: `ann@host`.
         by: String,
     },
-    /// Asks whether the Master works, with everything behind it that it has been told before. Source: Spark's message
-    /// of this name.
+    /// Asks whether the Master works. The answer comes after all earlier messages were handled and their changes are
+    /// durable. Source: Spark's message of this name.
     RequestReadyz,
-    /// Asks the Master to give Workers no more executors. They end when their executors have ended.
+    /// Asks the Master to give Workers no more executors. These Workers end when their executors have ended.
     DecommissionWorkers {
-        /// A Worker's id, or a host: all Workers there.
         which: String,
-        /// The time after which they end what still runs, in milliseconds.
+        /// The time after which they end everything that still runs, in milliseconds.
         within_millis: Option<u64>,
     },
-    /// Submits a cluster driver. Source: this message and the two after it have the names of Spark's.
+    /// Submits a cluster driver. Source: Spark, for the names of this message and the next two.
     RequestSubmitDriver(Box<DriverDescription>),
-    /// Asks the Master to end a cluster driver.
     RequestKillDriver {
         /// The cluster driver's id. If it was relaunched, its successor is ended.
         driver: DriverId,
         /// The user who asks for it: `ann@host`.
         by: String,
     },
-    /// Asks for one cluster driver, live or ended.
     RequestDriverStatus {
-        /// The cluster driver's id.
         driver: DriverId,
     },
-    /// Asks for a page of what has ended.
     RequestHistory {
-        /// The place where the page begins.
         from: HistoryPlace,
     },
-    /// Asks the Master to end all cluster drivers. Source: this message and the next one have the names of Spark's.
+    /// Asks the Master to end all cluster drivers. Source: Spark, for the names of this message and the next one.
     RequestKillAllDrivers {
         /// The user who asks for it: `ann@host`.
         by: String,
@@ -90,7 +80,7 @@ pub enum ClientToMaster {
 }
 
 impl ClientToMaster {
-    /// Whether it orders nothing.
+    /// Whether the message only asks and changes nothing.
     #[must_use]
     pub fn only_asks(&self) -> bool {
         match self {
@@ -109,59 +99,43 @@ impl ClientToMaster {
     }
 }
 
-/// A message from a Master to a status client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MasterToClient {
-    /// A page of the Master's state when it handled the request.
+    /// A page of the state, as of the time when the Master handled the request.
     MasterStateResponse(StatePage),
-    /// The application when the Master handled the request.
+    /// The application, as of the time when the Master handled the request.
     ApplicationResponse(ApplicationAnswer),
-    /// The outcome of a request to end an application.
     KillApplicationResponse(KillAnswer),
-    /// The Master works.
     ReadyzResponse,
-    /// The outcome of a request to decommission Workers.
     DecommissionWorkersResponse(DecommissionAnswer),
-    /// The outcome of a submission.
     SubmitDriverResponse(SubmitDriverAnswer),
-    /// The outcome of a request to end a cluster driver.
     KillDriverResponse(KillDriverAnswer),
-    /// The cluster driver when the Master handled the request, if the Master knows it.
+    /// The cluster driver, as of the time when the Master handled the request. `None`: the Master does not know it.
     DriverStatusResponse(Option<Box<DriverView>>),
-    /// A page of what has ended.
     HistoryResponse(HistoryPage),
-    /// The Master ends all cluster drivers: this number of them.
     KillAllDriversResponse {
-        /// The number of cluster drivers that lived.
+        /// The number of cluster drivers that were live.
         drivers: u64,
     },
     /// The Master has forgotten the cluster drivers and applications that had ended.
     ClearCompletedResponse,
 }
 
-/// A message from a status client to a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientToWorker {
-    /// Asks for everything that a status page shows.
     RequestWorkerState,
-    /// Asks for a piece of an executor's log.
     RequestLog(LogRequest),
-    /// Asks for what the Worker reports of itself.
     RequestWorkerReport,
-    /// Asks for a piece of a cluster driver's log.
     RequestDriverLog(DriverLogRequest),
 }
 
-/// A message from a Worker to a status client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerToClient {
-    /// The Worker's state when it handled the request.
+    /// The Worker's state, as of the time when it handled the request.
     WorkerStateResponse(WorkerViewOfItself),
-    /// The piece of a log that was asked for.
     LogResponse(LogPiece),
     /// The Worker does not send the piece.
     RequestLogFailed(RefusedLog),
-    /// What the Worker reports of itself.
     WorkerReportResponse(Box<WorkerReport>),
 }
 
@@ -172,15 +146,14 @@ pub struct MasterView {
     pub url: String,
     /// The Master's time when it made the first page.
     pub began: Timestamp,
-    /// The Master's time when it made the last page. Each row is of a moment between these two.
+    /// The Master's time when it made the last page. Each row shows a moment between these two times.
     pub now: Timestamp,
     /// The URL at which the Master serves HTTP, if it does.
     pub web_address: Option<String>,
-    /// The settings of its scheduler.
     pub scheduling: SchedulingSettings,
     /// The room that is reserved, in the order of serving.
     pub reserved: Vec<ReservedRoom>,
-    /// How far it is behind with the messages of Workers and drivers, in milliseconds: how long they waited lately.
+    /// How long messages of Workers and drivers waited lately before the Master handled them, in milliseconds.
     pub lag_millis: u64,
     /// Living Workers by id, then dead ones that are still remembered.
     pub workers: Vec<WorkerView>,
@@ -195,7 +168,7 @@ pub struct MasterView {
 }
 
 impl MasterView {
-    /// The state of a Master that has nothing, and has this URL.
+    /// The state of a Master with this URL and without any rows.
     #[must_use]
     pub fn empty(url: impl Into<String>) -> Self {
         Self {

@@ -1,5 +1,3 @@
-//! A Worker, as it sees itself.
-
 use firesteel_placement::{Cores, MiB};
 use serde::{Deserialize, Serialize};
 
@@ -9,19 +7,15 @@ use crate::messages::{ExecutorReport, ExecutorState};
 /// A copy of a Worker's own tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerViewOfItself {
-    /// The Worker's id.
     pub id: WorkerId,
     /// The URL of the Master that it is registered with, if any.
     pub master_url: Option<String>,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
     /// The executors that have not ended, by application and number.
     pub executors: Vec<RunningExecutor>,
-    /// The latest executors that ended, oldest first, as many as the Worker remembers.
+    /// The executors that ended last, oldest first, as many as the Worker remembers.
     pub ended: Vec<ExecutorReport>,
-    /// The cluster drivers that have not ended, by id.
     pub drivers: Vec<RunningDriver>,
 }
 
@@ -33,7 +27,7 @@ impl WorkerViewOfItself {
         self.executors.iter().map(|executor| executor.cores).chain(drivers).sum()
     }
 
-    /// The amount of memory that they hold.
+    /// The memory that its executors and cluster drivers hold.
     #[must_use]
     pub fn memory_used(&self) -> MiB {
         let drivers = self.drivers.iter().map(|driver| driver.memory.0);
@@ -41,31 +35,21 @@ impl WorkerViewOfItself {
     }
 }
 
-/// An executor as its Worker sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningExecutor {
-    /// The executor's id.
     pub executor: ExecutorKey,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
-    /// The executor's state.
     pub state: ExecutorState,
     /// The id of its process, once it has started.
     pub pid: Option<u32>,
 }
 
-/// A cluster driver as its Worker sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningDriver {
-    /// The cluster driver's id.
     pub driver: DriverId,
-    /// The number of cores.
     pub cores: Cores,
-    /// The amount of memory.
     pub memory: MiB,
-    /// How often its process was started.
     pub starts: u32,
     /// The id of its process, while it runs.
     pub pid: Option<u32>,

@@ -1,8 +1,8 @@
 //! The forms that end applications and cluster drivers, and decommission Workers. The operator has to allow them.
 //!
-//! A form has a token that only pages of this Master have, so a page of another site cannot send one. Each is sent twice:
-//! first the Master asks whether that is meant, then it acts. Source: Spark MasterPage and MasterWebUI, 4.0.1, for the paths
-//! and the names of fields.
+//! A form has a token that only pages of this Master contain, so a page of another site cannot send one. Each form is
+//! sent twice: first the Master asks for confirmation, then it acts. Source: Spark MasterPage and MasterWebUI, 4.0.1,
+//! for the paths and the names of fields.
 
 use firesteel_host::net::Envoys;
 use firesteel_master::Event;
@@ -22,21 +22,18 @@ use crate::http::pages::parts::sentence;
 use crate::http::query::Query;
 use crate::http::question::{Origin, Question};
 
-/// The name of the token in forms.
 const TOKEN: &str = "token";
 
-/// The name of the field that says that the reader means it.
+/// The name of the field that confirms the action.
 const SURE: &str = "sure";
 
-/// Whether pages have forms that change something, with the token for them.
+/// Whether pages have forms with side effects, and the token for these.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Permit<'a> {
-    /// The way to the first page.
     pub(in super::super) base: &'a str,
     pub(in super::super) token: Option<&'a Secret>,
 }
 
-/// What a form does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Action {
     KillApplication,
@@ -45,7 +42,6 @@ pub(in super::super) enum Action {
 }
 
 impl Action {
-    /// All of them.
     pub(in super::super) const ALL: [Self; 3] =
         [Self::KillApplication, Self::KillDriver, Self::DecommissionWorkers];
 
@@ -58,7 +54,6 @@ impl Action {
         }
     }
 
-    /// The field that says which.
     fn field(self) -> &'static str {
         match self {
             Self::KillApplication | Self::KillDriver => "id",
@@ -87,17 +82,15 @@ impl Action {
 }
 
 impl Permit<'_> {
-    /// A button that ends an application. Nothing if that is not allowed.
+    /// A button that ends an application. Empty if that is not allowed.
     pub(in super::super) fn kill_application(&self, app: &AppId) -> Markup {
         self.form(Action::KillApplication, app.as_str())
     }
 
-    /// A button that ends a cluster driver.
     pub(in super::super) fn kill_driver(&self, driver: &DriverId) -> Markup {
         self.form(Action::KillDriver, driver.as_str())
     }
 
-    /// A button that decommissions a Worker that is alive.
     pub(in super::super) fn decommission(&self, worker: &WorkerView) -> Markup {
         match worker.state {
             WorkerState::Alive => self.form(Action::DecommissionWorkers, worker.id.as_str()),
@@ -122,7 +115,7 @@ impl Permit<'_> {
     }
 }
 
-/// Does what a form asks for, or says why not.
+/// Performs the action that a form requests, or says why not.
 pub(in super::super) async fn act(
     action: Action,
     question: &Question,
@@ -193,7 +186,7 @@ async fn perform(
     Ok((status, words))
 }
 
-/// Whether what was named is known, and what has become of it.
+/// Whether the id is known, and the result in words.
 fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
     match answer {
         MasterToClient::KillApplicationResponse(KillAnswer::Killed { app, executors, .. }) => {
@@ -235,7 +228,7 @@ fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
     }
 }
 
-/// The page that asks whether the reader means it.
+/// The page that asks for confirmation.
 fn confirm(action: Action, which: &[&str], token: &Secret) -> Markup {
     html! {
         section #confirm {
@@ -259,7 +252,7 @@ fn page(title: &str, parts: &Markup) -> String {
     framed("../../", title, "none", None, 0, parts)
 }
 
-/// Compares two texts in a time that does not depend on where they differ.
+/// Compares two texts. The time does not depend on where they differ.
 fn is_same(given: &str, expected: &str) -> bool {
     let differ = given.bytes().zip(expected.bytes()).fold(0, |differ, (one, other)| differ | (one ^ other));
     given.len() == expected.len() && differ == 0

@@ -1,4 +1,4 @@
-//! One application: what it asked for and has, why it has no more, and its executors with their logs.
+//! The page of one application: what it asked for and has, why it has no more, and its executors with their logs.
 
 use firesteel_placement::words::duration;
 use firesteel_protocol::messages::{ApplicationAnswer, ApplicationDetail, ApplicationView, ExecutorView};
@@ -15,7 +15,6 @@ use crate::wording::application::{
 };
 use crate::wording::explanation;
 
-/// How often the page is asked for again, in milliseconds.
 const PACE: u64 = 2000;
 
 const EXECUTORS: &[Column<ExecutorView>] = &[
@@ -38,17 +37,14 @@ const EXECUTORS: &[Column<ExecutorView>] = &[
     Column { name: "How it ended", shape: Shape::Sentences, order: None },
 ];
 
-/// What the page is made of.
 pub(in super::super) struct ApplicationPage<'a> {
     pub(in super::super) answer: &'a ApplicationAnswer,
     pub(in super::super) query: &'a Query,
-    /// Where Spark's history server is.
     pub(in super::super) history: Option<&'a str>,
     pub(in super::super) permit: Permit<'a>,
 }
 
 impl ApplicationPage<'_> {
-    /// The page as a document.
     pub(in super::super) fn document(&self) -> String {
         let asked = self.query.get("appId").unwrap_or_default();
         match self.answer {
@@ -127,7 +123,7 @@ impl ApplicationPage<'_> {
             section #why {
                 h2 { (title) }
                 ul.why {
-                    // The first sentence is what the head says already.
+                    // The head of the page already contains the first sentence.
                     @for words in explanation::sentences(detail).iter().skip(usize::from(detail.application.ended.is_none())) {
                         li class=[words.starts_with(' ').then_some("inner")] { (words.trim()) }
                     }

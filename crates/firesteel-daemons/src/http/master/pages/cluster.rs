@@ -1,4 +1,5 @@
-//! The cluster: its Workers, the applications that wait and run with the reasons, cluster drivers, and what has ended.
+//! The page of the cluster: its Workers, waiting applications with the reasons, running ones, cluster drivers, and
+//! ended ones.
 
 use firesteel_placement::words::{counted, duration};
 use firesteel_placement::{Cores, Quantity};
@@ -21,17 +22,14 @@ use crate::wording::driver::driver_state;
 use crate::wording::usage;
 use crate::wording::worker::state_in_words;
 
-/// How often the page is asked for again, in milliseconds.
 const PACE: u64 = 2000;
 
-/// What the page is made of.
 pub(in super::super) struct ClusterPage<'a> {
     pub(in super::super) view: &'a MasterView,
     pub(in super::super) query: &'a Query,
     pub(in super::super) reasons: &'a Reasons,
-    /// The name that the operator gave the page.
+    /// The operator's title for the page.
     pub(in super::super) title: Option<&'a str>,
-    /// Where Spark's history server is.
     pub(in super::super) history: Option<&'a str>,
     pub(in super::super) permit: Permit<'a>,
 }
@@ -145,18 +143,18 @@ fn took(app: &App) -> std::time::Duration {
     app.ended.unwrap_or(app.submitted).since(app.submitted)
 }
 
-/// Whether the application has no executor. It may have had some.
+/// Whether the application has no executor now. It may have had some.
 fn waits(app: &App) -> bool {
     app.executors_live == 0
 }
 
-/// Whether it can be seen without a question that the application has all that it asks for.
+/// Whether the view alone shows that the application has everything that it asks for.
 fn has_all(app: &App) -> bool {
     app.max_cores.is_some_and(|most| app.cores_granted >= most)
 }
 
 impl ClusterPage<'_> {
-    /// The applications on the page whose reasons have to be known.
+    /// The applications on the page that need a reason.
     pub(in super::super) fn wanted(&self) -> Vec<AppId> {
         let (waiting, running) = self.live();
         let text = |app: &App| self.text(app);
@@ -200,7 +198,6 @@ impl ClusterPage<'_> {
         }
     }
 
-    /// The page as a document.
     pub(in super::super) fn document(&self) -> String {
         let title = self.title.unwrap_or("Cluster");
         let (waiting, running) = self.live();
@@ -257,7 +254,7 @@ impl ClusterPage<'_> {
         }
     }
 
-    /// The custom resources of all living Workers: name, used, all.
+    /// The custom resources of all living Workers: name, used amount, total amount.
     fn resources(&self) -> Vec<(String, Quantity, Quantity)> {
         let mut all = std::collections::BTreeMap::<&str, (Quantity, Quantity)>::new();
         for worker in self.view.workers.iter().filter(|worker| worker.state == WorkerState::Alive) {
@@ -360,7 +357,7 @@ impl ClusterPage<'_> {
         })
     }
 
-    /// The cluster drivers that are live, or those that have ended. Nothing if there are none.
+    /// A table of the live cluster drivers, or of the ended ones. Empty if there are none.
     fn drivers(&self, live: bool) -> Markup {
         let now = self.view.now;
         let all = self.view.drivers.iter().rev();
@@ -369,7 +366,6 @@ impl ClusterPage<'_> {
         if rows.is_empty() {
             return html! {};
         }
-        // Its arguments may be secret.
         let program =
             |driver: &DriverView| driver.command.split_whitespace().next().unwrap_or_default().to_owned();
         let text = |driver: &DriverView| {
@@ -412,7 +408,7 @@ fn mood_of_driver(state: &DriverState) -> Mood {
     }
 }
 
-/// A quantity of addresses, in words of a page.
+/// A quantity of addresses, in words.
 fn amount(quantity: Quantity) -> String {
     let all = thousandths(quantity);
     if all % 1000 == 0 { grouped(all / 1000) } else { quantity.to_string() }
@@ -426,7 +422,6 @@ fn thousandths(quantity: Quantity) -> i64 {
 pub(in super::super) mod tests {
     use super::*;
 
-    /// The sum of the column of free cores.
     pub(in super::super::super) fn cores_free(view: &MasterView) -> i64 {
         let (query, reasons) = (Query::default(), Reasons::default());
         let permit = Permit { base: "./", token: None };

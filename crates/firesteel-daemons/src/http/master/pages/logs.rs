@@ -1,4 +1,5 @@
-//! Logs of executors and cluster drivers on the Master's pages. The Master asks the Workers for them, so a reader need not reach the Workers.
+//! Logs of executors and cluster drivers on the Master's pages. The Master reads them from the Workers, so a reader
+//! need not reach the Workers.
 
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey};
 use firesteel_protocol::messages::{
@@ -14,7 +15,7 @@ use crate::worker_log::{LogError, LogPlace, WorkerLog};
 /// The name under which the Master introduces itself to Workers.
 const CLIENT: &str = "HTTP";
 
-/// The most other Workers on a log's host that are asked for it.
+/// The maximum number of other Workers on a log's host that are asked for it.
 const MOST_OTHERS: usize = 4;
 
 impl LogSource for WorkerLog<'_> {
@@ -23,17 +24,15 @@ impl LogSource for WorkerLog<'_> {
     }
 }
 
-/// How the log is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Look {
     Page,
     Text,
 }
 
-/// A log that the Master lists.
 pub(in super::super) struct Listed {
     place: LogPlace,
-    /// Whose log it is and what has become of that, for the page.
+    /// The author of the log and the author's state, for the page.
     under: Markup,
 }
 
@@ -70,7 +69,6 @@ impl Listed {
         Ok(Self { place: LogPlace::of_driver(id, place), under })
     }
 
-    /// The log, or the reason why it cannot be read.
     pub(in super::super) async fn read(
         &self,
         question: &LogQuestion,
@@ -105,7 +103,8 @@ async fn excerpt(question: &LogQuestion, place: &LogPlace, shown: &str) -> Resul
     question.read(&mut log, shown.to_owned()).await
 }
 
-/// The log as other Workers on its host would have it: one that was started again in the same work directory has the logs.
+/// The same log on other Workers of its host. After a restart in the same work directory, a Worker has the logs of the
+/// earlier one.
 fn neighbours(view: &MasterView, place: &LogPlace) -> Vec<LogPlace> {
     let is_other = |worker: &&WorkerView| {
         worker.host == place.host && worker.id != place.worker && worker.state == WorkerState::Alive

@@ -1,13 +1,13 @@
 //! The pages of a Master.
 //!
-//! - `cluster`: the Workers, the applications that wait and run with the reasons, cluster drivers, and what has ended
+//! - `cluster`: the Workers, waiting applications with the reasons, running ones, cluster drivers, and ended ones
 //! - `application`: one application with its executors, and why it has no more
 //! - `worker`: one Worker as the Master sees it, with the executors on it
-//! - `logs`: logs of executors, which the Master asks their Workers for
+//! - `logs`: logs of executors, which the Master reads from their Workers
 //! - `picture`: all Workers in one picture
-//! - `policies`: what other policies would decide for what is running and waiting now
+//! - `policies`: what other policies would decide for the present applications
 //! - `actions`: the forms that end applications and cluster drivers, and decommission Workers
-//! - `reasons`: why applications wait, asked in the background
+//! - `reasons`: why applications wait, computed in the background
 
 pub(super) mod actions;
 pub(super) mod application;
@@ -31,21 +31,18 @@ use crate::http::pages::frame::{Frame, document};
 use crate::http::pages::parts::{Mood, sentence};
 use crate::http::query::{Query, link};
 
-/// The links at the top of each page.
 const LINKS: [(&str, &str); 3] = [("", "Cluster"), ("picture/", "Picture"), ("policies/", "Policies")];
 
-/// The document with these parts.
 fn framed(base: &str, title: &str, here: &str, filter: Option<&Query>, pace: u64, parts: &Markup) -> String {
     document(&Frame { base, title, daemon: "Firesteel Master", links: &LINKS, here, filter, pace }, parts)
 }
 
-/// A page that says why there is no other one.
 pub(super) fn apart(base: &str, words: impl Render) -> Answer {
     let parts = sentence(words);
     Answer::page(StatusCode::SERVICE_UNAVAILABLE, &framed(base, "Master", "none", None, 3000, &parts))
 }
 
-/// The page of a Master that stands by while this one leads, whose pages are at this URL.
+/// The page of a standby Master. It names the leader, whose pages are at this URL.
 pub(super) fn standby(base: &str, leader: &Address, web_address: Option<&str>) -> Answer {
     let words = html! {
         "This Master stands by. " (leader.url()) " leads: "
@@ -58,17 +55,14 @@ pub(super) fn standby(base: &str, leader: &Address, web_address: Option<&str>) -
     apart(base, words)
 }
 
-/// The link to an application's page, below the base.
 fn app_link(base: &str, app: &AppId) -> String {
     format!("{base}app/{}", link([("appId", app.as_str())]))
 }
 
-/// The link to a Worker's page, below the base.
 fn worker_link(base: &str, worker: &WorkerId) -> String {
     format!("{base}worker/{}", link([("workerId", worker.as_str())]))
 }
 
-/// An application's name, which leads to its page, and its id.
 fn named(base: &str, name: &str, app: &AppId) -> Markup {
     html! { a href=(app_link(base, app)) { @if name.trim().is_empty() { (app) } @else { (name) } } " " span.also { (app) } }
 }

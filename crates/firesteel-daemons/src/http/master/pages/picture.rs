@@ -1,4 +1,4 @@
-//! All Workers in one picture: what is free, what is stranded, and who holds what.
+//! All Workers in one picture: free cores, stranded cores, and the applications that hold cores.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -26,29 +26,27 @@ use crate::http::pages::parts::{bar, fact, grouped};
 use crate::http::query::Query;
 use crate::http::snapshot::Unanswered;
 
-/// How long a picture answers requests.
 pub(in super::super) const FRESH: Duration = Duration::from_secs(4);
 
-/// How often the page is asked for again, in milliseconds.
+/// The page's refresh interval, in milliseconds.
 const PACE: u64 = 5000;
 
-/// The number of applications that have a look of their own: the colours, then the same with stripes.
+/// The number of applications with a look of their own: each colour plain, then each with stripes.
 const LOOKS: usize = 2 * SERIES - 2;
 
-/// The most waiting applications whose demands are asked for, to say what is stranded.
+/// The maximum number of waiting applications whose demands are read to find stranded cores.
 const MOST_DEMANDS: usize = 20;
 
-/// What the picture is made of.
 #[derive(Debug)]
 pub(in super::super) struct Picture {
     now: Timestamp,
     workers: Vec<Place>,
     applications: Vec<Held>,
-    /// The number of applications whose demands say what is stranded, and of those that wait.
+    /// The number of applications whose demands were read, and the number of waiting applications.
     demanding: (usize, usize),
 }
 
-/// A Worker: its tile, and the text in which the filter looks.
+/// A Worker: its tile, and the text that the filter searches.
 #[derive(Debug)]
 struct Place {
     tile: Tile,
@@ -58,7 +56,6 @@ struct Place {
     held: Vec<usize>,
 }
 
-/// An application that holds cores.
 #[derive(Debug)]
 struct Held {
     id: AppId,
@@ -70,7 +67,7 @@ struct Held {
 }
 
 impl Picture {
-    /// Reads the state, and asks what those who wait need.
+    /// Reads the state and the demands of waiting applications.
     pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
         let mut client = read::client(&envoys)?;
         let view = client.state(Extent::Whole).await?;
@@ -128,7 +125,7 @@ impl Picture {
         Self { now: view.now, workers, applications, demanding }
     }
 
-    /// The page as a document, with the Workers that the filter lets through.
+    /// The page as an HTML document, with the Workers that match the filter.
     pub(in super::super) fn document(&self, query: &Query) -> String {
         let filter = query.get(FILTER).unwrap_or_default().to_lowercase();
         let words: Vec<&str> = filter.split_whitespace().collect();
@@ -215,12 +212,11 @@ impl Picture {
     }
 }
 
-/// The sums over these Workers.
 fn totals(places: &[&Place]) -> ClusterTotals {
     places.iter().map(|place| place.share).collect()
 }
 
-/// The applications that may wait for room: first those without executors.
+/// The applications that may wait for room. Those without executors come first.
 fn waiting(view: &MasterView) -> Vec<AppId> {
     let has_all = |app: &ApplicationView| app.max_cores.is_some_and(|most| app.cores_granted >= most);
     let mut waiting: Vec<&ApplicationView> = view.applications.iter().filter(|app| !has_all(app)).collect();
@@ -229,7 +225,6 @@ fn waiting(view: &MasterView) -> Vec<AppId> {
     waiting.into_iter().map(|app| app.id.clone()).collect()
 }
 
-/// The profiles of an application that lack executors.
 fn demanded(answer: ApplicationAnswer) -> Vec<ProfileView> {
     let ApplicationAnswer::Known(detail) = answer else { return Vec::new() };
     let executors = detail.application.executors_live;
@@ -242,7 +237,7 @@ fn demanded(answer: ApplicationAnswer) -> Vec<ProfileView> {
         .collect()
 }
 
-/// An application that holds cores, with none of the looks yet.
+/// An application that holds cores, still without a look.
 fn held(app: &ApplicationView) -> Option<Held> {
     let live = app.executors.iter().filter(|executor| !executor.state.is_finished());
     let workers: BTreeSet<&WorkerId> = live.map(|executor| &executor.worker).collect();
@@ -280,7 +275,7 @@ fn is_stranded(worker: &WorkerView, demands: &[&ProfileView]) -> bool {
 pub(in super::super) mod tests {
     use super::*;
 
-    /// What the picture of this state says: Workers, cores, cores that are held and that are free.
+    /// The figures above the picture: Workers, cores, held cores and free cores.
     pub(in super::super::super) fn sums(view: &MasterView) -> [i64; 4] {
         let picture = Picture::of(view, &[], (0, 0));
         let html = picture.document(&Query::default());

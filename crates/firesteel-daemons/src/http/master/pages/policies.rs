@@ -20,26 +20,21 @@ use super::framed;
 use crate::http::pages::parts::sentence;
 use crate::http::snapshot::Unanswered;
 
-/// How long a comparison answers requests.
 pub(in super::super) const FRESH: Duration = Duration::from_secs(20);
 
-/// How often the page is asked for again, in milliseconds.
 const PACE: u64 = 20_000;
 
-/// The most live applications that are compared.
 const MOST_APPLICATIONS: usize = 200;
 
-/// The most applications that have a line of their own.
 const MOST_LINES: usize = 50;
 
-/// What is compared.
 #[derive(Debug)]
 pub(in super::super) struct Comparison {
     now: Timestamp,
     scheduling: SchedulingSettings,
     /// The other settings of the scheduler that differ from their defaults.
     settings: Vec<(&'static str, String)>,
-    /// What is compared: all policies, and the Master's own rule if that is an expression.
+    /// The compared rules: all policies, and the Master's own rule if it is an expression.
     setups: Vec<Setup>,
     compared: Result<Compared, String>,
 }
@@ -53,7 +48,7 @@ struct Compared {
     anew: Sheet,
 }
 
-/// Lines of texts: a name, then one for each policy.
+/// Lines of texts: a name, then one text for each policy.
 #[derive(Debug)]
 struct Sheet {
     figures: Vec<Vec<String>>,
@@ -61,7 +56,7 @@ struct Sheet {
 }
 
 impl Comparison {
-    /// Reads the state, and has each policy decide.
+    /// Reads the state, and lets each policy decide.
     pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
         let mut client = read::client(&envoys)?;
         let view = client.state(Extent::Executors(0)).await?;
@@ -83,7 +78,7 @@ impl Comparison {
             details.push(client.application(app.id.as_str()).await?);
         }
         let draft = Draft::of_running(&view, &details);
-        // It takes a while, and other requests are answered meanwhile.
+        // This takes a while. Other requests are served meanwhile.
         let columns = setups.clone();
         let (sender, decided) = oneshot::channel();
         let comparing = thread::Builder::new().name("comparison".to_owned());
@@ -94,7 +89,6 @@ impl Comparison {
         Ok(Self { now, scheduling, settings, setups, compared })
     }
 
-    /// The page as a document.
     pub(in super::super) fn document(&self) -> String {
         let SchedulingSettings { rule, strategy, worker_order, .. } = &self.scheduling;
         let parts = html! {
@@ -154,7 +148,8 @@ fn compare(draft: &Draft, setups: &[Setup]) -> Result<Compared, String> {
     Ok(Compared { names, next: sheet(draft, setups)?, anew: sheet(&draft.emptied(), setups)? })
 }
 
-/// Decides by one policy after the other, and keeps only what is shown: an outcome is as large as the cluster.
+/// Decides by one policy after the other, and keeps only the shown parts, because an outcome is as large as the
+/// cluster.
 fn sheet(draft: &Draft, setups: &[Setup]) -> Result<Sheet, String> {
     let shown = draft.applications.len().min(MOST_LINES);
     let mut metrics: Vec<Metrics> = Vec::new();

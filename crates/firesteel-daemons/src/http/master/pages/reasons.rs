@@ -1,4 +1,4 @@
-//! Why applications wait, in a sentence for each: asked in the background, so that no page waits long for it.
+//! Why applications wait, in one sentence each. Computed in the background, so that no page waits long for them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,19 +14,18 @@ use tokio::time::{Instant, timeout};
 use super::super::read;
 use crate::wording::explanation;
 
-/// How long a page waits for reasons that nobody has asked for before.
+/// How long a page waits for reasons that are not known yet.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The least time after which a reason is asked for again.
+/// The shortest interval at which a reason is requested again.
 const LEAST_PAUSE: Duration = Duration::from_secs(2);
 
-/// A round of questions takes at most this part of the time.
+/// A round of requests may take at most one part in this many of the time.
 const SHARE: u32 = 50;
 
-/// After this time a reason that no page showed is forgotten.
+/// A reason that no page has shown for this long is dropped.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
-/// What is known.
 #[derive(Debug, Default)]
 pub(in super::super) struct Reasons {
     known: Mutex<Known>,
@@ -35,9 +34,7 @@ pub(in super::super) struct Reasons {
 #[derive(Debug, Default)]
 struct Known {
     reasons: BTreeMap<AppId, Reason>,
-    /// The round that is under way.
     round: Option<watch::Receiver<bool>>,
-    /// How long the last round took.
     took: Duration,
 }
 
@@ -48,7 +45,7 @@ struct Reason {
 }
 
 impl Reasons {
-    /// Sees to it that the reasons of these applications are known and not old, and waits a little if some are not known.
+    /// Requests the reasons of these applications that are unknown or old. Waits a short time if some are unknown.
     pub(in super::super) async fn ready(self: &Arc<Self>, envoys: &Envoys<Event>, wanted: Vec<AppId>) {
         let (round, is_any_unknown) = {
             let mut known = self.known();
@@ -67,7 +64,7 @@ impl Reasons {
             (known.round.clone(), is_any_unknown)
         };
         if let (Some(mut round), true) = (round, is_any_unknown) {
-            // The reasons that come too late are on the next page.
+            // Reasons that come too late are on the next page.
             let _ = timeout(PATIENCE, round.wait_for(|done| *done)).await;
         }
     }

@@ -19,10 +19,8 @@ use crate::wording::application::{addresses, resources};
 use crate::wording::usage;
 use crate::wording::worker::state_in_words;
 
-/// How often the page is asked for again, in milliseconds.
 const PACE: u64 = 3000;
 
-/// An executor on the Worker.
 struct Row {
     app: AppId,
     name: String,
@@ -67,7 +65,6 @@ fn memory(row: &Row) -> Option<u64> {
     row.usage.map(|usage| usage.memory)
 }
 
-/// The page of the Worker that the URL names.
 pub(in super::super) fn document(view: &MasterView, query: &Query, permit: Permit<'_>) -> String {
     let asked = query.get("workerId").unwrap_or_default();
     match view.workers.iter().find(|worker| worker.id.as_str() == asked) {

@@ -1,5 +1,5 @@
-//! The states that are reasons why an application has no more executors: in each two that hold at once, its driver, `explain` and
-//! pages tell the same one.
+//! The states that keep an application from getting more executors. Whenever two of them hold at once, its driver,
+//! `explain` and the pages report the same one.
 
 use std::collections::BTreeSet;
 use std::mem::discriminant;
@@ -10,10 +10,10 @@ use firesteel_protocol::scheduling::label::Label;
 
 use super::*;
 
-/// A state that keeps an application, whose executors have 4 cores, from more of them.
+/// A state that keeps an application with executors of 4 cores from getting more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
-    /// Its maximum of cores leaves too few for another executor.
+    /// Its maximum of cores is too low for another executor.
     AtMaximum,
     /// No Worker registered, or none is left.
     NoWorkers,
@@ -23,7 +23,7 @@ enum State {
     TooManyCores,
     /// Its executors need more memory than any Worker has.
     TooMuchMemory,
-    /// It begins with more executors than fit on empty Workers.
+    /// It starts with more executors than fit empty Workers.
     GangNever,
     /// Its executors failed one after the other.
     Paused,
@@ -31,15 +31,15 @@ enum State {
     Impaired,
     /// A Worker with room runs executors of another Master.
     Foreign,
-    /// A Worker with room is excluded, since an executor of the application ended too early there.
+    /// A Worker with room is excluded, because an executor of the application ended too early there.
     Excluded,
-    /// A Worker with room is on a host that the driver avoids.
+    /// A Worker with room is on a host that the driver excludes.
     Avoided,
-    /// A Worker with room runs only executors of Spark's.
+    /// A Worker with room runs only Spark's executors.
     Labelled,
     /// The room on a Worker is reserved for a gang that is served first.
     Reserved,
-    /// It begins with more executors than fit now.
+    /// It starts with more executors than fit now.
     Gang,
     /// Another application holds all cores of a Worker.
     Held,
@@ -81,7 +81,8 @@ const ALL: [State; 19] = [
 ];
 
 impl State {
-    /// The reason of the state, of which only the kind counts. None if it changes nothing where another one holds.
+    /// The reason that belongs to the state; only its kind matters. `None` if the state changes nothing when another
+    /// one holds.
     fn reason(self) -> Option<Reason> {
         let workers = 1;
         Some(match self {
@@ -104,12 +105,13 @@ impl State {
         })
     }
 
-    /// Whether the two cannot hold at once, or make up a state that the list has.
+    /// Whether the two cannot hold at once, or together make up another state of the list.
     fn contradicts(self, other: Self) -> bool {
         let either = |one: &[Self], others: &[Self]| {
             one.contains(&self) && others.contains(&other) || one.contains(&other) && others.contains(&self)
         };
-        // An application that has or had an executor waits as no gang, and has seen a Worker that is large enough.
+        // An application that has or had an executor is not a waiting gang, and there was a Worker that is large
+        // enough.
         let begun = [AtMaximum, Paused, Excluded];
         let not_begun = [NoResource, TooManyCores, TooMuchMemory, GangNever, Gang];
         let on_workers = [
@@ -127,15 +129,15 @@ impl State {
             SmallAndImpaired,
         ];
         either(&begun, &not_begun)
-            // Of a gang behind a reservation it is told how many of its executors fit beside that.
+            // A gang behind a reservation is told how many of its executors fit beside it.
             || either(&[Reserved], &[Gang])
-            // A gang for which there can be room sometimes.
+            // There can be room for this gang at some time.
             || either(&[GangNever], &[Gang, Reserved])
             || either(&[NoWorkers], &on_workers)
-            // What is reserved is no room for an executor that fits nowhere.
+            // An executor that fits nowhere does not fit reserved room.
             || either(&[Reserved], &[NoResource, TooManyCores, TooMuchMemory])
             || either(&[Gang], &[NoResource, TooManyCores, TooMuchMemory])
-            // Both are made of the executors that failed.
+            // Both states come from the failed executors.
             || either(&[AtMaximum], &[Paused])
             || either(&[Excluded], &[Paused])
     }
@@ -153,7 +155,7 @@ impl Scene {
     fn of(states: BTreeSet<State>) -> Self {
         let mut scene = Self { stage: Stage::of(&[]), states };
         if scene.has(Foreign) {
-            // A Master without records leaves executors alone that it does not know.
+            // A Master without records leaves unknown executors alone.
             let new = Master::recover(Config::default(), scene.stage.now, Vec::new());
             scene.stage.master = new.expect("no records fit each other");
         }
@@ -205,7 +207,7 @@ impl Scene {
         self.stage.master.apply(now, Event::Deadline { heard_until: now });
     }
 
-    /// What is there before the application.
+    /// Builds the cluster before the application registers.
     fn build(&mut self) {
         if self.has(LateAndHeld) {
             self.held(1, 4);
@@ -255,13 +257,13 @@ impl Scene {
             self.worker(10, 4);
         }
         if self.has(Excluded) || self.has(Paused) {
-            // Another Worker: the last one that is left is not excluded.
+            // Another Worker, because the last remaining one is never excluded.
             self.worker(15, 4);
         }
         self.application();
     }
 
-    /// The application, and what comes after it.
+    /// Registers the application, and builds what comes after it.
     fn application(&mut self) {
         let profile = ResourceProfile {
             cores: Some(Cores(if self.has(TooManyCores) { 64 } else { 4 })),
@@ -292,7 +294,7 @@ impl Scene {
         if self.has(Paused) {
             self.fail_on(10);
             self.fail_on(15);
-            // Where it could run.
+            // A Worker where it could run.
             self.worker(18, 4);
         }
         if self.has(Reserved) {
@@ -342,7 +344,7 @@ impl Scene {
         }
     }
 
-    /// The reason that the driver is told.
+    /// The reason that the driver gets.
     fn told(&mut self) -> Option<Shortfall> {
         let app = self.stage.detail("sums").application.id;
         let answer = self.stage.tell(APP, Inbound::Driver(DriverToMaster::RequestShortfall { app })).pop();
@@ -356,7 +358,7 @@ impl Scene {
     }
 }
 
-/// Words of which only the sentence of this reason has one.
+/// Words that occur only in the sentence of this reason.
 fn words(reason: &Reason) -> &'static [&'static str] {
     match reason {
         Reason::LimitReached { .. } => &["the limit of"],
@@ -391,13 +393,13 @@ fn of_each_two_states_that_hold_at_once_everybody_tells_the_reason_of_the_higher
             let mut scene = Scene::of([one, other].into());
             let alone = [Leaving, Labelled, SmallAndImpaired];
             let expected = match (one, other) {
-                // Another Worker has room: it waits for time.
+                // Another Worker has room, so it waits for time.
                 (Paused, Impaired | Foreign | Avoided | Labelled) => {
                     Reason::Paused { failures: 2, millis: 100 }
                 }
-                // A Worker that leaves is none.
+                // A Worker that leaves does not count.
                 (Leaving, Leaving) => Reason::NoWorkers,
-                // Where there is no other one for the application, a small Worker is too small.
+                // Without another Worker for the application, a small Worker is too small.
                 (it, SmallAndImpaired) if alone.contains(&it) => {
                     Reason::TooSmall { largest: Amounts::default() }
                 }
@@ -412,7 +414,6 @@ fn of_each_two_states_that_hold_at_once_everybody_tells_the_reason_of_the_higher
             let shown = scheduling.profiles[0].shortfall.as_ref().map(|shortfall| &shortfall.reason);
             assert_eq!(shown, told.as_ref(), "{one:?} and {other:?}");
             match brief(&detail) {
-                // It has what its own maximum allows.
                 None => assert!(matches!(expected, Reason::TooFewCoresLeft { .. }), "{one:?} and {other:?}"),
                 Some(brief) => assert!(tells(&brief, &expected), "{one:?} and {other:?}: {brief}"),
             }

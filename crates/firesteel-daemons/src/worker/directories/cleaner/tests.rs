@@ -26,7 +26,7 @@ impl Rig {
         self.cleaner.work.path().join(below)
     }
 
-    /// Writes a file and sets its time, and that of its directories, to this number of seconds ago.
+    /// Writes a file, and sets its time and the times of its directories to this number of seconds ago.
     fn write(&self, below: &str, seconds: u64) {
         let path = self.path(below);
         fs::create_dir_all(path.parent().expect("it has one")).expect("it can be made");
@@ -62,7 +62,7 @@ fn an_application_is_stale_when_nothing_in_its_directory_was_written_for_long_en
     rig.write(&format!("{APP}/1/deep/below"), 200);
     assert_eq!(rig.stale(&[]), [APP]);
     assert_eq!(rig.stale(&[APP]), [""; 0], "it lives");
-    // The directories above it stay old: only the file is new.
+    // The directories above it stay old, since only the file is new.
     let file =
         fs::File::options().append(true).open(rig.path(&format!("{APP}/1/deep/below"))).expect("it is there");
     file.set_times(FileTimes::new().set_modified(SystemTime::now())).expect("it is ours");
