@@ -35,7 +35,8 @@ pub struct Config {
 }
 
 /// Where the driver runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("mode")]
 pub enum Mode {
     /// On the machine where the application was submitted.
     Client,
@@ -54,5 +55,3 @@ pub enum Silence {
     /// The application has failed.
     Failure,
 }
-
-firesteel_protocol::kinds!("mode", Mode: Client Unmanaged Cluster);

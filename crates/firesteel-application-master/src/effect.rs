@@ -11,7 +11,8 @@ use firesteel_protocol::messages::{MasterToClient, MasterToDriver, TaskDirectory
 use firesteel_protocol::process::Command;
 
 /// An effect of an ApplicationMaster, which its shell performs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("application master effect")]
 pub enum Effect {
     /// Register with the manager. Leads to `Registered` or `RegisterFailed`.
     Register,
@@ -83,7 +84,8 @@ pub enum Outbound {
 }
 
 /// How an application has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("final status")]
 pub enum FinalStatus {
     /// Not known: the cluster's manager decides.
     Undefined,
@@ -121,15 +123,11 @@ pub struct Exit {
 }
 
 /// Whether the staged files of an application are still needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("staging")]
 pub enum Staging {
     /// They are needed: another attempt may come.
     Needed,
     /// They are not needed: the application has ended.
     Unneeded,
 }
-
-firesteel_protocol::kinds!("application master effect", Effect: Register Allocate Launch StartProgram EndProgram Send Close
-    Unregister Exit Note);
-firesteel_protocol::kinds!("final status", FinalStatus: Undefined Succeeded Failed Killed);
-firesteel_protocol::kinds!("staging", Staging: Needed Unneeded);

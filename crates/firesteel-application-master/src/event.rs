@@ -13,7 +13,8 @@ use firesteel_protocol::process::{ExitStatus, StartFailure};
 use crate::allocator::{AllocateFailure, Allocated, ContainerSize};
 
 /// An event for an ApplicationMaster.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("application master event")]
 pub enum Event {
     /// The daemon starts. Comes once, first.
     Start,
@@ -32,6 +33,7 @@ pub enum Event {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
+        #[kind(label)]
         message: Inbound,
     },
     /// A connection ended, for whatever reason.
@@ -130,7 +132,3 @@ impl Inbound {
         }
     }
 }
-
-firesteel_protocol::kinds!("application master event", Event: Start Registered RegisterFailed Received Disconnected
-    Allocated AllocateFailed ContainerStarted ContainerStartFailed ProgramNotStarted ProgramEnded Unregistered
-    UnregisterFailed Shutdown Deadline; Received => message);

@@ -14,7 +14,8 @@ use crate::allocator;
 use super::effect::FinalStatus;
 
 /// A note for the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("application master note")]
 pub enum Note {
     /// The manager has registered the application.
     Registered,
@@ -139,6 +140,3 @@ impl fmt::Display for Note {
         }
     }
 }
-
-firesteel_protocol::kinds!("application master note", Note: Registered DriverRegistered DriverReturned DriverLost Refused
-    NotItsOwn ExecutorLaunched ExecutorEnded Decommissioning Finishing UnregisterFailed Allocator);

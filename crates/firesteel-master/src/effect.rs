@@ -7,7 +7,8 @@ use firesteel_protocol::messages::{MasterToClient, MasterToDriver, MasterToWorke
 use super::{Note, Record};
 
 /// An effect of a Master, which its shell performs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("master effect")]
 pub enum Effect {
     /// Make records durable before any of the effects that follow is performed. If they [may
     /// wait](Record::may_wait), it is enough to do so with the next ones.
@@ -50,5 +51,3 @@ pub enum Outbound {
     /// A message to a status client.
     Client(MasterToClient),
 }
-
-firesteel_protocol::kinds!("master effect", Effect: Persist Send Close Note);

@@ -6,7 +6,8 @@ use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, WorkerToMaste
 use firesteel_protocol::time::Timestamp;
 
 /// An event for a Master. There is none for a new connection: a peer counts from its first message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("master event")]
 pub enum Event {
     /// A message arrived on a connection.
     Received {
@@ -15,6 +16,7 @@ pub enum Event {
         /// When the message had arrived whole. It may have waited since, while the Master handled others.
         arrived: Timestamp,
         /// The message itself.
+        #[kind(label)]
         message: Inbound,
     },
     /// A connection ended, for whatever reason.
@@ -49,8 +51,6 @@ impl Inbound {
         }
     }
 }
-
-firesteel_protocol::kinds!("master event", Event: Received Disconnected Deadline; Received => message);
 
 #[cfg(test)]
 mod tests {

@@ -16,7 +16,8 @@ use firesteel_protocol::time::Timestamp;
 use super::Note;
 
 /// An effect of a Worker, which its shell performs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("worker effect")]
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
@@ -182,7 +183,8 @@ pub struct DriverPlan {
 }
 
 /// Why the daemon ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("worker exit")]
 pub enum Exit {
     /// The daemon was asked to end.
     Shutdown,
@@ -201,7 +203,3 @@ pub enum Exit {
 pub(super) fn send(peer: PeerId, message: WorkerToMaster) -> Effect {
     Effect::Send { peer, message: Outbound::Master(message) }
 }
-
-firesteel_protocol::kinds!("worker effect", Effect: Connect Send Close FetchFiles RemoveFiles StartExecutor SignalExecutor
-    StartDriver SignalDriver CleanApplication TryToStart Measure FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
-firesteel_protocol::kinds!("worker exit", Exit: Shutdown NoMaster Refused);

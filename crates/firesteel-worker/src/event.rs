@@ -11,7 +11,8 @@ use firesteel_protocol::process::{ExitStatus, NotStarted};
 use firesteel_protocol::time::Timestamp;
 
 /// An event for a Worker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("worker event")]
 pub enum Event {
     /// The daemon is ready. Comes once, first.
     Start,
@@ -36,6 +37,7 @@ pub enum Event {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
+        #[kind(label)]
         message: Inbound,
     },
     /// A connection ended, for whatever reason.
@@ -245,7 +247,3 @@ pub struct StartTried {
     /// The space on the work directory's disk, if it could be measured.
     pub space: Option<DiskSpace>,
 }
-
-firesteel_protocol::kinds!("worker event", Event: Start Connected ConnectFailed Received Disconnected FilesFetched
-    FilesFailed RunnerStarted RunnerFailed ExecutorMeasured RunnerExited DriverStarted DriverFailed DriverMeasured DriverExited StartTried Measured StaleFound
-    DirectoryLeft EarlierFound LogRead Shutdown Deadline; Received => message);

@@ -11,7 +11,8 @@ use std::fmt;
 ///  OverMemory (the executor's)      yes                        no
 ///  Failed (unknown)                 yes                        yes, if repeated there
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("cause")]
 pub enum Cause {
     /// It exited with 0, as executors do when the cluster asks them to end.
     Ended,
@@ -151,8 +152,6 @@ fn failure_words(status: i32) -> Option<String> {
     };
     Some(words.to_owned())
 }
-
-firesteel_protocol::kinds!("cause", Cause: Ended Preempted OverMemory Manager Failed DriverStopping);
 
 #[cfg(test)]
 mod tests {

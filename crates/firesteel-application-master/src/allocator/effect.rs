@@ -12,7 +12,8 @@ use super::note::Note;
 use super::size::ContainerSize;
 
 /// An effect of an allocator, which its shell performs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("allocator effect")]
 pub enum Effect {
     /// Call the manager. Leads to `Allocated` or `AllocateFailed`. There is one call at a time.
     Allocate(Call),
@@ -122,7 +123,8 @@ pub struct Launch {
 }
 
 /// Why an application has failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("failure")]
 pub enum Failure {
     /// Too many executors have failed.
     ExecutorsFailed {
@@ -170,7 +172,3 @@ impl fmt::Display for Failure {
         }
     }
 }
-
-firesteel_protocol::kinds!("allocator effect", Effect: Allocate Register Launch ExecutorEnded Decommission AnswerLoss Fail
-    Note);
-firesteel_protocol::kinds!("failure", Failure: ExecutorsFailed AllExcluded Manager);

@@ -8,7 +8,8 @@ use firesteel_protocol::ids::ExecutorId;
 use super::cause::Cause;
 
 /// Why an executor has ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("loss")]
 pub enum Loss {
     /// Its container ended.
     Ended {
@@ -105,5 +106,3 @@ impl Losses {
         Some(format!("a question about executor {dead}, which is gone, is open"))
     }
 }
-
-firesteel_protocol::kinds!("loss", Loss: Ended Killed NotStarted);

@@ -12,7 +12,8 @@ use firesteel_protocol::machine::NoteLevel;
 use super::event::AllocateFailure;
 
 /// A note for the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("allocator note")]
 pub enum Note {
     /// The number of executors wanted of a profile has changed.
     TargetSet {
@@ -148,6 +149,3 @@ impl fmt::Display for Note {
         }
     }
 }
-
-firesteel_protocol::kinds!("allocator note", Note: TargetSet TooManyProfiles Matched Excess TooSmall GrantedTwice
-    UnknownEnd UnexpectedAnswer UnknownExecutor NotStarted HostExcluded CallFailed);

@@ -15,7 +15,8 @@ use firesteel_protocol::process::{ExitStatus, StartFailure};
 use super::{Answer, Note, QuestionId, Unfit};
 
 /// An effect of a driver, which its shell performs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("driver effect")]
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
@@ -93,7 +94,8 @@ pub enum Outbound {
 }
 
 /// How a task ended for good.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("task outcome")]
 pub enum TaskOutcome {
     /// The task succeeded in this attempt, whose output counts.
     Succeeded {
@@ -158,7 +160,8 @@ impl fmt::Display for FailureCause {
 }
 
 /// How an application ended, as its driver sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("application ending")]
 pub enum Ending {
     /// Every submitted task has ended, successfully or not.
     Completed,
@@ -172,8 +175,3 @@ pub enum Ending {
         errors: Vec<(Address, ConnectError)>,
     },
 }
-
-firesteel_protocol::kinds!("driver effect", Effect: Connect Send HandleArrived Close Output DiscardOutput TaskEnded Answer Done
-    Exit Note);
-firesteel_protocol::kinds!("task outcome", TaskOutcome: Succeeded Failed Cancelled Unfit);
-firesteel_protocol::kinds!("application ending", Ending: Completed Cancelled Removed NoMaster);

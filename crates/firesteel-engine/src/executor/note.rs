@@ -8,7 +8,8 @@ use firesteel_protocol::ids::AttemptId;
 use firesteel_protocol::machine::NoteLevel;
 
 /// A note for the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("executor note")]
 pub enum Note {
     /// The driver accepted the executor.
     Registered,
@@ -66,5 +67,3 @@ impl fmt::Display for Note {
         }
     }
 }
-
-firesteel_protocol::kinds!("executor note", Note: Registered RepeatedLaunch TooFewCores GraceOver);

@@ -14,7 +14,8 @@ use firesteel_protocol::messages::{ExecutorState, LossReason};
 use crate::applicant::Patience;
 
 /// A note for the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("launcher note")]
 pub enum Note {
     /// A Master could not be reached. The launcher will try again.
     MasterUnreachable {
@@ -206,6 +207,3 @@ fn seconds(duration: Duration) -> String {
         seconds => format!("{seconds} s"),
     }
 }
-
-firesteel_protocol::kinds!("launcher note", Note: MasterUnreachable Registered MasterLost Dispute ExecutorLaunched ExecutorRunning
-    ExecutorEnded WorkerRemoved FewerThanAsked Ending LeftBehind UnexpectedMessage);

@@ -24,7 +24,8 @@ use crate::tables::applications::standing::ApplicationStanding;
 use crate::tables::workers::standing::WorkerStanding;
 
 /// One decision of a Master, or a part of an image. `app` and `worker` are numbers in the order of registration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, firesteel_protocol::Kind)]
+#[kind("record")]
 pub enum Record {
     /// The time of the decisions that follow, until the next such record.
     Time(Timestamp),
@@ -295,12 +296,6 @@ pub struct ExecutorImage {
     /// What it used, if that was measured.
     pub(crate) used: Option<Used>,
 }
-
-firesteel_protocol::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged WorkerRemoved ApplicationRegistered
-    TargetsSet HostsPreferred ApplicationChanged ExecutorLaunched ExecutorStarted ExecutorEnded EndLearned
-    ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored DriverSubmitted DriverLaunched
-    DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted
-    Archived CompletedCleared ForeignHeld);
 
 impl Record {
     /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.

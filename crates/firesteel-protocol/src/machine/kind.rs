@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An enum whose variants have names. [`kinds!`](crate::kinds) implements it.
+/// An enum whose variants have names. It is derived: `#[derive(firesteel_protocol::Kind)]`.
 pub trait Kind {
     /// The enum's name, such as `master event`.
     const ENUM: &'static str;
@@ -84,10 +84,11 @@ macro_rules! kinds {
 mod tests {
     use super::{Kind, Label};
 
+    #[derive(crate::Kind)]
+    #[kind("message")]
     enum Message {
         Heartbeat,
     }
-    crate::kinds!("message", Message: Heartbeat);
 
     /// What a peer of one of several roles says.
     struct Inbound(Message);
@@ -98,11 +99,14 @@ mod tests {
         }
     }
 
+    #[derive(crate::Kind)]
     enum Event {
-        Received { message: Inbound },
+        Received {
+            #[kind(label)]
+            message: Inbound,
+        },
         Deadline,
     }
-    crate::kinds!("event", Event: Received Deadline; Received => message);
 
     #[test]
     fn an_event_is_called_by_its_message() {
@@ -110,5 +114,10 @@ mod tests {
         assert_eq!(label(Event::Deadline), "Deadline");
         assert_eq!(label(Event::Received { message: Inbound(Message::Heartbeat) }), "Worker/Heartbeat");
         assert_eq!(Message::Heartbeat.label().to_string(), "Heartbeat");
+        assert_eq!(
+            (Message::ENUM, Event::ENUM, Event::NAMES),
+            ("message", "Event", &["Received", "Deadline"][..])
+        );
+        assert_eq!((Event::Deadline.index(), Event::Deadline.kind()), (1, "Deadline"));
     }
 }

@@ -13,7 +13,7 @@ use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::time::Timestamp;
 
 /// The Master's answer to a request about one application.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ApplicationAnswer {
     /// The application that has this id or name.
     Known(Box<ApplicationDetail>),
@@ -27,7 +27,7 @@ pub enum ApplicationAnswer {
 }
 
 /// The Master's answer to a request to end an application.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum KillAnswer {
     /// The application was ended.
     Killed {
@@ -290,6 +290,3 @@ pub struct ProfileView {
     /// Changes to the request that would bring more executors at once. Only the first profiles have it.
     pub advice: Vec<Advice>,
 }
-
-crate::kinds!("ApplicationAnswer", ApplicationAnswer: Known Unknown Ambiguous);
-crate::kinds!("KillAnswer", KillAnswer: Killed Over Unknown Ambiguous);

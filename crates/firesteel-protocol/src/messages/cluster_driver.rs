@@ -54,7 +54,7 @@ pub struct DriverLaunch {
 /// ```
 ///
 /// Source: Spark Master and Worker, 4.0.1. Spark never uses UNKNOWN.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverState {
     /// It waits for a Worker. From a Worker: it did not run there, and is to be placed elsewhere.
     Submitted,
@@ -323,7 +323,7 @@ pub enum SubmitDriverAnswer {
 }
 
 /// Why the Master refuses a cluster driver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum RefusedDriver {
     /// It has no program.
     NoProgram,
@@ -400,6 +400,3 @@ pub enum KillDriverAnswer {
     /// No cluster driver has this id, or it is remembered no longer.
     Unknown,
 }
-
-crate::kinds!("DriverState", DriverState: Submitted Running Finished Relaunching Unknown Killed Failed Error);
-crate::kinds!("RefusedDriver", RefusedDriver: NoProgram UnsoundSize TooLong TooManyWait NoWorkers Resources);

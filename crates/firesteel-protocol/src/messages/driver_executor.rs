@@ -12,7 +12,7 @@ use crate::secret::Secret;
 use crate::wire::Message;
 
 /// A message from an executor to its driver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ExecutorToDriver {
     /// The first message on the connection: the executor is ready for tasks.
     RegisterExecutor {
@@ -63,7 +63,7 @@ pub enum ExecutorToDriver {
 }
 
 /// A message from a driver to an executor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverToExecutor {
     /// The driver accepts the executor.
     RegisteredExecutor(HeartbeatRules),
@@ -158,7 +158,7 @@ pub enum TaskDirectory {
 }
 
 /// The state of an attempt at a task, as its executor sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum TaskState {
     /// Its process runs.
     Running,
@@ -167,7 +167,7 @@ pub enum TaskState {
 }
 
 /// How an attempt at a task ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum TaskEnd {
     /// The process ended by itself.
     Exited(ExitStatus),
@@ -206,7 +206,7 @@ pub enum Stream {
 }
 
 /// Why a driver refuses an executor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum RefusedExecutor {
     /// The executor belongs to another application.
     OtherApplication,
@@ -237,12 +237,3 @@ impl fmt::Display for RefusedExecutor {
 
 impl Message for DriverToExecutor {}
 impl Message for ExecutorToDriver {}
-
-crate::kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput Heartbeat
-    TaskGivenBack);
-crate::kinds!("DriverToExecutor", DriverToExecutor: RegisteredExecutor RegisterExecutorFailed LaunchTask
-    KillTask OutputCredit StopExecutor Heartbeat);
-crate::kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken TooManyAddresses Stopping
-    WrongSecret Unannounced);
-crate::kinds!("TaskState", TaskState: Running Ended);
-crate::kinds!("TaskEnd", TaskEnd: Exited Killed NotStarted);

@@ -13,7 +13,7 @@ use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::wire::Message;
 
 /// A message from a driver to the Master.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverToMaster {
     /// Registers an application. A repetition on the same connection is answered with the same id.
     RegisterApplication(Box<ApplicationDescription>),
@@ -262,7 +262,7 @@ pub struct ExecutorTarget {
 }
 
 /// A message from the Master to a driver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum MasterToDriver {
     /// The application is registered.
     RegisteredApplication {
@@ -345,7 +345,7 @@ pub enum MasterToDriver {
 }
 
 /// Why an application ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ApplicationEnd {
     /// The driver said that the application is done.
     Finished {
@@ -420,9 +420,3 @@ impl fmt::Display for ApplicationEnd {
 
 impl Message for DriverToMaster {}
 impl Message for MasterToDriver {}
-
-crate::kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterApplication RequestExecutors
-    KillExecutors PreferHosts RequestShortfall ResumeApplication);
-crate::kinds!("MasterToDriver", MasterToDriver: RegisteredApplication ExecutorAdded ExecutorUpdated
-    ExecutorLeaving WorkerRemoved ApplicationRemoved ExecutorsGone ExecutorsRequested ExecutorsKilled Shortfalls);
-crate::kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed GivenUp Refused GangRefused NotBack);

@@ -21,7 +21,7 @@ use crate::process::{ExitStatus, StartFailure};
 /// ```
 ///
 /// Source: Spark Master and Worker, 4.0.1. There a signal shows as code 128 + n.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ExecutorState {
     /// The executor is assigned to a Worker; its process has not started.
     Launching,
@@ -86,7 +86,7 @@ impl fmt::Display for ExecutorState {
 }
 
 /// Why an executor is lost, or its Worker with it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum LossReason {
     /// The Worker's connection ended.
     Disconnected,
@@ -141,7 +141,3 @@ impl fmt::Display for LossReason {
         }
     }
 }
-
-crate::kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exited);
-crate::kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost Preempted Container
-    OverMemory Unanswered CannotStart NotBack);

@@ -145,7 +145,7 @@ impl ApplicationFiles {
 }
 
 /// A message from a Worker to a driver. The Worker waits for the answer before it asks again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum WorkerToDriver {
     /// Asks for the bytes of a file from `offset` on. They come as chunks, in order, up to the file's end.
     RequestFile {
@@ -157,7 +157,7 @@ pub enum WorkerToDriver {
 }
 
 /// A message from a driver to a Worker that fetches files.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverToWorker {
     /// The next bytes of the file, 1 to [`MAX_CHUNK`].
     FileChunk(Bytes),
@@ -173,9 +173,6 @@ pub enum DriverToWorker {
 
 impl Message for DriverToWorker {}
 impl Message for WorkerToDriver {}
-
-crate::kinds!("DriverToWorker", DriverToWorker: FileChunk RequestFileFailed FileDelayed);
-crate::kinds!("WorkerToDriver", WorkerToDriver: RequestFile);
 
 #[cfg(test)]
 mod tests {

@@ -128,7 +128,7 @@ pub struct LogPiece {
 }
 
 /// Why a Worker does not send a piece of a log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum RefusedLog {
     /// The id of the application or cluster driver cannot be the name of a directory.
     UnsoundId,
@@ -158,5 +158,3 @@ impl fmt::Display for RefusedLog {
         }
     }
 }
-
-crate::kinds!("RefusedLog", RefusedLog: UnsoundId OneAtATime NoLog Unreadable);

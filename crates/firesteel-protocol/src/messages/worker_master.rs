@@ -22,7 +22,7 @@ use crate::wire::Message;
 pub const MOST_CORES: Cores = Cores(65_536);
 
 /// A message from a Worker to the Master.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum WorkerToMaster {
     /// The first message on every connection: the Worker, its size, and its executors. Spark sends the
     /// executors in a second message (`WorkerLatestState`); here nothing can happen between the two.
@@ -204,7 +204,7 @@ impl ExecutorReport {
 }
 
 /// A message from the Master to a Worker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum MasterToWorker {
     /// The Worker is registered, and may be given executors.
     RegisteredWorker {
@@ -290,7 +290,7 @@ pub struct ExecutorWork {
 }
 
 /// Why the Master refuses a Worker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum RefusedRegistration {
     /// The Worker's id cannot be the name of a directory.
     UnsoundId,
@@ -379,12 +379,3 @@ impl Message for MasterToWorker {
         Some(work.encoded())
     }
 }
-
-crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
-    ExecutorStateChanged StartsChecked WorkerLatestState DriverStateChanged WorkerReported
-    DriverRestarted);
-crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
-    LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted DecommissionWorker LaunchDriver KillDriver
-    DriverEndNoted);
-crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize
-    IdTaken Exceeds);

@@ -11,7 +11,8 @@ use crate::translate::clients::UnfitDriver;
 use crate::translate::{Unfit, UnfitWorker};
 
 /// A line of the log. Its words follow a name of the connection.
-#[derive(Clone, Debug, PartialEq, Error)]
+#[derive(Clone, Debug, PartialEq, Error, firesteel_protocol::Kind)]
+#[kind("spark connection note")]
 pub enum Note {
     /// The other side has ended the connection.
     #[error("connection of Spark's ended")]
@@ -145,10 +146,3 @@ impl Note {
         }
     }
 }
-
-firesteel_protocol::kinds!(
-    "spark connection note",
-    Note: Ended Mute Broken RequestRefused NoEnvelope Unreadable NoSuchEndpoint NoAddress NoNumber TooManyPeers
-        TooManyExecutors TooManyQuestions Unasked NotTold NotItsApplication NotItsWorker ApplicationRefused DriverRefused
-        WorkerRefused RunsDrivers ClusterDriverRefused
-);

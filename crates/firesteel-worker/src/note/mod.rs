@@ -12,7 +12,8 @@ use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::{Mentions, NoteLevel};
 
 /// A note for the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("worker note")]
 pub enum Note {
     /// A Master registered the Worker.
     Registered {
@@ -367,9 +368,3 @@ impl Note {
         }
     }
 }
-
-firesteel_protocol::kinds!("worker note", Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp
-    MasterStandsBy Dispute Refused NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch
-    ExecutorStarted ExecutorEnded CannotStart CanStartAgain KillAsked KillUnknown GraceOver UnknownRunner EndForgotten
-    DirectoriesRemoved SurplusRemoved AskedToLeave ShuttingDown ShutdownForced LeftBehind DriverLaunchRepeated DriverStarted
-    DriverPauses DriverEnded DriverKillAsked DriverKillUnknown DriverGraceOver UnknownDriverRunner);

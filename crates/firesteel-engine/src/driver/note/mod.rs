@@ -19,7 +19,8 @@ use super::{ExclusionCause, FailureCause, Replacement};
 use crate::applicant::Patience;
 
 /// A note for the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("driver note")]
 pub enum Note {
     /// A Master could not be reached. The driver will try again.
     MasterUnreachable {
@@ -412,8 +413,3 @@ impl Note {
         }
     }
 }
-
-firesteel_protocol::kinds!("driver note", Note: MasterUnreachable Registered MasterLost Dispute ExecutorAdded ExecutorRegistered
-    ExecutorRefused ExecutorAbsent ExecutorLost ExecutorShort ExecutorsExcused TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled
-    IdleExecutorsGivenBack KillUnknown ProfileUnknown ProfileRefused RequestRefused WorkerRemoved TaskFailed Excluded Readmitted
-    HostsReadmitted TaskTooLarge NeverFits StillWaiting NoExecutor CreditExceeded UnexpectedMessage UnexpectedTask);

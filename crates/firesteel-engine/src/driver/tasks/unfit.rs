@@ -16,7 +16,8 @@ pub(in crate::driver) const MAX_ADDRESSES: usize = 1 << 20;
 pub(in crate::driver) const MAX_TASK: usize = MAX_FRAME - MAX_ADDRESSES - 1024;
 
 /// Why no executor can run a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("unfit")]
 pub enum Unfit {
     /// The task is too long for a message.
     TooLong {
@@ -128,5 +129,3 @@ impl Driver {
         }
     }
 }
-
-firesteel_protocol::kinds!("unfit", Unfit: TooLong NoSuchProfile TooFewAddresses NoSuchExecutor TooFewCores);

@@ -24,7 +24,7 @@ pub use own_view::{RunningDriver, RunningExecutor, WorkerViewOfItself};
 pub use worker::{Impairment, WorkerState, WorkerView};
 
 /// A message from a status client to a Master.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ClientToMaster {
     /// Asks for a page of everything that a status page shows.
     RequestMasterState {
@@ -110,7 +110,7 @@ impl ClientToMaster {
 }
 
 /// A message from a Master to a status client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum MasterToClient {
     /// A page of the Master's state when it handled the request.
     MasterStateResponse(StatePage),
@@ -140,7 +140,7 @@ pub enum MasterToClient {
 }
 
 /// A message from a status client to a Worker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ClientToWorker {
     /// Asks for everything that a status page shows.
     RequestWorkerState,
@@ -153,7 +153,7 @@ pub enum ClientToWorker {
 }
 
 /// A message from a Worker to a status client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum WorkerToClient {
     /// The Worker's state when it handled the request.
     WorkerStateResponse(WorkerViewOfItself),
@@ -219,13 +219,3 @@ impl Message for ClientToMaster {}
 impl Message for MasterToClient {}
 impl Message for ClientToWorker {}
 impl Message for WorkerToClient {}
-
-crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication
-    RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus
-    RequestHistory RequestKillAllDrivers RequestClearCompletedDriversAndApps);
-crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
-    KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
-    DriverStatusResponse HistoryResponse KillAllDriversResponse ClearCompletedResponse);
-crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport RequestDriverLog);
-crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed
-    WorkerReportResponse);
