@@ -1,7 +1,5 @@
 //! The effects of an ApplicationMaster, which its shell performs.
 
-use std::fmt;
-
 use super::event::Node;
 use super::note::Note;
 use crate::allocator::Call;
@@ -84,29 +82,21 @@ pub enum Outbound {
 }
 
 /// How an application has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Display)]
 #[kind("final status")]
 pub enum FinalStatus {
     /// Not known: the cluster's manager decides.
+    #[display("UNDEFINED")]
     Undefined,
     /// The application has succeeded.
+    #[display("SUCCEEDED")]
     Succeeded,
     /// The application has failed.
+    #[display("FAILED")]
     Failed,
     /// A user or a program killed it.
+    #[display("KILLED")]
     Killed,
-}
-
-/// The name in YARN.
-impl fmt::Display for FinalStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Undefined => "UNDEFINED",
-            Self::Succeeded => "SUCCEEDED",
-            Self::Failed => "FAILED",
-            Self::Killed => "KILLED",
-        })
-    }
 }
 
 /// How the daemon ends.

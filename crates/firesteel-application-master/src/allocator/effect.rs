@@ -123,20 +123,26 @@ pub struct Launch {
 }
 
 /// Why an application has failed.
-#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Display)]
 #[kind("failure")]
 pub enum Failure {
     /// Too many executors have failed.
+    #[display("too many executors failed: {failures}")]
     ExecutorsFailed {
         /// The number of failures.
         failures: u64,
     },
     /// All machines are excluded.
+    #[display("all {machines} machines of the cluster are excluded")]
     AllExcluded {
         /// The number of machines.
         machines: u64,
     },
     /// The manager cannot be reached any more.
+    #[display(
+        "{}{last}",
+        if *errors == 1 { String::new() } else { format!("{errors} calls in a row failed, the last with: ") }
+    )]
     Manager {
         /// The number of failed calls in a row.
         errors: u32,
@@ -154,21 +160,6 @@ impl Failure {
         match self {
             Self::ExecutorsFailed { .. } | Self::AllExcluded { .. } => 11,
             Self::Manager { .. } => 12,
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ExecutorsFailed { failures } => write!(f, "too many executors failed: {failures}"),
-            Self::AllExcluded { machines } => {
-                write!(f, "all {machines} machines of the cluster are excluded")
-            }
-            Self::Manager { errors: 1, last } => last.fmt(f),
-            Self::Manager { errors, last } => {
-                write!(f, "{errors} calls in a row failed, the last with: {last}")
-            }
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Why executors have ended, and the driver's questions about it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 
 use firesteel_protocol::ids::ExecutorId;
 
 use super::cause::Cause;
 
 /// Why an executor has ended.
-#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Display)]
 #[kind("loss")]
 pub enum Loss {
     /// Its container ended.
+    #[display("{cause}{}{diagnostics}", if diagnostics.is_empty() { "" } else { ": " })]
     Ended {
         /// Why the container ended.
         cause: Cause,
@@ -19,23 +19,14 @@ pub enum Loss {
         diagnostics: String,
     },
     /// The driver ended it.
+    #[display("the driver ended it")]
     Killed,
     /// Its process could not be started.
+    #[display("cannot start it: {error}")]
     NotStarted {
         /// The error, in words for people.
         error: String,
     },
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ended { cause, diagnostics } if diagnostics.is_empty() => cause.fmt(f),
-            Self::Ended { cause, diagnostics } => write!(f, "{cause}: {diagnostics}"),
-            Self::Killed => f.write_str("the driver ended it"),
-            Self::NotStarted { error } => write!(f, "cannot start it: {error}"),
-        }
-    }
 }
 
 /// The maximum number of remembered losses for which the driver has not asked.

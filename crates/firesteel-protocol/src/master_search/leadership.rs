@@ -3,8 +3,6 @@
 //! Of Masters that share a cluster one leads, and the others stand by. Each time that one begins to lead, it has a greater
 //! epoch than all before it. So who meets a Master that led before knows it by its epoch.
 
-use std::fmt;
-
 use crate::address::Address;
 use crate::wire::{Hello, Role};
 
@@ -83,9 +81,13 @@ impl Leaders {
 }
 
 /// Two Masters that both say that they lead.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, crate::Display)]
 pub enum Dispute {
     /// Another one has led after this one. It is not asked, and what it has said no longer counts.
+    #[display(
+        "{} believes that it leads, in epoch {epoch}; epoch {latest} has begun: not listening to it",
+        master.url()
+    )]
     Deposed {
         /// The Master's address.
         master: Address,
@@ -95,6 +97,12 @@ pub enum Dispute {
         latest: u64,
     },
     /// They know nothing of each other: at least one of them was not elected.
+    #[display(
+        "{} and {} both lead, and know nothing of each other: Workers and applications of one do not see those of \
+        the other. Give both spark.deploy.recoveryMode=ZOOKEEPER, or name only one of them",
+        one.url(),
+        other.url()
+    )]
     Strangers {
         /// The one that was met first.
         one: Address,
@@ -112,26 +120,5 @@ impl Dispute {
         let is_stranger = |one: &Address, other| one != master && (epoch == 0 || other == 0);
         let (one, _) = met.into_iter().find(|(one, other)| is_stranger(one, *other))?;
         Some(Self::Strangers { one: one.clone(), other: master.clone() })
-    }
-}
-
-impl fmt::Display for Dispute {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Deposed { master, epoch, latest } => {
-                let master = master.url();
-                write!(
-                    f,
-                    "{master} believes that it leads, in epoch {epoch}; epoch {latest} has begun: not listening to it"
-                )
-            }
-            Self::Strangers { one, other } => write!(
-                f,
-                "{} and {} both lead, and know nothing of each other: Workers and applications of one do not see those of \
-                 the other. Give both spark.deploy.recoveryMode=ZOOKEEPER, or name only one of them",
-                one.url(),
-                other.url()
-            ),
-        }
     }
 }

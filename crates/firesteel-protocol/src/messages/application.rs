@@ -1,7 +1,5 @@
 //! One application in detail, for status clients: what it asks for, what it has, and why it has no more.
 
-use std::fmt;
-
 use firesteel_placement::advice::Advice;
 use firesteel_placement::outlook::Outlook;
 use firesteel_placement::words::counted;
@@ -128,9 +126,14 @@ pub struct ImpairedWorker {
 }
 
 /// What an application waits for besides room for one more executor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum Hindrance {
     /// It starts with several executors at once.
+    #[display(
+        "it needs {executors} executors at once, and there is room for {}{}",
+        room_words(*room),
+        reserved_on(kept.len())
+    )]
     Gang {
         /// The number of executors that it starts with.
         executors: u64,
@@ -142,6 +145,10 @@ pub enum Hindrance {
     },
     /// It starts with several executors at once, and the Workers have room for fewer even when they are
     /// empty.
+    #[display(
+        "it needs {executors} executors at once, and all Workers together have room for {room}: it can \
+        never begin on this cluster"
+    )]
     NeverFits {
         /// The number of executors that it starts with.
         executors: u64,
@@ -150,6 +157,7 @@ pub enum Hindrance {
     },
     /// The free room is reserved for an application that starts with several executors at once and comes
     /// first.
+    #[display("{}", reserved_for(app, name, *backfill))]
     Reserved {
         /// The application's id.
         app: AppId,
@@ -176,23 +184,15 @@ pub struct ExcludedWorker {
 }
 
 /// How an executor ended before it was proven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum EarlyEnd {
     /// It could not be started, or ended with a code other than 0 or a signal.
+    #[display("fail")]
     Failed,
     /// It ended with exit code 0.
+    #[display("end at once")]
     Finished,
-}
-
-/// Written as in `executors fail` and `executors end at once`.
-impl fmt::Display for EarlyEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Failed => "fail",
-            Self::Finished => "end at once",
-        })
-    }
 }
 
 /// The maximum number of Workers listed in [`SchedulingStatus::excluded`].
@@ -201,33 +201,24 @@ pub const MOST_EXCLUDED: usize = 20;
 /// The maximum number of Workers listed in [`Hindrance::Gang`].
 pub const MOST_KEPT: usize = 20;
 
-impl fmt::Display for Hindrance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gang { executors, room, kept } => {
-                let room = if *room == 0 { "none".to_owned() } else { room.to_string() };
-                write!(f, "it needs {executors} executors at once, and there is room for {room}")?;
-                let workers = kept.len();
-                match workers {
-                    0 => Ok(()),
-                    workers => {
-                        write!(f, "; room is reserved for it on {}", counted(workers as u64, "Worker"))
-                    }
-                }
-            }
-            Self::NeverFits { executors, room } => write!(
-                f,
-                "it needs {executors} executors at once, and all Workers together have room for {room}: it can \
-                 never begin on this cluster"
-            ),
-            Self::Reserved { app, name, backfill: true } => {
-                write!(f, "free capacity is reserved for the gang of {app} ({name}), which comes first")
-            }
-            Self::Reserved { app, name, backfill: false } => write!(
-                f,
-                "the gang of {app} ({name}) comes first and waits; without backfill no application behind it gets executors"
-            ),
-        }
+fn room_words(room: u64) -> String {
+    if room == 0 { "none".to_owned() } else { room.to_string() }
+}
+
+fn reserved_on(workers: usize) -> String {
+    match workers {
+        0 => String::new(),
+        workers => format!("; room is reserved for it on {}", counted(workers, "Worker")),
+    }
+}
+
+fn reserved_for(app: &AppId, name: &str, backfill: bool) -> String {
+    if backfill {
+        format!("free capacity is reserved for the gang of {app} ({name}), which comes first")
+    } else {
+        format!(
+            "the gang of {app} ({name}) comes first and waits; without backfill no application behind it gets executors"
+        )
     }
 }
 

@@ -78,13 +78,14 @@ pub enum DriverState {
 }
 
 /// Why a cluster driver is in state ERROR.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum DriverError {
     /// Its process could not be started.
     NotStarted(StartFailure),
     /// Its Worker is lost, so how it ended is unknown.
     WorkerLost(LossReason),
     /// Its Worker was stopped, and ended it.
+    #[display("the Worker was stopped")]
     WorkerStopped,
 }
 
@@ -154,16 +155,6 @@ impl fmt::Display for DriverState {
             Self::Relaunching { successor } => write!(f, " (as {successor})"),
             Self::Killed(Some(status)) | Self::Failed(status) => write!(f, " ({status})"),
             Self::Error(error) => write!(f, " ({error})"),
-        }
-    }
-}
-
-impl fmt::Display for DriverError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotStarted(failure) => failure.fmt(f),
-            Self::WorkerLost(reason) => reason.fmt(f),
-            Self::WorkerStopped => f.write_str("the Worker was stopped"),
         }
     }
 }
@@ -252,11 +243,16 @@ pub struct DriverRestarts {
 }
 
 /// Why a cluster driver waits for a Worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum DriverWait {
     /// There is no Worker that takes cluster drivers.
+    #[display("no Worker is there that takes drivers")]
     NoWorker,
     /// It would not fit any Worker, even if that were empty. The most cores and memory of any.
+    #[display(
+        "no Worker is large enough or has its resources: the largest have {} and {memory}",
+        counted(cores.0, "core")
+    )]
     TooLarge {
         /// The most cores of a Worker.
         cores: Cores,
@@ -264,40 +260,20 @@ pub enum DriverWait {
         memory: MiB,
     },
     /// Workers are large enough, and none has room now, or may be given anything.
+    #[display("{} {} large enough, and none has room now", counted(*workers, "Worker"), are(*workers))]
     NoRoom {
         /// The number of Workers that are large enough.
         workers: u64,
     },
     /// As many run as may (`spark.deploy.maxDrivers`).
+    #[display(
+        "{} already run, the most that spark.deploy.maxDrivers allows",
+        counted(*most, "driver")
+    )]
     Limit {
         /// That number.
         most: u64,
     },
-}
-
-/// Written as `no Worker is large enough: the largest have 4 cores and 8192 MiB`.
-impl fmt::Display for DriverWait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoWorker => f.write_str("no Worker is there that takes drivers"),
-            Self::TooLarge { cores, memory } => write!(
-                f,
-                "no Worker is large enough or has its resources: the largest have {} and {memory}",
-                counted(cores.0, "core")
-            ),
-            Self::NoRoom { workers } => {
-                let workers_are = format!("{} {}", counted(*workers, "Worker"), are(*workers));
-                write!(f, "{workers_are} large enough, and none has room now")
-            }
-            Self::Limit { most } => {
-                write!(
-                    f,
-                    "{} already run, the most that spark.deploy.maxDrivers allows",
-                    counted(*most, "driver")
-                )
-            }
-        }
-    }
 }
 
 impl DriverRestarts {
@@ -323,11 +299,13 @@ pub enum SubmitDriverAnswer {
 }
 
 /// Why the Master refuses a cluster driver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum RefusedDriver {
     /// It has no program.
+    #[display("a driver needs a program")]
     NoProgram,
     /// It has no cores or no memory, or more than any Worker can have.
+    #[display("a driver has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")]
     UnsoundSize {
         /// The number of its cores.
         cores: Cores,
@@ -335,6 +313,7 @@ pub enum RefusedDriver {
         memory: MiB,
     },
     /// Its description is too long.
+    #[display("its command and variables take {length} bytes, and the Master takes at most {most}")]
     TooLong {
         /// The length in bytes.
         length: u64,
@@ -342,39 +321,20 @@ pub enum RefusedDriver {
         most: u64,
     },
     /// Too many cluster drivers wait for a Worker.
+    #[display("{most} drivers wait for a Worker already, and the Master keeps no more")]
     TooManyWait {
         /// The most that may wait.
         most: u64,
     },
     /// The Master of an application on YARN has no Workers.
+    #[display("this Master has no Workers: it belongs to an application on YARN")]
     NoWorkers,
     /// Nobody can have the custom resources that it needs.
+    #[display("{why}")]
     Resources {
         /// Why, in words for people.
         why: String,
     },
-}
-
-impl fmt::Display for RefusedDriver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoWorkers => {
-                f.write_str("this Master has no Workers: it belongs to an application on YARN")
-            }
-            Self::Resources { why } => f.write_str(why),
-            Self::NoProgram => f.write_str("a driver needs a program"),
-            Self::UnsoundSize { cores, memory } => {
-                write!(f, "a driver has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")
-            }
-            Self::TooLong { length, most } => write!(
-                f,
-                "its command and variables take {length} bytes, and the Master takes at most {most}"
-            ),
-            Self::TooManyWait { most } => {
-                write!(f, "{most} drivers wait for a Worker already, and the Master keeps no more")
-            }
-        }
-    }
 }
 
 /// The answer to a request to end a cluster driver.

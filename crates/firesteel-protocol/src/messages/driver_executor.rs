@@ -1,7 +1,5 @@
 //! Messages between driver and executors.
 
-use std::fmt;
-
 use bytes::Bytes;
 use firesteel_placement::{Cores, Resources};
 use serde::{Deserialize, Serialize};
@@ -167,12 +165,13 @@ pub enum TaskState {
 }
 
 /// How an attempt at a task ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum TaskEnd {
     /// The process ended by itself.
     Exited(ExitStatus),
     /// The process was ended on request. If the driver did not ask for it, the executor itself is ending: a
     /// task sent to it now would not run.
+    #[display("killed")]
     Killed,
     /// The process could not be started.
     NotStarted(StartFailure),
@@ -186,16 +185,6 @@ impl TaskEnd {
     }
 }
 
-impl fmt::Display for TaskEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exited(status) => write!(f, "{status}"),
-            Self::Killed => f.write_str("killed"),
-            Self::NotStarted(failure) => write!(f, "{failure}"),
-        }
-    }
-}
-
 /// One of the two outputs of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stream {
@@ -206,33 +195,26 @@ pub enum Stream {
 }
 
 /// Why a driver refuses an executor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum RefusedExecutor {
     /// The executor belongs to another application.
+    #[display("it belongs to another application")]
     OtherApplication,
     /// An executor of this number is connected, or has been and has ended.
+    #[display("its number is taken")]
     NumberTaken,
     /// The executor has too many addresses to fit a frame with a task.
+    #[display("it has more addresses than can be told to a task")]
     TooManyAddresses,
     /// The application is ending.
+    #[display("the application is ending")]
     Stopping,
     /// The executor does not know the application's secret: its Worker did not start it for this application.
+    #[display("it does not know the application's secret")]
     WrongSecret,
     /// The Master has not told the driver of an executor with this number, and too many such executors wait.
+    #[display("the Master has not assigned an executor of this number")]
     Unannounced,
-}
-
-impl fmt::Display for RefusedExecutor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OtherApplication => "it belongs to another application",
-            Self::NumberTaken => "its number is taken",
-            Self::TooManyAddresses => "it has more addresses than can be told to a task",
-            Self::Stopping => "the application is ending",
-            Self::WrongSecret => "it does not know the application's secret",
-            Self::Unannounced => "the Master has not assigned an executor of this number",
-        })
-    }
 }
 
 impl Message for DriverToExecutor {}

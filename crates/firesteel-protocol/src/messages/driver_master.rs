@@ -1,7 +1,6 @@
 //! Messages between driver and Master.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use firesteel_placement::resource_name::overlapping;
 use firesteel_placement::words::counted;
@@ -345,16 +344,19 @@ pub enum MasterToDriver {
 }
 
 /// Why an application ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum ApplicationEnd {
     /// The driver said that the application is done.
+    #[display("finished{}", outcome.as_ref().map(|it| format!("; {it}")).unwrap_or_default())]
     Finished {
         /// What became of its work, if the driver said so.
         outcome: Option<Outcome>,
     },
     /// The driver's connection ended without a message. Spark calls this finished.
+    #[display("its driver's connection ended")]
     DriverLost,
     /// Too many executors failed in a row.
+    #[display("{} failed in a row, the last with {last}", counted(*failures, "executor"))]
     ExecutorsFailed {
         /// The number of failures in a row.
         failures: u32,
@@ -362,23 +364,28 @@ pub enum ApplicationEnd {
         last: ExecutorState,
     },
     /// Another user or program than its driver ended it.
+    #[display("it was killed by {by}")]
     Killed {
         /// The user who ended it: `ann@host`.
         by: String,
     },
     /// Its own manager gave it up.
+    #[display("it was given up: {reason}")]
     GivenUp {
         /// The reason, in words for people.
         reason: String,
     },
     /// The Master refuses the application's description.
+    #[display("refused: {reason}")]
     Refused {
         /// What is wrong with the description.
         reason: String,
     },
     /// The description asks for more executors at once than it can be given.
+    #[display("refused: {_0}")]
     GangRefused(UnsoundGang),
     /// The Master was restarted, and the driver did not return in time.
+    #[display("its driver did not return after the Master was restarted: how its work ended is not known")]
     NotBack,
 }
 
@@ -394,26 +401,6 @@ impl ApplicationEnd {
             | Self::ExecutorsFailed { .. }
             | Self::Killed { .. }
             | Self::GivenUp { .. } => false,
-        }
-    }
-}
-
-impl fmt::Display for ApplicationEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Finished { outcome: None } => f.write_str("finished"),
-            Self::Finished { outcome: Some(outcome) } => write!(f, "finished; {outcome}"),
-            Self::DriverLost => f.write_str("its driver's connection ended"),
-            Self::NotBack => f.write_str(
-                "its driver did not return after the Master was restarted: how its work ended is not known",
-            ),
-            Self::ExecutorsFailed { failures, last } => {
-                write!(f, "{} failed in a row, the last with {last}", counted(*failures, "executor"))
-            }
-            Self::Killed { by } => write!(f, "it was killed by {by}"),
-            Self::GivenUp { reason } => write!(f, "it was given up: {reason}"),
-            Self::Refused { reason } => write!(f, "refused: {reason}"),
-            Self::GangRefused(gang) => write!(f, "refused: {gang}"),
         }
     }
 }

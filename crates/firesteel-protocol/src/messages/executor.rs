@@ -86,58 +86,50 @@ impl fmt::Display for ExecutorState {
 }
 
 /// Why an executor is lost, or its Worker with it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum LossReason {
     /// The Worker's connection ended.
+    #[display("the Worker's connection ended")]
     Disconnected,
     /// The Master heard nothing from the Worker for that many seconds.
+    #[display("no heartbeat from the Worker for {seconds} s")]
     HeartbeatTimeout {
         /// The timeout in seconds, as set by `spark.worker.timeout`.
         seconds: u64,
     },
     /// The Worker came back on a new connection and does not know the executor: the message that launches it
     /// was lost with the old connection.
+    #[display("the request to launch it was lost with the Worker's old connection")]
     LaunchLost,
     /// The Master took the executor back for another application. It did not fail, and is
     /// replaced when there is room.
+    #[display("preempted by {by}")]
     Preempted {
         /// The application that gets the room.
         by: AppId,
     },
     /// The cluster's manager ended its container, for reasons that lie outside of the executor.
+    #[display("{why}")]
     Container {
         /// The reason, in words for people.
         why: String,
     },
     /// The executor was ended because it used more memory than its container has.
+    #[display("{why}")]
     OverMemory {
         /// What the cluster's manager says about it.
         why: String,
     },
     /// The Worker did not answer the order to launch it.
+    #[display("the Worker did not answer the request to launch it")]
     Unanswered,
     /// The executor could not be started, and its Worker says that it can start none.
+    #[display("the Worker can start no executors: {why}")]
     CannotStart {
         /// Why the start failed.
         why: String,
     },
     /// The Master was restarted, and the Worker did not return in time.
+    #[display("the Worker did not return after the Master was restarted")]
     NotBack,
-}
-
-impl fmt::Display for LossReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Disconnected => f.write_str("the Worker's connection ended"),
-            Self::HeartbeatTimeout { seconds } => write!(f, "no heartbeat from the Worker for {seconds} s"),
-            Self::LaunchLost => {
-                f.write_str("the request to launch it was lost with the Worker's old connection")
-            }
-            Self::Preempted { by } => write!(f, "preempted by {by}"),
-            Self::CannotStart { why } => write!(f, "the Worker can start no executors: {why}"),
-            Self::Container { why } | Self::OverMemory { why } => f.write_str(why),
-            Self::NotBack => f.write_str("the Worker did not return after the Master was restarted"),
-            Self::Unanswered => f.write_str("the Worker did not answer the request to launch it"),
-        }
-    }
 }

@@ -1,7 +1,5 @@
 //! What a Worker reports of itself besides its registration: where it serves HTTP, and what is used there.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::{LossReason, WorkerState};
@@ -93,11 +91,13 @@ pub struct Departure {
 }
 
 /// Why a Worker is gone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum DepartureCause {
     /// It has left in order, since somebody asked it to.
+    #[display("it was asked to leave")]
     Asked,
     /// It has left in order, since it was stopped.
+    #[display("it was stopped")]
     Stopped,
     /// It is lost.
     Lost(LossReason),
@@ -119,16 +119,6 @@ impl DepartureCause {
         match self {
             Self::Asked | Self::Stopped => LossReason::Disconnected,
             Self::Lost(reason) => reason.clone(),
-        }
-    }
-}
-
-impl fmt::Display for DepartureCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Asked => f.write_str("it was asked to leave"),
-            Self::Stopped => f.write_str("it was stopped"),
-            Self::Lost(reason) => reason.fmt(f),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Messages between Workers and the Master.
 
-use std::fmt;
-
 use bytes::Bytes;
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
@@ -290,11 +288,13 @@ pub struct ExecutorWork {
 }
 
 /// Why the Master refuses a Worker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum RefusedRegistration {
     /// The Worker's id cannot be the name of a directory.
+    #[display("the Worker's id has characters that an id may not have")]
     UnsoundId,
     /// Another Worker with this host and port is alive.
+    #[display("{address} is the address of another Worker that is alive, {other}")]
     SameAddress {
         /// The address, `host:port`.
         address: String,
@@ -302,6 +302,7 @@ pub enum RefusedRegistration {
         other: WorkerId,
     },
     /// The Worker has no cores or no memory, or more than the limit.
+    #[display("a Worker has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")]
     UnsoundSize {
         /// The number of cores that it offers.
         cores: Cores,
@@ -309,8 +310,10 @@ pub enum RefusedRegistration {
         memory: MiB,
     },
     /// A Worker with this id is connected, and this one does not show its token.
+    #[display("another Worker with this id is connected")]
     IdTaken,
     /// The Worker has more of something than the Master's settings allow.
+    #[display("{found} {} are more than the Master takes: {} is {most}", what.words().0, what.words().1)]
     Exceeds {
         /// What there is too much of.
         what: Bounded,
@@ -348,25 +351,6 @@ impl Bounded {
             Self::Addresses => ("addresses of custom resources", "firesteel.master.maxWorkerAddresses"),
             Self::Executors => ("executors", "firesteel.master.maxWorkerExecutors"),
             Self::Text => ("bytes in one text", "firesteel.master.maxTextLength"),
-        }
-    }
-}
-
-impl fmt::Display for RefusedRegistration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnsoundId => f.write_str("the Worker's id has characters that an id may not have"),
-            Self::SameAddress { address, other } => {
-                write!(f, "{address} is the address of another Worker that is alive, {other}")
-            }
-            Self::UnsoundSize { cores, memory } => {
-                write!(f, "a Worker has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")
-            }
-            Self::IdTaken => f.write_str("another Worker with this id is connected"),
-            Self::Exceeds { what, found, most } => {
-                let (noun, setting) = what.words();
-                write!(f, "{found} {noun} are more than the Master takes: {setting} is {most}")
-            }
         }
     }
 }

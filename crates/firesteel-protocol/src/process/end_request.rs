@@ -1,21 +1,24 @@
 //! Requests that end a process: signals, and the end of standard input.
 
-use std::fmt;
 use std::time::Duration;
 
 /// A signal that comes again this soon is the same one: `timeout` sends it to its child and then to the whole group.
 const ECHO: Duration = Duration::from_millis(200);
 
 /// A request to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::Display)]
 pub enum EndRequest {
     /// SIGTERM.
+    #[display("SIGTERM")]
     Terminate,
     /// SIGINT: ctrl-c.
+    #[display("SIGINT")]
     Interrupt,
     /// SIGHUP: the terminal was closed.
+    #[display("SIGHUP")]
     HangUp,
     /// Standard input has ended: the process that held its other end is gone.
+    #[display("standard input is at its end")]
     StdinClosed,
 }
 
@@ -34,16 +37,5 @@ impl EndRequest {
             Self::Interrupt | Self::StdinClosed => 130,
             Self::Terminate => 143,
         }
-    }
-}
-
-impl fmt::Display for EndRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Terminate => "SIGTERM",
-            Self::Interrupt => "SIGINT",
-            Self::HangUp => "SIGHUP",
-            Self::StdinClosed => "standard input is at its end",
-        })
     }
 }
