@@ -53,33 +53,6 @@ impl fmt::Display for Label {
     }
 }
 
-/// Implements [`Kind`] for an enum. A variant that is not listed does not compile.
-///
-/// `kinds!("master event", Event: Received Disconnected Deadline; Received => message)` says besides that a `Received`
-/// is called by the label of its field `message`.
-#[macro_export]
-macro_rules! kinds {
-    ($name:literal, $type:ty: $($variant:ident)+ $(; $carrier:ident => $message:ident)?) => {
-        impl $crate::machine::kind::Kind for $type {
-            const ENUM: &'static str = $name;
-            const NAMES: &'static [&'static str] = &[$(stringify!($variant)),+];
-
-            fn index(&self) -> usize {
-                #[allow(clippy::enum_variant_names, reason = "the names are those of the enum that is named")]
-                enum Index { $($variant),+ }
-                match self { $(Self::$variant { .. } => Index::$variant as usize),+ }
-            }
-
-            $(fn label(&self) -> $crate::machine::kind::Label {
-                if let Self::$carrier { $message, .. } = self {
-                    return $message.label();
-                }
-                $crate::machine::kind::Label::of(self)
-            })?
-        }
-    };
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Kind, Label};
