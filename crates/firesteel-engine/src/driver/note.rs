@@ -60,12 +60,7 @@ pub enum Note {
     ExecutorLost { executor: ExecutorId, host: String, loss: ExecutorLoss, tasks: usize },
     /// An executor gave a task back, since its machine is short of something: it takes no more than it runs, until one ends.
     /// Noted once, until it has run as many as it has cores for.
-    #[note(
-        Warn,
-        "executor {executor} on {host} can start {} for now: {failure}; no task fails for that, and it {}",
-        if *running == 0 { "nothing" } else { "no more tasks" },
-        if *running == 0 { "will try again" } else { "takes others as some end" }
-    )]
+    #[note(Warn, "executor {executor} on {host} {}: {failure}; {}", short(*running).0, short(*running).1)]
     ExecutorShort { executor: ExecutorId, host: String, failure: StartFailure, running: usize },
     /// Executors were silent for too long, and the driver was late to look for signs of life.
     #[note(
@@ -229,6 +224,13 @@ pub enum MasterStatus {
     },
     /// No Master has it.
     Lost,
+}
+
+fn short(running: usize) -> (&'static str, &'static str) {
+    match running {
+        0 => ("can start nothing for now", "no task fails for that, and it will try again"),
+        _ => ("can start no more tasks for now", "no task fails for that, and it takes others as some end"),
+    }
 }
 
 /// What ends the wait of an application that can never get the executors that it asks for.
