@@ -28,7 +28,8 @@ pub struct Config {
     pub allocator: allocator::Config,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("mode")]
 pub enum Mode {
     Client,
     /// In the same process as the ApplicationMaster.
@@ -45,5 +46,3 @@ pub enum Silence {
     Success,
     Failure,
 }
-
-firesteel_protocol::kinds!("mode", Mode: Client Unmanaged Cluster);

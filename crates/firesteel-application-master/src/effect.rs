@@ -1,7 +1,5 @@
 //! The effects of an ApplicationMaster, which its shell performs.
 
-use std::fmt;
-
 use super::event::Node;
 use super::note::Note;
 use crate::allocator::Call;
@@ -10,7 +8,8 @@ use firesteel_protocol::ids::{ContainerId, ExecutorKey, PeerId};
 use firesteel_protocol::messages::{MasterToClient, MasterToDriver, TaskDirectory};
 use firesteel_protocol::process::Command;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("application master effect")]
 pub enum Effect {
     /// Register with the manager. Leads to `Registered` or `RegisterFailed`.
     Register,
@@ -59,26 +58,19 @@ pub enum Outbound {
     Client(MasterToClient),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Display)]
+#[kind("final status")]
 pub enum FinalStatus {
     /// Unknown: the cluster's manager decides.
+    #[display("UNDEFINED")]
     Undefined,
+    #[display("SUCCEEDED")]
     Succeeded,
+    #[display("FAILED")]
     Failed,
     /// A user or a program killed it.
+    #[display("KILLED")]
     Killed,
-}
-
-/// Written as YARN's name of the status.
-impl fmt::Display for FinalStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Undefined => "UNDEFINED",
-            Self::Succeeded => "SUCCEEDED",
-            Self::Failed => "FAILED",
-            Self::Killed => "KILLED",
-        })
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,15 +83,11 @@ pub struct Exit {
 }
 
 /// Whether the staged files of an application are still needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("staging")]
 pub enum Staging {
     /// They are needed: another attempt may come.
     Needed,
     /// They are not needed: the application has ended.
     Unneeded,
 }
-
-firesteel_protocol::kinds!("application master effect", Effect: Register Allocate Launch StartProgram EndProgram Send Close
-    Unregister Exit Note);
-firesteel_protocol::kinds!("final status", FinalStatus: Undefined Succeeded Failed Killed);
-firesteel_protocol::kinds!("staging", Staging: Needed Unneeded);

@@ -10,7 +10,8 @@ use firesteel_protocol::process::{ExitStatus, StartFailure};
 
 use crate::allocator::{AllocateFailure, Allocated, ContainerSize};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("application master event")]
 pub enum Event {
     /// The daemon starts. Comes exactly once, as the first event.
     Start,
@@ -23,6 +24,7 @@ pub enum Event {
     },
     Received {
         peer: PeerId,
+        #[kind(label)]
         message: Inbound,
     },
     /// A connection ended, for whatever reason.
@@ -102,7 +104,3 @@ impl Inbound {
         }
     }
 }
-
-firesteel_protocol::kinds!("application master event", Event: Start Registered RegisterFailed Received Disconnected
-    Allocated AllocateFailed ContainerStarted ContainerStartFailed ProgramNotStarted ProgramEnded Unregistered
-    UnregisterFailed Shutdown Deadline; Received => message);

@@ -6,7 +6,8 @@ use firesteel_protocol::messages::{MasterToClient, MasterToDriver, MasterToWorke
 
 use super::{Note, Record};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("master effect")]
 pub enum Effect {
     /// Make records durable before any of the following effects is performed. Records that [may wait](Record::may_wait)
     /// can be written together with the next ones.
@@ -37,5 +38,3 @@ pub enum Outbound {
     Driver(MasterToDriver),
     Client(MasterToClient),
 }
-
-firesteel_protocol::kinds!("master effect", Effect: Persist Send Close Note);

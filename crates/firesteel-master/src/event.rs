@@ -4,12 +4,14 @@ use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, WorkerToMaste
 use firesteel_protocol::time::Timestamp;
 
 /// An event for a Master. A new connection is no event: a peer counts from its first message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("master event")]
 pub enum Event {
     Received {
         peer: PeerId,
         /// When the whole message had arrived. It may have waited since then, while the Master handled others.
         arrived: Timestamp,
+        #[kind(label)]
         message: Inbound,
     },
     /// A connection ended, for whatever reason.
@@ -38,8 +40,6 @@ impl Inbound {
         }
     }
 }
-
-firesteel_protocol::kinds!("master event", Event: Received Disconnected Deadline; Received => message);
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,8 @@ pub const SET_DRIVER_HOST: &str = "set spark.driver.host to a name or an address
      and spark.driver.port to a port that is open there";
 
 /// The reason why one of Firesteel's own executors ended before its driver accepted it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::Kind)]
+#[kind("executor trouble")]
 pub enum ExecutorTrouble {
     /// It does not know a word of its command line.
     UnknownOptions,
@@ -177,9 +178,6 @@ pub fn explained(
     }
     (state, None)
 }
-
-crate::kinds!("executor trouble", ExecutorTrouble: UnknownOptions SetUp UnknownHost NothingListens NoRoute TimedOut Mute
-    NoDriver AnotherDriver Rejected DriverGone);
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,9 @@
 //! There is no clock, randomness, file, socket, thread or lock here or in those crates. The shells and the simulator
 //! own those. They pass events in and perform the effects.
 
+// What the derives write names this crate.
+extern crate self as firesteel_protocol;
+
 pub mod address;
 pub mod byte_text;
 pub mod executor_trouble;
@@ -30,6 +33,7 @@ pub mod time;
 pub mod version;
 pub mod wire;
 
+pub use firesteel_derive::{Display, Kind, Note};
 pub use machine::kind::Kind;
 pub use machine::mentions::Mentions;
 pub use machine::{Machine, NoteLevel, Violation};

@@ -1,26 +1,30 @@
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
 
 /// Where a value was set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, firesteel_protocol::Display)]
 #[serde(tag = "kind", content = "where", rename_all = "snake_case")]
 pub enum Origin {
     /// A flag that sets the property: `--executor-cores`.
     Flag(&'static str),
+    #[display("--conf")]
     Conf,
+    #[display("${_0}")]
     Variable(&'static str),
     /// A `-D` option in an environment variable.
+    #[display("-D in ${_0}")]
     JavaOption(&'static str),
     /// A line of a properties file.
+    #[display("{} line {line}", path.display())]
     File {
         path: Arc<PathBuf>,
         /// The line number, counted from 1.
         line: usize,
     },
     /// A shell script that sets an environment variable.
+    #[display("{}", _0.display())]
     Script(Arc<PathBuf>),
     /// Firesteel itself, for this reason.
     Derived(&'static str),
@@ -33,20 +37,6 @@ impl Origin {
         match self {
             Self::Flag(_) | Self::Conf | Self::Derived(_) => true,
             Self::Variable(_) | Self::JavaOption(_) | Self::File { .. } | Self::Script(_) => false,
-        }
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Flag(flag) => f.write_str(flag),
-            Self::Conf => f.write_str("--conf"),
-            Self::Variable(name) => write!(f, "${name}"),
-            Self::JavaOption(name) => write!(f, "-D in ${name}"),
-            Self::File { path, line } => write!(f, "{} line {line}", path.display()),
-            Self::Script(path) => write!(f, "{}", path.display()),
-            Self::Derived(why) => f.write_str(why),
         }
     }
 }

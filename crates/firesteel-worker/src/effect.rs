@@ -15,7 +15,8 @@ use firesteel_protocol::time::Timestamp;
 
 use super::Note;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("worker effect")]
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
@@ -148,7 +149,8 @@ pub struct DriverPlan {
     pub is_first: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("worker exit")]
 pub enum Exit {
     /// The daemon was asked to end.
     Shutdown,
@@ -164,7 +166,3 @@ pub enum Exit {
 pub(super) fn send(peer: PeerId, message: WorkerToMaster) -> Effect {
     Effect::Send { peer, message: Outbound::Master(message) }
 }
-
-firesteel_protocol::kinds!("worker effect", Effect: Connect Send Close FetchFiles RemoveFiles StartExecutor SignalExecutor
-    StartDriver SignalDriver CleanApplication TryToStart Measure FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
-firesteel_protocol::kinds!("worker exit", Exit: Shutdown NoMaster Refused);

@@ -8,7 +8,8 @@ use firesteel_protocol::messages::{ClientToWorker, DiskSpace, MasterToWorker};
 use firesteel_protocol::process::{ExitStatus, NotStarted};
 use firesteel_protocol::time::Timestamp;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("worker event")]
 pub enum Event {
     /// The daemon is ready. Comes exactly once, as the first event.
     Start,
@@ -23,6 +24,7 @@ pub enum Event {
     },
     Received {
         peer: PeerId,
+        #[kind(label)]
         message: Inbound,
     },
     /// A connection ended, for whatever reason.
@@ -185,7 +187,3 @@ pub struct StartTried {
     /// The space on the work directory's disk, if it could be measured.
     pub space: Option<DiskSpace>,
 }
-
-firesteel_protocol::kinds!("worker event", Event: Start Connected ConnectFailed Received Disconnected FilesFetched
-    FilesFailed RunnerStarted RunnerFailed ExecutorMeasured RunnerExited DriverStarted DriverFailed DriverMeasured DriverExited StartTried Measured StaleFound
-    DirectoryLeft EarlierFound LogRead Shutdown Deadline; Received => message);

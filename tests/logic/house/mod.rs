@@ -38,7 +38,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 /// The crates, lowest floor first, each with the crates of ours that it may depend on.
 const FLOORS: &[(&str, &[&str])] = &[
     ("firesteel-placement", &[]),
-    ("firesteel-protocol", &["firesteel-placement"]),
+    ("firesteel-derive", &[]),
+    ("firesteel-protocol", &["firesteel-placement", "firesteel-derive"]),
     ("firesteel-master", &["firesteel-placement", "firesteel-protocol"]),
     ("firesteel-worker", &["firesteel-placement", "firesteel-protocol"]),
     ("firesteel-engine", &["firesteel-placement", "firesteel-protocol"]),

@@ -1,7 +1,5 @@
 //! Why containers end.
 
-use std::fmt;
-
 /// Why a container's process ended, or why it never ran.
 ///
 /// ```text
@@ -11,13 +9,17 @@ use std::fmt;
 ///  OverMemory (the executor's)      yes                        no
 ///  Failed (unknown)                 yes                        yes, if repeated there
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Display)]
+#[kind("cause")]
 pub enum Cause {
     /// It exited with 0, as executors do when the cluster asks them to end.
+    #[display("it ended with code 0")]
     Ended,
     /// The manager preempted it for another application.
+    #[display("YARN gave its container to another application")]
     Preempted,
     /// It used more memory than the container has.
+    #[display("it used {}", over(*kind, used.as_deref()))]
     OverMemory {
         /// Physical or virtual memory.
         kind: MemoryKind,
@@ -25,18 +27,23 @@ pub enum Cause {
         used: Option<String>,
     },
     /// The manager or the machine ended it, with this status.
+    #[display("the cluster ended its container with status {_0} ({})", manager_words(*_0))]
     Manager(i32),
     /// It ended in another way, with this status. It exited by itself, was ended by a signal (128 and the signal's
     /// number), or could not be started as requested.
+    #[display("it failed with code {_0}{}", failure_words(*_0).map(|it| format!(" ({it})")).unwrap_or_default())]
     Failed(i32),
+    #[display("it ended while the driver was ending")]
     DriverStopping,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum MemoryKind {
     /// The size of their address space.
+    #[display("virtual")]
     Virtual,
     /// The memory of the machine that they occupy.
+    #[display("physical")]
     Physical,
 }
 
@@ -93,33 +100,10 @@ impl MemoryKind {
     }
 }
 
-impl fmt::Display for MemoryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Virtual => "virtual",
-            Self::Physical => "physical",
-        })
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ended => f.write_str("it ended with code 0"),
-            Self::Preempted => f.write_str("YARN gave its container to another application"),
-            Self::OverMemory { kind, used: Some(used) } => write!(f, "it used {used} of {kind} memory"),
-            Self::OverMemory { kind, used: None } => {
-                write!(f, "it used more {kind} memory than its container has")
-            }
-            Self::Manager(status) => {
-                write!(f, "the cluster ended its container with status {status} ({})", manager_words(*status))
-            }
-            Self::Failed(status) => match failure_words(*status) {
-                Some(words) => write!(f, "it failed with code {status} ({words})"),
-                None => write!(f, "it failed with code {status}"),
-            },
-            Self::DriverStopping => f.write_str("it ended while the driver was ending"),
-        }
+fn over(kind: MemoryKind, used: Option<&str>) -> String {
+    match used {
+        Some(used) => format!("{used} of {kind} memory"),
+        None => format!("more {kind} memory than its container has"),
     }
 }
 
@@ -148,8 +132,6 @@ fn failure_words(status: i32) -> Option<String> {
     };
     Some(words.to_owned())
 }
-
-firesteel_protocol::kinds!("cause", Cause: Ended Preempted OverMemory Manager Failed DriverStopping);
 
 #[cfg(test)]
 mod tests {

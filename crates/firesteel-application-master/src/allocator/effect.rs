@@ -11,7 +11,8 @@ use super::loss::Loss;
 use super::note::Note;
 use super::size::ContainerSize;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("allocator effect")]
 pub enum Effect {
     /// Call the manager. Leads to `Allocated` or `AllocateFailed`. There is one call at a time.
     Allocate(Call),
@@ -95,15 +96,18 @@ pub struct Launch {
     pub memory: MiB,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Display)]
+#[kind("failure")]
 pub enum Failure {
-    ExecutorsFailed {
-        failures: u64,
-    },
-    AllExcluded {
-        machines: u64,
-    },
+    #[display("too many executors failed: {failures}")]
+    ExecutorsFailed { failures: u64 },
+    #[display("all {machines} machines of the cluster are excluded")]
+    AllExcluded { machines: u64 },
     /// The manager can no longer be reached.
+    #[display(
+        "{}{last}",
+        if *errors == 1 { String::new() } else { format!("{errors} calls in a row failed, the last with: ") }
+    )]
     Manager {
         errors: u32,
         /// The error of the last call.
@@ -123,22 +127,3 @@ impl Failure {
         }
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ExecutorsFailed { failures } => write!(f, "too many executors failed: {failures}"),
-            Self::AllExcluded { machines } => {
-                write!(f, "all {machines} machines of the cluster are excluded")
-            }
-            Self::Manager { errors: 1, last } => last.fmt(f),
-            Self::Manager { errors, last } => {
-                write!(f, "{errors} calls in a row failed, the last with: {last}")
-            }
-        }
-    }
-}
-
-firesteel_protocol::kinds!("allocator effect", Effect: Allocate Register Launch ExecutorEnded Decommission AnswerLoss Fail
-    Note);
-firesteel_protocol::kinds!("failure", Failure: ExecutorsFailed AllExcluded Manager);

@@ -5,7 +5,8 @@ use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 
 use super::size::ExecutorNeeds;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("allocator event")]
 pub enum Event {
     /// The manager has registered the application, for the first time or after it forgot everything.
     Registered,
@@ -87,7 +88,8 @@ pub struct Completed {
     pub diagnostics: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, firesteel_protocol::Kind)]
+#[kind("call failure")]
 pub enum AllocateFailure {
     /// The manager was restarted and does not know this attempt.
     #[error("the manager does not know that the application is registered")]
@@ -98,7 +100,3 @@ pub enum AllocateFailure {
     #[error("{0}")]
     Failed(String),
 }
-
-firesteel_protocol::kinds!("allocator event", Event: Registered DriverKnown RequestExecutors KillExecutors AskLoss
-    DriverStopping Allocated AllocateFailed ContainerStarted ContainerStartFailed Deadline);
-firesteel_protocol::kinds!("call failure", AllocateFailure: NotRegistered Replaced Failed);

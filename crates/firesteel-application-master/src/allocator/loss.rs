@@ -1,41 +1,31 @@
 //! Why executors have ended, and the driver's questions about it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 
 use firesteel_protocol::ids::ExecutorId;
 
 use super::cause::Cause;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Display)]
+#[kind("loss")]
 pub enum Loss {
+    #[display("{cause}{}{diagnostics}", if diagnostics.is_empty() { "" } else { ": " })]
     Ended {
         cause: Cause,
         /// The manager's message about it, in words.
         diagnostics: String,
     },
+    #[display("the driver ended it")]
     Killed,
-    NotStarted {
-        error: String,
-    },
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ended { cause, diagnostics } if diagnostics.is_empty() => cause.fmt(f),
-            Self::Ended { cause, diagnostics } => write!(f, "{cause}: {diagnostics}"),
-            Self::Killed => f.write_str("the driver ended it"),
-            Self::NotStarted { error } => write!(f, "cannot start it: {error}"),
-        }
-    }
+    #[display("cannot start it: {error}")]
+    NotStarted { error: String },
 }
 
 /// The maximum number of remembered losses that the driver has not asked about.
 const MOST_REMEMBERED: usize = 1000;
+/// The losses that the driver has not asked about, and the driver's questions about live executors.
 pub(super) const MOST_OPEN: usize = 1000;
 
-/// The losses that the driver has not asked about, and the driver's questions about live executors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     /// The executors in the order of their losses, to drop the oldest.
@@ -97,5 +87,3 @@ impl Losses {
         Some(format!("a question about executor {dead}, which is gone, is open"))
     }
 }
-
-firesteel_protocol::kinds!("loss", Loss: Ended Killed NotStarted);

@@ -41,21 +41,14 @@ pub(super) struct Daemon {
 }
 
 /// Name of a daemon of the cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum DaemonName {
     /// The cluster's Master.
+    #[display("Master")]
     Master,
     /// A Worker, numbered from 0.
+    #[display("Worker {_0}")]
     Worker(u32),
-}
-
-impl fmt::Display for DaemonName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Master => f.write_str("Master"),
-            Self::Worker(number) => write!(f, "Worker {number}"),
-        }
-    }
 }
 
 impl Daemon {

@@ -1,6 +1,5 @@
 //! The source of the items: words, a file, or standard input. A thread of its own reads it.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufReader, PipeReader, PipeWriter, Read};
 use std::os::fd::AsFd;
@@ -27,25 +26,17 @@ const AHEAD: (usize, usize) = (256, 2);
 const MOST_CHECKED: u64 = 64 << 20;
 
 /// The source of the items.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum Source {
     /// The words after `:::`. They stand for [any bytes](byte_text).
+    #[display("the items after :::")]
     Words(Vec<String>),
     /// A file of items.
+    #[display("{}", _0.display())]
     File(PathBuf),
     /// Standard input of this process.
+    #[display("standard input")]
     StandardInput,
-}
-
-/// Names the source: `items.txt`, `standard input`, `the items after :::`.
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Words(_) => f.write_str("the items after :::"),
-            Self::File(path) => write!(f, "{}", path.display()),
-            Self::StandardInput => f.write_str("standard input"),
-        }
-    }
 }
 
 /// Why reading the items stopped early.

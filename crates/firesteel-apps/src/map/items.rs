@@ -1,6 +1,5 @@
 //! Cuts bytes into items.
 
-use std::fmt;
 use std::io::{BufRead, Read};
 
 use bytes::Bytes;
@@ -51,11 +50,12 @@ pub struct Item {
 }
 
 /// The content of an item.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum Content {
     /// An argument for the command line. It stands for [any bytes](byte_text) but NUL.
     Argument(String),
     /// Bytes for standard input.
+    #[display("records {first} to {last}")]
     Block {
         /// Number of the first record, from 1.
         first: u64,
@@ -64,15 +64,6 @@ pub enum Content {
         /// The records with their separators.
         bytes: Bytes,
     },
-}
-
-impl fmt::Display for Content {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Argument(text) => f.write_str(text),
-            Self::Block { first, last, .. } => write!(f, "records {first} to {last}"),
-        }
-    }
 }
 
 impl Unit {

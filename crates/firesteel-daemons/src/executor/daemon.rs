@@ -208,7 +208,7 @@ impl Shell for ExecutorShell {
                 self.runners.tell(attempt, |runner| runner.signal(signal));
             }
             Effect::Exit(exit) => return ControlFlow::Break(exit),
-            Effect::Note(note) => owner::note(note.level(), Mentions::executor(&self.key), &note),
+            Effect::Note(note) => owner::note(note.level(), Mentions::from(&self.key), &note),
         }
         ControlFlow::Continue(())
     }

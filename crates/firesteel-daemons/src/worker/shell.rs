@@ -130,11 +130,11 @@ impl Shell for WorkerShell {
             Effect::ReadLog { peer, wish } => self.read_log(peer, wish, context.inbox()),
             Effect::Exit(exit) => return ControlFlow::Break(exit),
             Effect::Note(note) => {
-                let about = note.executor();
-                let span =
-                    about.map(|key| tracing::info_span!("executor", app = %key.app, id = %key.executor));
+                let mentions = note.mentions();
+                let about = mentions.app.zip(mentions.executor);
+                let span = about.map(|(app, id)| tracing::info_span!("executor", %app, %id));
                 let _entered = span.map(tracing::Span::entered);
-                owner::note(note.level(), note.mentions(), &note);
+                owner::note(note.level(), mentions, &note);
             }
         }
         ControlFlow::Continue(())

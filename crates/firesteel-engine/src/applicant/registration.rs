@@ -1,6 +1,5 @@
 //! How an application finds a Master and stays registered.
 
-use std::fmt;
 use std::time::Duration;
 
 use firesteel_placement::ExecutorLimit;
@@ -31,22 +30,14 @@ pub(crate) struct Registration {
 }
 
 /// How long a Master that cannot be reached is tried, from the first attempt on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum Patience {
     /// For this time at most.
+    #[display("retrying for {} s", _0.as_secs_f64())]
     UpTo(Duration),
     /// While the application lives, since a Master has registered it.
+    #[display("retrying")]
     Endless,
-}
-
-/// Written as `is tried for 60 s` or `is tried again`.
-impl fmt::Display for Patience {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UpTo(time) => write!(f, "retrying for {} s", time.as_secs_f64()),
-            Self::Endless => f.write_str("retrying"),
-        }
-    }
 }
 
 /// Where and how long to look for a Master.

@@ -1,7 +1,5 @@
 //! The effects of a driver, which its shell performs.
 
-use std::fmt;
-
 use bytes::Bytes;
 use firesteel_placement::locality::Locality;
 use firesteel_protocol::address::Address;
@@ -15,7 +13,8 @@ use firesteel_protocol::process::{ExitStatus, StartFailure};
 use super::{Answer, Note, QuestionId, Unfit};
 
 /// An effect of a driver, which its shell performs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("driver effect")]
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
@@ -93,7 +92,8 @@ pub enum Outbound {
 }
 
 /// How a task ended for good.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("task outcome")]
 pub enum TaskOutcome {
     /// The task succeeded in this attempt, whose output counts.
     Succeeded {
@@ -124,15 +124,18 @@ pub enum TaskOutcome {
 }
 
 /// Why an attempt counts as failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum FailureCause {
     /// The attempt itself ended this way.
     Ended(TaskEnd),
     /// The task returned an exit code after which it is not retried, and could have been.
+    #[display("{_0}, which is not retried")]
     FatalExit(ExitStatus),
     /// The executor died while the attempt ran, by its own fault or the task's.
+    #[display("its executor died: {_0}")]
     ExecutorDied(ExecutorState),
     /// The task could not be started on any host with executors, so other attempts would fail, too.
+    #[display("{failure}{}", on_all(*hosts))]
     StartsNowhere {
         /// How the start failed on the last host.
         failure: StartFailure,
@@ -141,24 +144,13 @@ pub enum FailureCause {
     },
 }
 
-/// Written as `exit code 3`, `exit code 124, which is not retried`, `its executor died: EXITED (signal 9 (SIGKILL))`, or
-/// `cannot start the program: nonesuch: not found, on 3 hosts, and no other has executors`.
-impl fmt::Display for FailureCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ended(end) => write!(f, "{end}"),
-            Self::FatalExit(status) => write!(f, "{status}, which is not retried"),
-            Self::ExecutorDied(state) => write!(f, "its executor died: {state}"),
-            Self::StartsNowhere { failure, hosts: 1 } => write!(f, "{failure}"),
-            Self::StartsNowhere { failure, hosts } => {
-                write!(f, "{failure}, on {hosts} hosts, and no other has executors")
-            }
-        }
-    }
+fn on_all(hosts: usize) -> String {
+    if hosts == 1 { String::new() } else { format!(", on {hosts} hosts, and no other has executors") }
 }
 
 /// How an application ended, as its driver sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("application ending")]
 pub enum Ending {
     /// Every submitted task has ended, successfully or not.
     Completed,
@@ -172,8 +164,3 @@ pub enum Ending {
         errors: Vec<(Address, ConnectError)>,
     },
 }
-
-firesteel_protocol::kinds!("driver effect", Effect: Connect Send HandleArrived Close Output DiscardOutput TaskEnded Answer Done
-    Exit Note);
-firesteel_protocol::kinds!("task outcome", TaskOutcome: Succeeded Failed Cancelled Unfit);
-firesteel_protocol::kinds!("application ending", Ending: Completed Cancelled Removed NoMaster);

@@ -12,7 +12,8 @@ use firesteel_protocol::messages::{
 use super::{Question, QuestionId, TaskRequest};
 
 /// An event for a driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("driver event")]
 pub enum Event {
     /// The driver listens for executors. Comes once, first.
     Start,
@@ -37,6 +38,7 @@ pub enum Event {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
+        #[kind(label)]
         message: Inbound,
     },
     /// Everything that had arrived on a connection when `HandleArrived` came has been handled.
@@ -161,7 +163,3 @@ impl Inbound {
         }
     }
 }
-
-firesteel_protocol::kinds!("driver event", Event: Start Connected ConnectFailed Received ArrivedHandled Disconnected Submit Finish
-    AddProfile RequestExecutors KillExecutors OutputConsumed CancelTask Ask MastersMoved Removed Cancel
-    Deadline; Received => message);

@@ -33,7 +33,8 @@ pub enum Question {
 }
 
 /// An answer of the driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("answer")]
 pub enum Answer {
     /// The tables, in answer to `Look`.
     View(View),
@@ -85,5 +86,3 @@ impl Driver {
         self.effects.push(Effect::Answer { number, answer });
     }
 }
-
-firesteel_protocol::kinds!("answer", Answer: View Shortfalls NoMaster);

@@ -11,7 +11,8 @@ use firesteel_protocol::process::Signal;
 use super::Note;
 
 /// An effect of an executor, which its shell performs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("executor effect")]
 pub enum Effect {
     /// Connect to the driver. Leads to `Connected` or `ConnectFailed`.
     Connect,
@@ -61,7 +62,8 @@ impl From<Note> for Effect {
 }
 
 /// Why the executor's process ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("executor exit")]
 pub enum Exit {
     /// The driver or the Worker told it to end.
     Stopped,
@@ -108,6 +110,3 @@ impl Exit {
         }
     }
 }
-
-firesteel_protocol::kinds!("executor effect", Effect: Connect Send StartTask AllowOutput DrainOutput SignalTask Exit Note);
-firesteel_protocol::kinds!("executor exit", Exit: Stopped DriverLost DriverSilent DriverUnreachable Refused DriverGone);

@@ -7,7 +7,8 @@ use firesteel_protocol::messages::{DriverToExecutor, Stream};
 use firesteel_protocol::process::{ExitStatus, NotStarted};
 
 /// An event for an executor.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("executor event")]
 pub enum Event {
     /// The process is ready. Comes once, first.
     Start,
@@ -26,6 +27,7 @@ pub enum Event {
     /// A message came from the driver.
     Received {
         /// The message itself.
+        #[kind(label)]
         message: DriverToExecutor,
     },
     /// The connection to the driver ended.
@@ -65,6 +67,3 @@ pub enum Event {
     /// The next deadline has passed.
     Deadline,
 }
-
-firesteel_protocol::kinds!("executor event", Event: Start Connected ConnectFailed Received Disconnected TaskStarted
-    TaskNotStarted TaskOutput TaskExited Shutdown Deadline; Received => message);

@@ -8,7 +8,8 @@ use firesteel_protocol::messages::{ApplicationEnd, DriverToMaster};
 use super::Note;
 
 /// An effect of a launcher, which its shell performs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("launcher effect")]
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
@@ -40,7 +41,8 @@ impl From<Note> for Effect {
 }
 
 /// How a launched application ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("launch ending")]
 pub enum Ending {
     /// Its executors ended as the settings say.
     Met {
@@ -58,6 +60,3 @@ pub enum Ending {
         errors: Vec<(Address, ConnectError)>,
     },
 }
-
-firesteel_protocol::kinds!("launcher effect", Effect: Connect Send Close Note Done);
-firesteel_protocol::kinds!("launch ending", Ending: Met Asked Removed NoMaster);

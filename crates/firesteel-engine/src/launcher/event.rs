@@ -7,7 +7,8 @@ use firesteel_protocol::master_search::leadership::Leadership;
 use firesteel_protocol::messages::{ApplicationEnd, MasterToDriver};
 
 /// An event for a launcher.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("launcher event")]
 pub enum Event {
     /// The launcher starts. Comes once, first.
     Start,
@@ -32,6 +33,7 @@ pub enum Event {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
+        #[kind(label)]
         message: MasterToDriver,
     },
     /// A connection ended, for whatever reason.
@@ -54,6 +56,3 @@ pub enum Event {
     /// The next deadline has passed.
     Deadline,
 }
-
-firesteel_protocol::kinds!("launcher event", Event: Start Connected ConnectFailed Received Disconnected MastersMoved
-    Removed End Deadline; Received => message);

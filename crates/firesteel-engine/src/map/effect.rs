@@ -8,7 +8,8 @@ use super::Remark;
 use crate::driver::{TaskRequest, Until};
 
 /// An effect of a map run, performed by its shell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("map effect")]
 pub enum Effect {
     /// Read one item and, if there is a run record, write the item to it first. `InputItem`, `InputEnded` or `InputFailed`
     /// follows. The next `ReadItem` comes only after that.
@@ -74,6 +75,3 @@ pub enum Effect {
     /// The run is over. This is the last effect.
     Finish,
 }
-
-firesteel_protocol::kinds!("map effect", Effect: ReadItem Submit FinishApplication CancelApplication CancelTasks Output DiscardOutput Print
-    CloseOutput MarkDone LeaveRest Remark Finish);

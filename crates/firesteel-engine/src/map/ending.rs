@@ -5,7 +5,8 @@ use firesteel_protocol::process::end_request::EndRequest;
 use crate::driver;
 
 /// How a run ended. The first reason counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("map ending")]
 pub enum Ending {
     /// Every item is over, well or not, and everything is printed.
     Completed,
@@ -35,5 +36,3 @@ pub enum Ending {
     /// The application is over, and this run did not end it.
     Over(driver::Ending),
 }
-
-firesteel_protocol::kinds!("map ending", Ending: Completed BadInput ReaderGone OutputLost RecordLost DriverLost Asked Abandoned Over);

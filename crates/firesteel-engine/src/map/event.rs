@@ -8,7 +8,8 @@ use firesteel_protocol::process::end_request::EndRequest;
 use crate::driver::{Ending, Note, TaskOutcome, TaskRequest};
 
 /// An event of a map run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("map event")]
 pub enum Event {
     /// The input is open and the driver runs. This is the first event.
     Start,
@@ -101,7 +102,3 @@ pub enum Unusable {
     /// One item was taken, and cannot be run.
     Taken,
 }
-
-firesteel_protocol::kinds!("map event", Event: Start InputItem InputEnded InputFailed OutputReceived OutputDiscarded TaskEnded
-    NoteReceived ApplicationEnded DriverEnded EndRequested ReaderClosed OutputLost Printed OutputClosed RecordLost RestLeft
-    Deadline);

@@ -5,7 +5,8 @@ use firesteel_protocol::machine::NoteLevel;
 use crate::driver::{Ending, Note};
 
 /// A remark for the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("map remark")]
 pub enum Remark {
     /// The driver's remark.
     Driver(Note),
@@ -60,6 +61,3 @@ impl Remark {
         }
     }
 }
-
-firesteel_protocol::kinds!("map remark", Remark: Driver Cancelling ExecutorsUnknown Left InputFailed OutputLost RecordLost DriverLost
-    ApplicationOver);

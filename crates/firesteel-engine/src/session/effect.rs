@@ -15,7 +15,8 @@ use crate::map::OutputOrder;
 pub type Shortfalls = Vec<(ProfileId, Shortfall)>;
 
 /// What a session has its shell do. The driver may be over by now: then it refuses, and that it is over is on its way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("session effect")]
 pub enum Effect {
     /// Let these numbers be completed at the prompt.
     OfferNames {
@@ -137,11 +138,6 @@ pub enum Effect {
     /// The session is over. Comes once, last.
     Finish(Ending),
 }
-
-firesteel_protocol::kinds!("session effect", Effect: OfferNames WantLine LeavePrompt Look AskMaster ReadFile OpenItems Forget
-    StartMap InterruptMap Submit CancelTasks RestartRecord CloseRecord DropRecord Rewind Replay RequestExecutors
-    KillExecutors AddProfile Print Say Complain Remark EndLine ShowInterrupt Settle Mute Unmute EndApplication
-    Finish);
 
 /// What a map run of a session begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]

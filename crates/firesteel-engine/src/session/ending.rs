@@ -5,7 +5,8 @@ use firesteel_protocol::process::end_request::EndRequest;
 use crate::driver;
 
 /// How a session ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("session ending")]
 pub enum Ending {
     /// The user left, or the script ended, with this exit code.
     Left(u8),
@@ -20,5 +21,3 @@ pub enum Ending {
     /// Nobody reads standard output any more.
     ReaderGone,
 }
-
-firesteel_protocol::kinds!("session ending", Ending: Left Asked Abandoned Over DriverLost ReaderGone);

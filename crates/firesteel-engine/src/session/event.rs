@@ -10,7 +10,8 @@ use crate::driver::{Ending, Note, TaskOutcome, View};
 ///
 /// A session asks for one thing at a time, and its shell answers with one event. A later question takes the place of
 /// one that was not answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("session event")]
 pub enum Event {
     /// A line was read and parsed, after `WantLine`.
     LineRead(ParsedLine),
@@ -84,7 +85,3 @@ pub enum Event {
     /// The time of the next deadline has come.
     Deadline,
 }
-
-firesteel_protocol::kinds!("session event", Event: LineRead LineDiscarded LinesEnded LinesFailed NoteReceived OutputDiscarded
-    TaskEnded ApplicationEnded DriverEnded TablesSeen MasterAnswered Replayed ItemsOpened ItemsFailed MapFailed
-    MapEnded FileRead FileFailed OutputSettled ReaderClosed EndRequested Deadline);

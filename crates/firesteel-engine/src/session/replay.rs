@@ -10,7 +10,8 @@ pub enum Extent {
 }
 
 /// What was printed of a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("session piece")]
 pub enum Piece {
     /// Some bytes, and there may be more.
     Printed,
@@ -22,5 +23,3 @@ pub enum Piece {
         error: String,
     },
 }
-
-firesteel_protocol::kinds!("session piece", Piece: Printed Nothing Failed);

@@ -29,7 +29,8 @@ pub struct Entry {
 }
 
 /// A command of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("session request")]
 pub enum Request {
     /// Run a command as one task.
     Run(Run),
@@ -195,6 +196,3 @@ pub enum Assignment {
     /// An environment variable; `None` removes it.
     Variable(String, Option<String>),
 }
-
-firesteel_protocol::kinds!("session request", Request: Run Map Executors Tasks Watch Wait WaitForExecutors Cancel SetTotal Kill
-    Why AddProfile ListProfiles Status ShowDefaults Set Settings History Source Help Quit);

@@ -28,7 +28,8 @@ pub enum Position {
 }
 
 /// The answer to a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("session answer")]
 pub enum Answer {
     /// The executors.
     Executors(View),
@@ -75,9 +76,6 @@ pub enum Answer {
     },
 }
 
-firesteel_protocol::kinds!("session answer", Answer: Executors Tasks Profiles Status Defaults Settings History Help Requested
-    Ended Why ProfileAdded);
-
 /// Whether a Master has answered a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -88,7 +86,8 @@ pub enum Standing {
 }
 
 /// A message that is no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("session message")]
 pub enum Message {
     /// The session begins. Not for quiet sessions.
     Banner(View),
@@ -110,10 +109,9 @@ pub enum Message {
     Over(driver::Ending),
 }
 
-firesteel_protocol::kinds!("session message", Message: Banner InBackground MapSummary TasksRun LinesFailed Over);
-
 /// Why a command failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("session complaint")]
 pub enum Complaint {
     /// It cannot be parsed.
     Unparsed(String),
@@ -214,12 +212,9 @@ pub enum Complaint {
     MapCode(u8),
 }
 
-firesteel_protocol::kinds!("session complaint", Complaint: Unparsed NoExecutor NoProfile NoTask ForgottenTask NoBackgroundTask
-    NotKept HasEnded CommandFailed TaskFailed OutputLost OutputUnreadable FewerWanted NotReady Refused NotEnded
-    NoMaster MasterSilent SourcesItself FileFailed ItemsFailed MapFailed MapCode);
-
 /// A line that no command asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("session remark")]
 pub enum Remark {
     /// The driver's remark.
     Driver(Note),
@@ -244,5 +239,3 @@ pub enum Remark {
         command: &'static str,
     },
 }
-
-firesteel_protocol::kinds!("session remark", Remark: Driver TaskEnded OutputStartsOver Missing IdleWord);

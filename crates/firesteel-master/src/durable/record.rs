@@ -8,6 +8,7 @@
 //! moment (`image`). A journal is an image and the records since.
 
 use bytes::BytesMut;
+use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts, Resources};
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
@@ -17,58 +18,66 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::time::Timestamp;
-use firesteel_protocol::wire;
+use firesteel_protocol::{Display, Kind, wire};
 use serde::{Deserialize, Serialize};
 
+use crate::durable::record_line::{
+    SizedWorker, again, and_used, archived, at_most, departure, described, gone_since,
+    standing_of_application, standing_of_worker, wanted,
+};
 use crate::tables::applications::standing::ApplicationStanding;
 use crate::tables::workers::standing::WorkerStanding;
 
-/// One decision of a Master, or a part of an image. `app` and `worker` are numbers in the order of registration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One decision of a Master, or a part of an image. `app`, `worker` and `driver` are numbers in the order of registration or
+/// submission. Its text shows no secrets: neither tokens nor what commands are told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Display, Kind)]
+#[kind("record")]
 pub enum Record {
     /// The time of the following decisions, until the next such record.
+    #[display("at {_0}")]
     Time(Timestamp),
-    /// The counters of a Master. The first record of an image.
+    /// The first record of an image.
+    #[display(
+        "next numbers: application {}, Worker {}; ids of applications count from {}",
+        _0.applications,
+        _0.workers,
+        _0.first_application
+    )]
     Founded(Counters),
-    WorkerRegistered {
-        worker: u64,
-        /// The Worker's id, address, size and token.
-        description: Box<WorkerDescription>,
-    },
+    /// The description has the Worker's token.
+    #[display("Worker {worker} registered: {}", SizedWorker(description))]
+    WorkerRegistered { worker: u64, description: Box<WorkerDescription> },
     /// A Worker may get executors again, or no longer.
-    WorkerChanged {
-        worker: u64,
-        standing: Box<WorkerStanding>,
-    },
+    #[display("Worker {worker}: {}", standing_of_worker(standing))]
+    WorkerChanged { worker: u64, standing: Box<WorkerStanding> },
     /// A Worker is lost, or has left in order. The ends of its executors are recorded before.
-    WorkerRemoved {
-        worker: u64,
-        cause: DepartureCause,
-        last_heard: Timestamp,
-    },
-    ApplicationRegistered {
-        app: u64,
-        id: AppId,
-        max_cores: Cores,
-        /// The application as its driver described it, with its token.
-        description: Box<ApplicationDescription>,
-    },
-    /// A driver set the number of executors that it wants.
-    TargetsSet {
-        app: u64,
-        targets: Vec<ExecutorTarget>,
-    },
-    /// A driver named the hosts that it prefers and excludes.
-    HostsPreferred {
-        app: u64,
-        wishes: Box<HostWishes>,
-    },
+    #[display("Worker {worker} {}", departure(cause, *last_heard))]
+    WorkerRemoved { worker: u64, cause: DepartureCause, last_heard: Timestamp },
+    /// The description has the application's token.
+    #[display(
+        "application {app} registered: {id} ({:?} of {:?}){}",
+        description.name,
+        description.user,
+        at_most(*max_cores)
+    )]
+    ApplicationRegistered { app: u64, id: AppId, max_cores: Cores, description: Box<ApplicationDescription> },
+    /// A driver set the number of executors that it wants, by profile.
+    #[display("application {app}: wants{}", wanted(targets))]
+    TargetsSet { app: u64, targets: Vec<ExecutorTarget> },
+    #[display(
+        "application {app}: prefers {} and avoids {}",
+        counted(wishes.preferred.len(), "host"),
+        wishes.avoided.len()
+    )]
+    HostsPreferred { app: u64, wishes: Box<HostWishes> },
     /// The consequences of an application's failures changed.
-    ApplicationChanged {
-        app: u64,
-        standing: Box<ApplicationStanding>,
-    },
-    /// An executor was assigned to a Worker.
+    #[display("application {app}: {}", standing_of_application(standing))]
+    ApplicationChanged { app: u64, standing: Box<ApplicationStanding> },
+    #[display(
+        "application {app}: executor {executor} launched on Worker {worker} with {} and {memory}{}",
+        counted(cores.0, "core"),
+        resources.as_ref().map(|it| format!(" and {it}")).unwrap_or_default()
+    )]
     ExecutorLaunched {
         app: u64,
         executor: ExecutorId,
@@ -76,88 +85,73 @@ pub enum Record {
         profile: ProfileId,
         cores: Cores,
         memory: MiB,
-        /// The addresses of custom resources, if it has any.
         resources: Option<Resources>,
     },
-    ExecutorStarted {
-        app: u64,
-        executor: ExecutorId,
-    },
-    /// An executor ended, or was taken back.
-    ExecutorEnded {
-        app: u64,
-        executor: ExecutorId,
-        state: ExecutorState,
-        used: Option<Used>,
-    },
-    /// The process of an executor that was taken back has ended.
-    EndLearned {
-        /// The number of the application, live or ended.
-        app: u64,
-        executor: ExecutorId,
-        /// How its process ended, if that was not known.
-        status: Option<ExitStatus>,
-        used: Option<Used>,
-    },
-    /// An application ended. The ends of its executors are recorded before.
-    ApplicationEnded {
-        app: u64,
-        end: ApplicationEnd,
-    },
-    /// In an image: the description of a lost Worker. Records of executors refer to it by this number.
-    FormerWorker {
-        /// A number that no Worker has.
-        worker: u64,
-        description: Box<WorkerDescription>,
-    },
-    /// In an image: a lost Worker that is remembered.
-    DeadWorker {
-        view: Box<WorkerView>,
-        forgotten_at: Timestamp,
-    },
+    #[display("application {app}: executor {executor} runs")]
+    ExecutorStarted { app: u64, executor: ExecutorId },
+    /// An executor ended, or was taken back. `used` is what it used, if that was measured.
+    #[display("application {app}: executor {executor} ended: {state}{}", and_used(*used))]
+    ExecutorEnded { app: u64, executor: ExecutorId, state: ExecutorState, used: Option<Used> },
+    /// The process of an executor that was taken back has ended: how, if that is news. The application may have ended.
+    #[display(
+        "application {app}: the process of executor {executor} ended{}{}",
+        status.map(|status| format!(": {status}")).unwrap_or_default(),
+        and_used(*used)
+    )]
+    EndLearned { app: u64, executor: ExecutorId, status: Option<ExitStatus>, used: Option<Used> },
+    /// The ends of its executors come before.
+    #[display("application {app} ended: {end}")]
+    ApplicationEnded { app: u64, end: ApplicationEnd },
+    /// In an image: the description of a lost Worker that records of executors name by this number, which no Worker has.
+    #[display("Worker {worker}, now lost: {}", SizedWorker(description))]
+    FormerWorker { worker: u64, description: Box<WorkerDescription> },
+    /// In an image: a lost Worker as clients see it, until it is forgotten.
+    #[display("lost Worker {} listed until {forgotten_at}{}", view.id, gone_since(view))]
+    DeadWorker { view: Box<WorkerView>, forgotten_at: Timestamp },
     /// In an image: the rest of the application registered last, beyond its description.
+    #[display(
+        "  of which {} ended before; the next is executor {}",
+        counted(_0.ended.len() as u64 + _0.forgotten, "executor"),
+        _0.next_executor
+    )]
     ApplicationRestored(Box<ApplicationImage>),
     /// In an image: an ended application that is remembered.
+    #[display("application {} had ended: {} ({})", _0.app, _0.row.id, _0.end)]
     EndedRestored(Box<EndedImage>),
-    /// A cluster driver was submitted. `driver` is its number in the order of submission.
-    DriverSubmitted {
-        driver: u64,
-        id: DriverId,
-        description: Box<DriverDescription>,
-    },
-    /// A cluster driver was given to a Worker.
-    DriverLaunched {
-        driver: u64,
-        worker: u64,
-        /// The addresses of custom resources that it was given.
-        resources: Resources,
-    },
-    /// A cluster driver that was given to a Worker never ran there, and waits again.
-    DriverReturned {
-        driver: u64,
-    },
-    DriverKillAsked {
-        driver: u64,
-    },
-    DriverEnded {
-        driver: u64,
-        end: Box<DriverEnd>,
-    },
+    #[display("cluster driver {driver} submitted: {id} of {}", described(description))]
+    DriverSubmitted { driver: u64, id: DriverId, description: Box<DriverDescription> },
+    /// `resources` are the addresses that it was given.
+    #[display(
+        "cluster driver {driver}: launched on Worker {worker}{}",
+        if resources.is_empty() { String::new() } else { format!(" with {resources}") }
+    )]
+    DriverLaunched { driver: u64, worker: u64, resources: Resources },
+    /// A cluster driver that was given to a Worker never ran there.
+    #[display("cluster driver {driver}: waits again")]
+    DriverReturned { driver: u64 },
+    #[display("cluster driver {driver}: asked to end")]
+    DriverKillAsked { driver: u64 },
+    #[display("cluster driver {driver} ended: {}{}{}", end.state, again(end.restarts.as_ref()), and_used(end.used))]
+    DriverEnded { driver: u64, end: Box<DriverEnd> },
     /// In an image: an ended cluster driver that is remembered.
+    #[display("cluster driver {} had ended: {} ({})", _0.driver, _0.view.id, _0.view.state)]
     EndedDriverRestored(Box<EndedDriver>),
-    /// In an image, after all cluster drivers: the counters of cluster drivers.
-    DriversCounted {
-        /// The number of cluster drivers that were ever submitted.
-        drivers: u64,
-        /// The Worker that got a cluster driver last.
-        last_worker: Option<WorkerId>,
-    },
+    /// In an image, after all cluster drivers: how many were ever submitted, and the Worker that was given one last.
+    #[display(
+        "next number of a cluster driver: {drivers}{}",
+        last_worker.as_ref().map(|it| format!("; the last one was given to {it}")).unwrap_or_default()
+    )]
+    DriversCounted { drivers: u64, last_worker: Option<WorkerId> },
     /// In an image: a row of the history.
+    #[display("{}", archived(_0))]
     Archived(Box<PastRow>),
-    /// The ended applications and cluster drivers were dropped from the lists.
+    #[display("ended applications and cluster drivers forgotten")]
     CompletedCleared,
-    /// Whether foreign executors are left alone for a while, because the state is new. Their applications were never
-    /// part of this state.
+    /// Whether executors of applications that this state never had are left alone, since it is new.
+    #[display(
+        "executors of another state are {}",
+        if *_0 { "left alone for a while" } else { "no longer left alone" }
+    )]
     ForeignHeld(bool),
 }
 
@@ -236,12 +230,6 @@ pub struct ExecutorImage {
     pub(crate) ended: Option<Timestamp>,
     pub(crate) used: Option<Used>,
 }
-
-firesteel_protocol::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged WorkerRemoved ApplicationRegistered
-    TargetsSet HostsPreferred ApplicationChanged ExecutorLaunched ExecutorStarted ExecutorEnded EndLearned
-    ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored DriverSubmitted DriverLaunched
-    DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted
-    Archived CompletedCleared ForeignHeld);
 
 impl Record {
     /// Whether others may learn of all these records before they are durable. If such records are lost, Workers and

@@ -208,9 +208,9 @@ impl Audit {
     #[must_use]
     pub fn mentions(&self) -> Mentions<'_> {
         let mentions = match &self.id {
-            Some(AuditedId::App(app)) => Mentions::app(app),
-            Some(AuditedId::Driver(driver)) => Mentions::driver(driver),
-            Some(AuditedId::Worker(worker)) => Mentions::worker(worker),
+            Some(AuditedId::App(app)) => app.into(),
+            Some(AuditedId::Driver(driver)) => driver.into(),
+            Some(AuditedId::Worker(worker)) => worker.into(),
             None => Mentions::NONE,
         };
         Mentions { peer: Some(self.peer), ..mentions }

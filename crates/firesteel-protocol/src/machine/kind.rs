@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An enum whose variants have names. [`kinds!`](crate::kinds) implements it.
+/// An enum whose variants have names. It is derived: `#[derive(firesteel_protocol::Kind)]`.
 pub trait Kind {
     /// The enum's name, such as `master event`.
     const ENUM: &'static str;
@@ -53,41 +53,15 @@ impl fmt::Display for Label {
     }
 }
 
-/// Implements [`Kind`] for an enum. A variant that is not listed does not compile.
-///
-/// `kinds!("master event", Event: Received Disconnected Deadline; Received => message)` says besides that a `Received`
-/// is called by the label of its field `message`.
-#[macro_export]
-macro_rules! kinds {
-    ($name:literal, $type:ty: $($variant:ident)+ $(; $carrier:ident => $message:ident)?) => {
-        impl $crate::machine::kind::Kind for $type {
-            const ENUM: &'static str = $name;
-            const NAMES: &'static [&'static str] = &[$(stringify!($variant)),+];
-
-            fn index(&self) -> usize {
-                #[allow(clippy::enum_variant_names, reason = "the names are those of the enum that is named")]
-                enum Index { $($variant),+ }
-                match self { $(Self::$variant { .. } => Index::$variant as usize),+ }
-            }
-
-            $(fn label(&self) -> $crate::machine::kind::Label {
-                if let Self::$carrier { $message, .. } = self {
-                    return $message.label();
-                }
-                $crate::machine::kind::Label::of(self)
-            })?
-        }
-    };
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Kind, Label};
 
+    #[derive(crate::Kind)]
+    #[kind("message")]
     enum Message {
         Heartbeat,
     }
-    crate::kinds!("message", Message: Heartbeat);
 
     /// What a peer of one of several roles says.
     struct Inbound(Message);
@@ -98,11 +72,14 @@ mod tests {
         }
     }
 
+    #[derive(crate::Kind)]
     enum Event {
-        Received { message: Inbound },
+        Received {
+            #[kind(label)]
+            message: Inbound,
+        },
         Deadline,
     }
-    crate::kinds!("event", Event: Received Deadline; Received => message);
 
     #[test]
     fn an_event_is_called_by_its_message() {
@@ -110,5 +87,10 @@ mod tests {
         assert_eq!(label(Event::Deadline), "Deadline");
         assert_eq!(label(Event::Received { message: Inbound(Message::Heartbeat) }), "Worker/Heartbeat");
         assert_eq!(Message::Heartbeat.label().to_string(), "Heartbeat");
+        assert_eq!(
+            (Message::ENUM, Event::ENUM, Event::NAMES),
+            ("message", "Event", &["Received", "Deadline"][..])
+        );
+        assert_eq!((Event::Deadline.index(), Event::Deadline.kind()), (1, "Deadline"));
     }
 }

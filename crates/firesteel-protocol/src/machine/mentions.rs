@@ -16,33 +16,52 @@ impl<'a> Mentions<'a> {
     /// A note that names no id.
     pub const NONE: Self = Self { app: None, executor: None, worker: None, driver: None, peer: None };
 
+    /// The same note, which also names these ids.
     #[must_use]
-    pub fn app(app: &'a AppId) -> Self {
+    pub fn and(self, others: impl Into<Self>) -> Self {
+        let others = others.into();
+        Self {
+            app: others.app.or(self.app),
+            executor: others.executor.or(self.executor),
+            worker: others.worker.or(self.worker),
+            driver: others.driver.or(self.driver),
+            peer: others.peer.or(self.peer),
+        }
+    }
+}
+
+impl<'a> From<&'a AppId> for Mentions<'a> {
+    fn from(app: &'a AppId) -> Self {
         Self { app: Some(app), ..Self::NONE }
     }
+}
 
-    #[must_use]
-    pub fn executor(key: &'a ExecutorKey) -> Self {
+impl<'a> From<&'a ExecutorKey> for Mentions<'a> {
+    fn from(key: &'a ExecutorKey) -> Self {
         Self { app: Some(&key.app), executor: Some(key.executor), ..Self::NONE }
     }
+}
 
-    #[must_use]
-    pub fn worker(worker: &'a WorkerId) -> Self {
+impl From<&ExecutorId> for Mentions<'_> {
+    fn from(executor: &ExecutorId) -> Self {
+        Self { executor: Some(*executor), ..Self::NONE }
+    }
+}
+
+impl<'a> From<&'a WorkerId> for Mentions<'a> {
+    fn from(worker: &'a WorkerId) -> Self {
         Self { worker: Some(worker), ..Self::NONE }
     }
+}
 
-    #[must_use]
-    pub fn driver(driver: &'a DriverId) -> Self {
+impl<'a> From<&'a DriverId> for Mentions<'a> {
+    fn from(driver: &'a DriverId) -> Self {
         Self { driver: Some(driver), ..Self::NONE }
     }
+}
 
-    #[must_use]
-    pub fn peer(peer: PeerId) -> Self {
-        Self { peer: Some(peer), ..Self::NONE }
-    }
-
-    #[must_use]
-    pub fn on(self, worker: &'a WorkerId) -> Self {
-        Self { worker: Some(worker), ..self }
+impl From<&PeerId> for Mentions<'_> {
+    fn from(peer: &PeerId) -> Self {
+        Self { peer: Some(*peer), ..Self::NONE }
     }
 }

@@ -108,8 +108,8 @@ impl<E> Default for Effects<E> {
     }
 }
 
-/// The level of a note. Every machine's `Note` has `level()` and `Display`; the shell writes one line of the
-/// log for each note.
+/// The level of a note. Every machine's `Note` is derived (`#[derive(firesteel_protocol::Note)]`); the shell writes one
+/// line of the log for each note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteLevel {
     Info,

@@ -3,8 +3,6 @@
 //! One of the Masters that share a cluster leads, and the others stand by. A Master that begins to lead gets a greater
 //! epoch than every leader before it. So peers recognise a former leader by its epoch.
 
-use std::fmt;
-
 use crate::address::Address;
 use crate::wire::{Hello, Role};
 
@@ -83,11 +81,21 @@ impl Leaders {
 }
 
 /// Two Masters that both claim to lead.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, crate::Display)]
 pub enum Dispute {
     /// Another Master has led since. This one is not asked, and its messages no longer count.
+    #[display(
+        "{} believes that it leads, in epoch {epoch}; epoch {latest} has begun: not listening to it",
+        master.url()
+    )]
     Deposed { master: Address, epoch: u64, latest: u64 },
     /// The two know nothing of each other: at least one of them was not elected.
+    #[display(
+        "{} and {} both lead, and know nothing of each other: Workers and applications of one do not see those of \
+        the other. Give both spark.deploy.recoveryMode=ZOOKEEPER, or name only one of them",
+        one.url(),
+        other.url()
+    )]
     Strangers {
         /// The Master that was met first.
         one: Address,
@@ -104,26 +112,5 @@ impl Dispute {
         let is_stranger = |one: &Address, other| one != master && (epoch == 0 || other == 0);
         let (one, _) = met.into_iter().find(|(one, other)| is_stranger(one, *other))?;
         Some(Self::Strangers { one: one.clone(), other: master.clone() })
-    }
-}
-
-impl fmt::Display for Dispute {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Deposed { master, epoch, latest } => {
-                let master = master.url();
-                write!(
-                    f,
-                    "{master} believes that it leads, in epoch {epoch}; epoch {latest} has begun: not listening to it"
-                )
-            }
-            Self::Strangers { one, other } => write!(
-                f,
-                "{} and {} both lead, and know nothing of each other: Workers and applications of one do not see those of \
-                 the other. Give both spark.deploy.recoveryMode=ZOOKEEPER, or name only one of them",
-                one.url(),
-                other.url()
-            ),
-        }
     }
 }

@@ -1,7 +1,5 @@
 //! One application in detail, for status clients: its requests, its executors, and why it has no more.
 
-use std::fmt;
-
 use firesteel_placement::advice::Advice;
 use firesteel_placement::outlook::Outlook;
 use firesteel_placement::words::counted;
@@ -13,7 +11,7 @@ use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::time::Timestamp;
 
 /// The Master's answer to a request about one application.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ApplicationAnswer {
     Known(Box<ApplicationDetail>),
     Unknown,
@@ -24,7 +22,7 @@ pub enum ApplicationAnswer {
 }
 
 /// The Master's answer to a request to end an application.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum KillAnswer {
     Killed {
         app: AppId,
@@ -110,9 +108,14 @@ pub struct ImpairedWorker {
 }
 
 /// What an application waits for, besides room for one more executor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum Hindrance {
     /// The application starts with several executors at once.
+    #[display(
+        "it needs {executors} executors at once, and there is room for {}{}",
+        room_words(*room),
+        reserved_on(kept.len())
+    )]
     Gang {
         executors: u64,
         /// The number of its executors that there is room for.
@@ -122,12 +125,17 @@ pub enum Hindrance {
         kept: Vec<(WorkerId, u64)>,
     },
     /// It starts with several executors at once. Even empty Workers have room for fewer.
+    #[display(
+        "it needs {executors} executors at once, and all Workers together have room for {room}: it can \
+        never begin on this cluster"
+    )]
     NeverFits {
         executors: u64,
         /// The number of executors that fit all Workers together, even when these are empty.
         room: u64,
     },
     /// The free room is reserved for another gang, which comes first.
+    #[display("{}", reserved_for(app, name, *backfill))]
     Reserved {
         app: AppId,
         name: String,
@@ -150,23 +158,15 @@ pub struct ExcludedWorker {
 }
 
 /// How an executor ended before it was proven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum EarlyEnd {
     /// It could not be started, or ended with a code other than 0 or a signal.
+    #[display("fail")]
     Failed,
     /// It ended with exit code 0.
+    #[display("end at once")]
     Finished,
-}
-
-/// Written as in `executors fail` and `executors end at once`.
-impl fmt::Display for EarlyEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Failed => "fail",
-            Self::Finished => "end at once",
-        })
-    }
 }
 
 /// The maximum number of Workers listed in [`SchedulingStatus::excluded`].
@@ -175,33 +175,24 @@ pub const MOST_EXCLUDED: usize = 20;
 /// The maximum number of Workers listed in [`Hindrance::Gang`].
 pub const MOST_KEPT: usize = 20;
 
-impl fmt::Display for Hindrance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gang { executors, room, kept } => {
-                let room = if *room == 0 { "none".to_owned() } else { room.to_string() };
-                write!(f, "it needs {executors} executors at once, and there is room for {room}")?;
-                let workers = kept.len();
-                match workers {
-                    0 => Ok(()),
-                    workers => {
-                        write!(f, "; room is reserved for it on {}", counted(workers as u64, "Worker"))
-                    }
-                }
-            }
-            Self::NeverFits { executors, room } => write!(
-                f,
-                "it needs {executors} executors at once, and all Workers together have room for {room}: it can \
-                 never begin on this cluster"
-            ),
-            Self::Reserved { app, name, backfill: true } => {
-                write!(f, "free capacity is reserved for the gang of {app} ({name}), which comes first")
-            }
-            Self::Reserved { app, name, backfill: false } => write!(
-                f,
-                "the gang of {app} ({name}) comes first and waits; without backfill no application behind it gets executors"
-            ),
-        }
+fn room_words(room: u64) -> String {
+    if room == 0 { "none".to_owned() } else { room.to_string() }
+}
+
+fn reserved_on(workers: usize) -> String {
+    match workers {
+        0 => String::new(),
+        workers => format!("; room is reserved for it on {}", counted(workers, "Worker")),
+    }
+}
+
+fn reserved_for(app: &AppId, name: &str, backfill: bool) -> String {
+    if backfill {
+        format!("free capacity is reserved for the gang of {app} ({name}), which comes first")
+    } else {
+        format!(
+            "the gang of {app} ({name}) comes first and waits; without backfill no application behind it gets executors"
+        )
     }
 }
 
@@ -252,6 +243,3 @@ pub struct ProfileView {
     /// Changes to the request that would bring more executors at once. Only the first profiles have it.
     pub advice: Vec<Advice>,
 }
-
-crate::kinds!("ApplicationAnswer", ApplicationAnswer: Known Unknown Ambiguous);
-crate::kinds!("KillAnswer", KillAnswer: Killed Over Unknown Ambiguous);

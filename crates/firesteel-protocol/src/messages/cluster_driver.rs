@@ -48,7 +48,7 @@ pub struct DriverLaunch {
 /// ```
 ///
 /// Source: Spark Master and Worker, 4.0.1. Spark never uses UNKNOWN.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverState {
     /// It waits for a Worker. In a Worker's report: it did not run there, and must be placed elsewhere.
     Submitted,
@@ -71,11 +71,12 @@ pub enum DriverState {
 }
 
 /// Why a cluster driver is in state ERROR.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum DriverError {
     NotStarted(StartFailure),
     /// Its Worker is lost, so how it ended is unknown.
     WorkerLost(LossReason),
+    #[display("the Worker was stopped")]
     WorkerStopped,
 }
 
@@ -148,16 +149,6 @@ impl fmt::Display for DriverState {
     }
 }
 
-impl fmt::Display for DriverError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotStarted(failure) => failure.fmt(f),
-            Self::WorkerLost(reason) => reason.fmt(f),
-            Self::WorkerStopped => f.write_str("the Worker was stopped"),
-        }
-    }
-}
-
 /// The state of one cluster driver, as its Worker reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverReport {
@@ -224,11 +215,16 @@ pub struct DriverRestarts {
     pub until: Option<Timestamp>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum DriverWait {
     /// There is no Worker that takes cluster drivers.
+    #[display("no Worker is there that takes drivers")]
     NoWorker,
     /// It is too large for every Worker, even for an empty one.
+    #[display(
+        "no Worker is large enough or has its resources: the largest have {} and {memory}",
+        counted(cores.0, "core")
+    )]
     TooLarge {
         /// The most cores of a Worker.
         cores: Cores,
@@ -236,40 +232,20 @@ pub enum DriverWait {
         memory: MiB,
     },
     /// Some Workers are large enough, but none of them has room now or may be given anything.
+    #[display("{} {} large enough, and none has room now", counted(*workers, "Worker"), are(*workers))]
     NoRoom {
         /// The number of Workers that are large enough.
         workers: u64,
     },
     /// The maximum number of cluster drivers runs already (`spark.deploy.maxDrivers`).
+    #[display(
+        "{} already run, the most that spark.deploy.maxDrivers allows",
+        counted(*most, "driver")
+    )]
     Limit {
         /// The value of `spark.deploy.maxDrivers`.
         most: u64,
     },
-}
-
-/// Written as `no Worker is large enough: the largest have 4 cores and 8192 MiB`.
-impl fmt::Display for DriverWait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoWorker => f.write_str("no Worker is there that takes drivers"),
-            Self::TooLarge { cores, memory } => write!(
-                f,
-                "no Worker is large enough or has its resources: the largest have {} and {memory}",
-                counted(cores.0, "core")
-            ),
-            Self::NoRoom { workers } => {
-                let workers_are = format!("{} {}", counted(*workers, "Worker"), are(*workers));
-                write!(f, "{workers_are} large enough, and none has room now")
-            }
-            Self::Limit { most } => {
-                write!(
-                    f,
-                    "{} already run, the most that spark.deploy.maxDrivers allows",
-                    counted(*most, "driver")
-                )
-            }
-        }
-    }
 }
 
 impl DriverRestarts {
@@ -288,49 +264,23 @@ pub enum SubmitDriverAnswer {
     Refused(RefusedDriver),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum RefusedDriver {
+    #[display("a driver needs a program")]
     NoProgram,
     /// It has no cores or no memory, or more than any Worker can have.
-    UnsoundSize {
-        cores: Cores,
-        memory: MiB,
-    },
-    TooLong {
-        length: u64,
-        most: u64,
-    },
+    #[display("a driver has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")]
+    UnsoundSize { cores: Cores, memory: MiB },
+    #[display("its command and variables take {length} bytes, and the Master takes at most {most}")]
+    TooLong { length: u64, most: u64 },
     /// Too many cluster drivers wait for a Worker.
-    TooManyWait {
-        most: u64,
-    },
+    #[display("{most} drivers wait for a Worker already, and the Master keeps no more")]
+    TooManyWait { most: u64 },
     /// The Master of an application on YARN has no Workers.
+    #[display("this Master has no Workers: it belongs to an application on YARN")]
     NoWorkers,
-    Resources {
-        why: String,
-    },
-}
-
-impl fmt::Display for RefusedDriver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoWorkers => {
-                f.write_str("this Master has no Workers: it belongs to an application on YARN")
-            }
-            Self::Resources { why } => f.write_str(why),
-            Self::NoProgram => f.write_str("a driver needs a program"),
-            Self::UnsoundSize { cores, memory } => {
-                write!(f, "a driver has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")
-            }
-            Self::TooLong { length, most } => write!(
-                f,
-                "its command and variables take {length} bytes, and the Master takes at most {most}"
-            ),
-            Self::TooManyWait { most } => {
-                write!(f, "{most} drivers wait for a Worker already, and the Master keeps no more")
-            }
-        }
-    }
+    #[display("{why}")]
+    Resources { why: String },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -352,6 +302,3 @@ pub enum KillDriverAnswer {
     /// No cluster driver has this id, or the Master no longer remembers it.
     Unknown,
 }
-
-crate::kinds!("DriverState", DriverState: Submitted Running Finished Relaunching Unknown Killed Failed Error);
-crate::kinds!("RefusedDriver", RefusedDriver: NoProgram UnsoundSize TooLong TooManyWait NoWorkers Resources);

@@ -8,7 +8,7 @@ use crate::ids::WorkerId;
 pub const MOST_LEAVING: usize = 1000;
 
 /// The Master's answer to a request to decommission Workers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DecommissionAnswer {
     /// These Workers get no more executors.
     Leaving {
@@ -31,5 +31,3 @@ pub struct LeavingWorker {
     /// Whether the Worker ends by itself after its last executor and cluster driver. Spark's own Workers do not.
     pub ends_itself: bool,
 }
-
-crate::kinds!("DecommissionAnswer", DecommissionAnswer: Leaving Unknown);

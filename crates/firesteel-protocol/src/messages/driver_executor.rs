@@ -1,5 +1,3 @@
-use std::fmt;
-
 use bytes::Bytes;
 use firesteel_placement::{Cores, Resources};
 use serde::{Deserialize, Serialize};
@@ -9,7 +7,7 @@ use crate::process::{Command, ExitStatus, StartFailure};
 use crate::secret::Secret;
 use crate::wire::Message;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ExecutorToDriver {
     /// The first message on the connection: the executor is ready for tasks.
     RegisterExecutor {
@@ -44,7 +42,7 @@ pub enum ExecutorToDriver {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverToExecutor {
     RegisteredExecutor(HeartbeatRules),
     /// The driver refuses the executor, which then ends.
@@ -125,18 +123,19 @@ pub enum TaskDirectory {
     Path(String),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum TaskState {
     Running,
     Ended(TaskEnd),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum TaskEnd {
     /// The process ended by itself.
     Exited(ExitStatus),
     /// The process was ended on request. If the driver did not request it, the executor itself is ending: a task sent
     /// to it now would not run.
+    #[display("killed")]
     Killed,
     NotStarted(StartFailure),
 }
@@ -149,57 +148,31 @@ impl TaskEnd {
     }
 }
 
-impl fmt::Display for TaskEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exited(status) => write!(f, "{status}"),
-            Self::Killed => f.write_str("killed"),
-            Self::NotStarted(failure) => write!(f, "{failure}"),
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stream {
     Stdout,
     Stderr,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum RefusedExecutor {
+    #[display("it belongs to another application")]
     OtherApplication,
     /// An executor of this number is connected, or has been and has ended.
+    #[display("its number is taken")]
     NumberTaken,
     /// The executor has too many addresses to fit a frame with a task.
+    #[display("it has more addresses than can be told to a task")]
     TooManyAddresses,
+    #[display("the application is ending")]
     Stopping,
     /// The executor does not know the application's secret: its Worker did not start it for this application.
+    #[display("it does not know the application's secret")]
     WrongSecret,
     /// The Master has not announced an executor with this number, and too many unannounced executors wait.
+    #[display("the Master has not assigned an executor of this number")]
     Unannounced,
-}
-
-impl fmt::Display for RefusedExecutor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OtherApplication => "it belongs to another application",
-            Self::NumberTaken => "its number is taken",
-            Self::TooManyAddresses => "it has more addresses than can be told to a task",
-            Self::Stopping => "the application is ending",
-            Self::WrongSecret => "it does not know the application's secret",
-            Self::Unannounced => "the Master has not assigned an executor of this number",
-        })
-    }
 }
 
 impl Message for DriverToExecutor {}
 impl Message for ExecutorToDriver {}
-
-crate::kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput Heartbeat
-    TaskGivenBack);
-crate::kinds!("DriverToExecutor", DriverToExecutor: RegisteredExecutor RegisterExecutorFailed LaunchTask
-    KillTask OutputCredit StopExecutor Heartbeat);
-crate::kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken TooManyAddresses Stopping
-    WrongSecret Unannounced);
-crate::kinds!("TaskState", TaskState: Running Ended);
-crate::kinds!("TaskEnd", TaskEnd: Exited Killed NotStarted);

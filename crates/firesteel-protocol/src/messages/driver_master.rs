@@ -1,5 +1,4 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use firesteel_placement::resource_name::overlapping;
 use firesteel_placement::words::counted;
@@ -10,7 +9,7 @@ use super::{ApplicationDescription, ExecutorState, LossReason, Outcome, UnsoundG
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::wire::Message;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverToMaster {
     /// Registers an application. A repetition on the same connection is answered with the same id.
     RegisterApplication(Box<ApplicationDescription>),
@@ -235,7 +234,7 @@ pub struct ExecutorTarget {
     pub total: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum MasterToDriver {
     RegisteredApplication {
         app: AppId,
@@ -299,33 +298,32 @@ pub enum MasterToDriver {
     Shortfalls(Vec<(ProfileId, Shortfall)>),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum ApplicationEnd {
     /// The driver said that the application is done.
-    Finished {
-        outcome: Option<Outcome>,
-    },
+    #[display("finished{}", outcome.as_ref().map(|it| format!("; {it}")).unwrap_or_default())]
+    Finished { outcome: Option<Outcome> },
     /// The driver's connection ended without a message. Spark calls this finished.
+    #[display("its driver's connection ended")]
     DriverLost,
-    ExecutorsFailed {
-        failures: u32,
-        last: ExecutorState,
-    },
+    #[display("{} failed in a row, the last with {last}", counted(*failures, "executor"))]
+    ExecutorsFailed { failures: u32, last: ExecutorState },
     /// Another user or program than its driver ended it.
+    #[display("it was killed by {by}")]
     Killed {
         /// The user who ended it: `ann@host`.
         by: String,
     },
     /// Its own ApplicationMaster gave it up.
-    GivenUp {
-        reason: String,
-    },
-    Refused {
-        reason: String,
-    },
+    #[display("it was given up: {reason}")]
+    GivenUp { reason: String },
+    #[display("refused: {reason}")]
+    Refused { reason: String },
     /// The description asks for more executors at once than the limits allow.
+    #[display("refused: {_0}")]
     GangRefused(UnsoundGang),
     /// The Master was restarted, and the driver did not return in time.
+    #[display("its driver did not return after the Master was restarted: how its work ended is not known")]
     NotBack,
 }
 
@@ -344,31 +342,5 @@ impl ApplicationEnd {
     }
 }
 
-impl fmt::Display for ApplicationEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Finished { outcome: None } => f.write_str("finished"),
-            Self::Finished { outcome: Some(outcome) } => write!(f, "finished; {outcome}"),
-            Self::DriverLost => f.write_str("its driver's connection ended"),
-            Self::NotBack => f.write_str(
-                "its driver did not return after the Master was restarted: how its work ended is not known",
-            ),
-            Self::ExecutorsFailed { failures, last } => {
-                write!(f, "{} failed in a row, the last with {last}", counted(*failures, "executor"))
-            }
-            Self::Killed { by } => write!(f, "it was killed by {by}"),
-            Self::GivenUp { reason } => write!(f, "it was given up: {reason}"),
-            Self::Refused { reason } => write!(f, "refused: {reason}"),
-            Self::GangRefused(gang) => write!(f, "refused: {gang}"),
-        }
-    }
-}
-
 impl Message for DriverToMaster {}
 impl Message for MasterToDriver {}
-
-crate::kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterApplication RequestExecutors
-    KillExecutors PreferHosts RequestShortfall ResumeApplication);
-crate::kinds!("MasterToDriver", MasterToDriver: RegisteredApplication ExecutorAdded ExecutorUpdated
-    ExecutorLeaving WorkerRemoved ApplicationRemoved ExecutorsGone ExecutorsRequested ExecutorsKilled Shortfalls);
-crate::kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed GivenUp Refused GangRefused NotBack);

@@ -21,7 +21,7 @@ use crate::process::{ExitStatus, StartFailure};
 /// ```
 ///
 /// Source: Spark Master and Worker, 4.0.1. There a signal shows as code 128 + n.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ExecutorState {
     /// The executor is assigned to a Worker; its process has not started.
     Launching,
@@ -82,57 +82,39 @@ impl fmt::Display for ExecutorState {
 }
 
 /// Why an executor is lost, or its Worker with it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum LossReason {
+    #[display("the Worker's connection ended")]
     Disconnected,
     /// The Master heard nothing from the Worker for too long.
+    #[display("no heartbeat from the Worker for {seconds} s")]
     HeartbeatTimeout {
         /// The timeout in seconds, as set by `spark.worker.timeout`.
         seconds: u64,
     },
     /// The Worker returned on a new connection and does not know the executor. The order to launch it was lost with the
     /// old connection.
+    #[display("the request to launch it was lost with the Worker's old connection")]
     LaunchLost,
     /// The Master took the executor back for another application. It did not fail, and is
     /// replaced when there is room.
-    Preempted {
-        by: AppId,
-    },
+    #[display("preempted by {by}")]
+    Preempted { by: AppId },
     /// The cluster manager ended its container, for reasons outside of the executor.
-    Container {
-        why: String,
-    },
+    #[display("{why}")]
+    Container { why: String },
     /// The executor was ended because it used more memory than its container has.
+    #[display("{why}")]
     OverMemory {
         /// The cluster manager's message about it.
         why: String,
     },
+    #[display("the Worker did not answer the request to launch it")]
     Unanswered,
     /// The executor could not be started, and its Worker says that it can start none.
-    CannotStart {
-        why: String,
-    },
+    #[display("the Worker can start no executors: {why}")]
+    CannotStart { why: String },
     /// The Master was restarted, and the Worker did not return in time.
+    #[display("the Worker did not return after the Master was restarted")]
     NotBack,
 }
-
-impl fmt::Display for LossReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Disconnected => f.write_str("the Worker's connection ended"),
-            Self::HeartbeatTimeout { seconds } => write!(f, "no heartbeat from the Worker for {seconds} s"),
-            Self::LaunchLost => {
-                f.write_str("the request to launch it was lost with the Worker's old connection")
-            }
-            Self::Preempted { by } => write!(f, "preempted by {by}"),
-            Self::CannotStart { why } => write!(f, "the Worker can start no executors: {why}"),
-            Self::Container { why } | Self::OverMemory { why } => f.write_str(why),
-            Self::NotBack => f.write_str("the Worker did not return after the Master was restarted"),
-            Self::Unanswered => f.write_str("the Worker did not answer the request to launch it"),
-        }
-    }
-}
-
-crate::kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exited);
-crate::kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost Preempted Container
-    OverMemory Unanswered CannotStart NotBack);

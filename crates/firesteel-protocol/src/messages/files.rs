@@ -128,7 +128,7 @@ impl ApplicationFiles {
 }
 
 /// A message from a Worker to a driver. The Worker waits for the answer before it asks again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum WorkerToDriver {
     /// Asks for the bytes of a file from `offset` on. They come as chunks, in order, up to the file's end.
     RequestFile {
@@ -138,7 +138,7 @@ pub enum WorkerToDriver {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum DriverToWorker {
     /// The next bytes of the file, 1 to [`MAX_CHUNK`].
     FileChunk(Bytes),
@@ -151,9 +151,6 @@ pub enum DriverToWorker {
 
 impl Message for DriverToWorker {}
 impl Message for WorkerToDriver {}
-
-crate::kinds!("DriverToWorker", DriverToWorker: FileChunk RequestFileFailed FileDelayed);
-crate::kinds!("WorkerToDriver", WorkerToDriver: RequestFile);
 
 #[cfg(test)]
 mod tests {

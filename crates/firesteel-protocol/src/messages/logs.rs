@@ -4,8 +4,6 @@
 //! Positions are counted in bytes from the first byte ever written, so they do not change when files are rolled,
 //! compressed or removed.
 
-use std::fmt;
-
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +35,9 @@ pub struct LogWish {
 }
 
 /// Who writes a log. Written as `executor 3 of app-1`, or as the id of a cluster driver.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, crate::Display)]
 pub enum LogAuthor {
+    #[display("executor {} of {}", _0.executor, _0.app)]
     Executor(ExecutorKey),
     Driver(DriverId),
 }
@@ -50,15 +49,6 @@ impl LogAuthor {
         match self {
             Self::Executor(executor) => executor.app.as_str(),
             Self::Driver(driver) => driver.as_str(),
-        }
-    }
-}
-
-impl fmt::Display for LogAuthor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Executor(executor) => write!(f, "executor {} of {}", executor.executor, executor.app),
-            Self::Driver(driver) => driver.fmt(f),
         }
     }
 }
@@ -116,31 +106,20 @@ pub struct LogPiece {
     pub is_over: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum RefusedLog {
     /// The id of the application or cluster driver cannot be the name of a directory.
+    #[display("the id has characters that an id may not have")]
     UnsoundId,
     /// The Worker has not answered the client's previous request yet.
+    #[display("the question before was not answered yet")]
     OneAtATime,
     /// There is no such log: its author never ran here, or its directory was removed.
+    #[display("it never ran there, or {directory} was removed")]
     NoLog { directory: String },
+    #[display("{error}")]
     Unreadable {
         /// The operating system's error message, with the path.
         error: String,
     },
 }
-
-impl fmt::Display for RefusedLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnsoundId => f.write_str("the id has characters that an id may not have"),
-            Self::OneAtATime => f.write_str("the question before was not answered yet"),
-            Self::NoLog { directory } => {
-                write!(f, "it never ran there, or {directory} was removed")
-            }
-            Self::Unreadable { error } => f.write_str(error),
-        }
-    }
-}
-
-crate::kinds!("RefusedLog", RefusedLog: UnsoundId OneAtATime NoLog Unreadable);

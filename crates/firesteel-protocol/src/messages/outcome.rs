@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// What became of an application's work. Its driver reports this when it unregisters. The application's state is
 /// separate: it is `FINISHED` however the work went, as in Spark.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
+#[kind("outcome")]
 pub enum Outcome {
     /// All of the work was done.
     Succeeded,
@@ -80,8 +81,6 @@ impl From<String> for OutcomeWords {
         Self(words)
     }
 }
-
-crate::kinds!("outcome", Outcome: Succeeded Failed Cancelled);
 
 #[cfg(test)]
 mod tests {

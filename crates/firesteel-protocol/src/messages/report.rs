@@ -1,7 +1,5 @@
 //! A Worker's report about itself: the URL of its HTTP server, and usage.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::{LossReason, WorkerState};
@@ -84,10 +82,12 @@ pub struct Departure {
     pub cause: DepartureCause,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum DepartureCause {
+    #[display("it was asked to leave")]
     Asked,
     /// It has left in order, since it was stopped.
+    #[display("it was stopped")]
     Stopped,
     Lost(LossReason),
 }
@@ -108,16 +108,6 @@ impl DepartureCause {
         match self {
             Self::Asked | Self::Stopped => LossReason::Disconnected,
             Self::Lost(reason) => reason.clone(),
-        }
-    }
-}
-
-impl fmt::Display for DepartureCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Asked => f.write_str("it was asked to leave"),
-            Self::Stopped => f.write_str("it was stopped"),
-            Self::Lost(reason) => reason.fmt(f),
         }
     }
 }

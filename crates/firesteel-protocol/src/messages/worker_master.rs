@@ -1,5 +1,3 @@
-use std::fmt;
-
 use bytes::Bytes;
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
@@ -18,7 +16,7 @@ use crate::wire::Message;
 /// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker claims.
 pub const MOST_CORES: Cores = Cores(65_536);
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum WorkerToMaster {
     /// The first message on every connection: the Worker, its size, and its executors. Spark sends the
     /// executors in a second message (`WorkerLatestState`); here nothing can happen between the two.
@@ -173,7 +171,7 @@ impl ExecutorReport {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum MasterToWorker {
     RegisteredWorker {
         /// The Master, `spark://host:port`.
@@ -240,21 +238,26 @@ pub struct ExecutorWork {
     pub files: Option<ApplicationFiles>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind, crate::Display)]
 pub enum RefusedRegistration {
     /// The Worker's id cannot be the name of a directory.
+    #[display("the Worker's id has characters that an id may not have")]
     UnsoundId,
     /// Another Worker with this host and port is alive.
+    #[display("{address} is the address of another Worker that is alive, {other}")]
     SameAddress {
         /// The address, `host:port`.
         address: String,
         other: WorkerId,
     },
     /// The Worker has no cores or no memory, or more than the limit.
+    #[display("a Worker has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")]
     UnsoundSize { cores: Cores, memory: MiB },
     /// A Worker with this id is connected, and this one does not show its token.
+    #[display("another Worker with this id is connected")]
     IdTaken,
     /// The Worker has more of something than the Master's settings allow.
+    #[display("{found} {} are more than the Master takes: {} is {most}", what.words().0, what.words().1)]
     Exceeds {
         /// What the Worker has too much of.
         what: Bounded,
@@ -293,25 +296,6 @@ impl Bounded {
     }
 }
 
-impl fmt::Display for RefusedRegistration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnsoundId => f.write_str("the Worker's id has characters that an id may not have"),
-            Self::SameAddress { address, other } => {
-                write!(f, "{address} is the address of another Worker that is alive, {other}")
-            }
-            Self::UnsoundSize { cores, memory } => {
-                write!(f, "a Worker has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")
-            }
-            Self::IdTaken => f.write_str("another Worker with this id is connected"),
-            Self::Exceeds { what, found, most } => {
-                let (noun, setting) = what.words();
-                write!(f, "{found} {noun} are more than the Master takes: {setting} is {most}")
-            }
-        }
-    }
-}
-
 impl Message for WorkerToMaster {}
 
 impl Message for MasterToWorker {
@@ -320,12 +304,3 @@ impl Message for MasterToWorker {
         Some(work.encoded())
     }
 }
-
-crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
-    ExecutorStateChanged StartsChecked WorkerLatestState DriverStateChanged WorkerReported
-    DriverRestarted);
-crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
-    LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted DecommissionWorker LaunchDriver KillDriver
-    DriverEndNoted);
-crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize
-    IdTaken Exceeds);

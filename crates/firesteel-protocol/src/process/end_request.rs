@@ -1,20 +1,23 @@
 //! Requests that end a process: signals, and the end of standard input.
 
-use std::fmt;
 use std::time::Duration;
 
 /// A signal that comes again within this time counts as the same one: `timeout` sends it to its child and then to the
 /// whole group.
 const ECHO: Duration = Duration::from_millis(200);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, crate::Display)]
 pub enum EndRequest {
+    #[display("SIGTERM")]
     Terminate,
     /// SIGINT: ctrl-c.
+    #[display("SIGINT")]
     Interrupt,
     /// SIGHUP: the terminal was closed.
+    #[display("SIGHUP")]
     HangUp,
     /// Standard input has ended: the process that held its other end is gone.
+    #[display("standard input is at its end")]
     StdinClosed,
 }
 
@@ -33,16 +36,5 @@ impl EndRequest {
             Self::Interrupt | Self::StdinClosed => 130,
             Self::Terminate => 143,
         }
-    }
-}
-
-impl fmt::Display for EndRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Terminate => "SIGTERM",
-            Self::Interrupt => "SIGINT",
-            Self::HangUp => "SIGHUP",
-            Self::StdinClosed => "standard input is at its end",
-        })
     }
 }

@@ -185,9 +185,11 @@ impl Command {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum ExitStatus {
+    #[display("exit code {_0}")]
     Code(i32),
+    #[display("signal {_0}{}", signal_name(*_0).map(|it| format!(" ({it})")).unwrap_or_default())]
     Signal(i32),
 }
 
@@ -200,19 +202,6 @@ impl ExitStatus {
         match self {
             Self::Code(code) => code,
             Self::Signal(signal) => 128_i32.saturating_add(signal),
-        }
-    }
-}
-
-/// Written as `exit code 3` or `signal 9 (SIGKILL)`.
-impl fmt::Display for ExitStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Code(code) => write!(f, "exit code {code}"),
-            Self::Signal(signal) => match signal_name(*signal) {
-                Some(name) => write!(f, "signal {signal} ({name})"),
-                None => write!(f, "signal {signal}"),
-            },
         }
     }
 }
@@ -327,29 +316,23 @@ impl From<StartFailure> for NotStarted {
 }
 
 /// A step of starting a process. The steps are taken in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum StartStep {
     /// Fetching the application's files, or putting them in place.
+    #[display("cannot get the application's files")]
     Files,
     /// Making the working directory or entering it.
+    #[display("cannot use the working directory")]
     Directory,
+    #[display("cannot open the output files")]
     Output,
     /// Finding the program. It does not exist, or may not be run.
+    #[display("cannot start the program")]
     Lookup,
     /// Starting the program itself. An [executor](crate::executor_trouble) that ends before its driver accepts it also
     /// fails in this step.
+    #[display("cannot start the program")]
     Program,
-}
-
-impl fmt::Display for StartStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Files => "cannot get the application's files",
-            Self::Directory => "cannot use the working directory",
-            Self::Output => "cannot open the output files",
-            Self::Lookup | Self::Program => "cannot start the program",
-        })
-    }
 }
 
 /// A signal that ends a process. It goes to the whole process group.

@@ -4,7 +4,6 @@ pub mod label;
 pub mod queues;
 pub mod run_time;
 
-use std::fmt;
 use std::time::Duration;
 
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
@@ -23,23 +22,15 @@ pub enum Backfill {
 }
 
 /// The order in which applications of a queue with the same priority are served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum ServingOrder {
     #[default]
+    #[display("registration")]
     Registration,
     /// Applications with less work come first. Gangs come before other applications. An application that has waited
     /// long comes before both.
+    #[display("shortest")]
     Shortest,
-}
-
-/// Written as in `firesteel.master.order`.
-impl fmt::Display for ServingOrder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Registration => "registration",
-            Self::Shortest => "shortest",
-        })
-    }
 }
 
 /// Whether executors are ended to make room for other applications.

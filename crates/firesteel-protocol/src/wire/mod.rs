@@ -7,8 +7,6 @@
 mod read;
 mod write;
 
-use std::fmt;
-
 use bytes::{Bytes, BytesMut};
 use firesteel_placement::words::counted;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -73,34 +71,27 @@ impl Hello {
 }
 
 /// The role of one side of a connection. It decides which messages that side may send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum Role {
     /// A Master: assigns executors. Workers, drivers and clients connect to it.
+    #[display("Master")]
     Master,
     /// A Worker: runs executors. Clients connect to it.
+    #[display("Worker")]
     Worker,
     /// A driver: owns an application. Its executors connect to it.
+    #[display("driver")]
     Driver,
     /// A client: asks for status.
+    #[display("client")]
     Client,
     /// An executor: runs the tasks of a driver.
+    #[display("executor")]
     Executor,
     /// A Master that stands by while another one leads. It handles no messages, and closes its connections when it
     /// begins to lead.
+    #[display("standby Master")]
     Standby,
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Master => "Master",
-            Self::Worker => "Worker",
-            Self::Driver => "driver",
-            Self::Client => "client",
-            Self::Executor => "executor",
-            Self::Standby => "standby Master",
-        })
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

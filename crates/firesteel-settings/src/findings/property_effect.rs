@@ -1,7 +1,5 @@
 //! The effect of each property that is set.
 
-use std::fmt;
-
 use crate::key::{Key, Reader};
 use crate::near::near;
 use crate::origin::Origin;
@@ -11,21 +9,26 @@ use crate::spark_properties::protection::{self, ClusterManager};
 use crate::spark_properties::{self, Treatment};
 use crate::{Properties, keys};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum PropertyEffect {
+    #[display("{}", _0.meaning())]
     Read(&'static Key),
     /// Only other readers read it.
+    #[display("read by {}", readers(_0))]
     Others(&'static Key),
     /// It concerns something that Firesteel does not have, for this reason.
     NotOurs(&'static str),
     /// It requests only what Firesteel does anyway.
+    #[display("Firesteel always behaves like this")]
     Harmless,
     /// It requests something that Firesteel does not do, for this reason.
     NoEffect(&'static str),
     /// It requests protection that Firesteel does not have. Nothing starts with it.
     Refused(&'static str),
     /// Firesteel knows no such property, and this one has a similar name.
+    #[display("unknown property; did you mean {}?", _0.name)]
     Misspelt(&'static Key),
+    #[display("unknown property; check its spelling")]
     Unknown,
 }
 
@@ -69,20 +72,9 @@ impl PropertyEffect {
     }
 }
 
-impl fmt::Display for PropertyEffect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(key) => f.write_str(key.meaning()),
-            Self::Others(key) => {
-                let readers: Vec<_> = key.readers.iter().map(|reader| reader.described()).collect();
-                write!(f, "read by {}", readers.join(" and "))
-            }
-            Self::NotOurs(why) | Self::NoEffect(why) | Self::Refused(why) => f.write_str(why),
-            Self::Harmless => f.write_str("Firesteel always behaves like this"),
-            Self::Misspelt(key) => write!(f, "unknown property; did you mean {}?", key.name),
-            Self::Unknown => f.write_str("unknown property; check its spelling"),
-        }
-    }
+fn readers(key: &Key) -> String {
+    let readers: Vec<_> = key.readers.iter().map(|reader| reader.described()).collect();
+    readers.join(" and ")
 }
 
 /// Checks that no property requests protection that Firesteel does not have.

@@ -10,7 +10,8 @@ use super::{Note, OrderRequest, PeerNumber, Seat};
 use crate::frame::Frame;
 
 /// An effect of a connection, which its shell performs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, firesteel_protocol::Kind)]
+#[kind("spark connection effect")]
 pub enum Effect {
     /// Send a frame to the other side.
     Send(Frame),
@@ -91,16 +92,11 @@ pub enum Effect {
 }
 
 /// How a connection is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("spark connection closing")]
 pub enum Closing {
     /// When all frames are written, in a bounded time.
     Flushed,
     /// At once.
     AtOnce,
 }
-
-firesteel_protocol::kinds!(
-    "spark connection effect",
-    Effect: Send Open Say Register SayElsewhere Enter Withdraw Leave WriteOrder ForgetOrders Note Close
-);
-firesteel_protocol::kinds!("spark connection closing", Closing: Flushed AtOnce);

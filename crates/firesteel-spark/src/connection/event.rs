@@ -9,7 +9,8 @@ use super::{PeerNumber, Seat};
 use crate::frame::Frame;
 
 /// An event for a connection.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, firesteel_protocol::Kind)]
+#[kind("spark connection event")]
 pub enum Event {
     /// The connection is open. It is the first event.
     Opened {
@@ -60,16 +61,11 @@ pub enum Event {
 }
 
 /// How the Master ends a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("spark connection dismissal")]
 pub enum Dismissal {
     /// In order: the peer got all that was sent to it.
     InOrder,
     /// At once, since the peer reads too slowly, for instance.
     AtOnce,
 }
-
-firesteel_protocol::kinds!(
-    "spark connection event",
-    Event: Opened Received Told Dismissed FoundNobody OrderWritten MasterEnds MasterGone Closed Deadline
-);
-firesteel_protocol::kinds!("spark connection dismissal", Dismissal: InOrder AtOnce);

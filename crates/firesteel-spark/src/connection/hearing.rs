@@ -45,7 +45,7 @@ impl Connection {
                 let mut object = body.clone();
                 match Envelope::decode(&mut object) {
                     Ok(envelope) => self.on_message(envelope, &object, body),
-                    Err(error) => self.note(error.into()),
+                    Err(error) => self.note(Note::NoEnvelope(error)),
                 }
             }
             Frame::Failure { id, reason } => self.on_answer(id, &reason, &[]),
@@ -106,7 +106,7 @@ impl Connection {
                 None => self.note(Note::NotItsWorker),
             },
             Ok(Message::Readyz | Message::Client(_)) => self.note(Note::NoNumber),
-            Err(error) => self.note(error.into()),
+            Err(error) => self.note(Note::Unreadable(error)),
         }
     }
 

@@ -100,7 +100,7 @@ impl Connection {
             None => {}
             Some(Held::Worker(registration)) => match complete(*registration, class, answer) {
                 Ok(whole) => self.register_worker(peer, &whole),
-                Err(error) => self.note(error.into()),
+                Err(error) => self.note(Note::NotTold(error)),
             },
             Some(Held::Driver(registration)) => {
                 let dialect = Arc::make_mut(&mut self.peers[peer].dialect);
@@ -109,7 +109,7 @@ impl Connection {
                         self.register_application(peer, *registration);
                     }
                     Ok(()) => self.peers[peer].held = Some(Held::Driver(registration)),
-                    Err(error) => self.note(error.into()),
+                    Err(error) => self.note(Note::NotTold(error)),
                 }
             }
         }

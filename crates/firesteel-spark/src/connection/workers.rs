@@ -139,7 +139,7 @@ impl Connection {
             Ok(description) => description,
             Err(unfit) => {
                 let message = unfit.to_string();
-                self.note(Note::WorkerRefused { worker: registration.worker.clone(), unfit });
+                self.note(Note::WorkerRefused { name: registration.worker.clone(), unfit });
                 return self.send_worker(peer, &ToWorker::RegisterWorkerFailed { message });
             }
         };

@@ -10,8 +10,6 @@ use super::plan::Ending;
 use crate::cluster::laws::coverage::tallies;
 use crate::cluster::{Row, Tally};
 
-firesteel_protocol::kinds!("ending", Ending: DriverDone DriverVanishes ProgramFails Killed Shutdown);
-
 tallies! {
     /// How often each thing that can happen to ApplicationMasters has happened.
     AttemptCoverage

@@ -35,7 +35,8 @@ pub struct Plan {
 }
 
 /// The ways in which an application ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("ending")]
 pub enum Ending {
     /// The driver is done; in cluster mode its program then succeeds.
     DriverDone,

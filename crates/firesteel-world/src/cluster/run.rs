@@ -1,7 +1,5 @@
 //! One run: a cluster from its start, through its faults, until all is well again.
 
-use std::fmt;
-
 use super::laws::coverage::Coverage;
 use super::laws::healing::{CLEAN_AFTER, HEALED_AFTER};
 use super::sabotage::Sabotage;
@@ -10,11 +8,13 @@ use super::scenario::Scenario;
 use super::world::World;
 
 /// Whether a run records a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum Telling {
     /// The run records only its outcome.
+    #[display("silent")]
     Silent,
     /// The run records one line for each event and effect.
+    #[display("everything")]
     Everything,
 }
 
@@ -78,13 +78,4 @@ fn finish(mut world: World) -> Outcome {
     let World { violation, coverage, trace, now: millis, .. } = world;
     let failure = violation.map(|sentence| Failure { millis, events: coverage.events, sentence });
     Outcome { coverage, failure, trace: trace.unwrap_or_default(), millis }
-}
-
-impl fmt::Display for Telling {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Silent => "silent",
-            Self::Everything => "everything",
-        })
-    }
 }

@@ -292,7 +292,8 @@ mod tests {
                 key,
                 with_hdfs: false,
             };
-            let refused = FileSystem::named(named, "ann", &HadoopConf::default()).expect_err("it has no HDFS");
+            let refused =
+                FileSystem::named(named, "ann", &HadoopConf::default()).expect_err("it has no HDFS");
             assert_eq!(
                 refused.to_string(),
                 format!(

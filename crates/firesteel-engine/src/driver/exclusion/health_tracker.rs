@@ -1,7 +1,6 @@
 //! The health tracker: excludes executors and hosts where tasks fail that succeed elsewhere, by one of two rules.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::time::Duration;
 
 use firesteel_placement::words::counted;
@@ -41,9 +40,13 @@ pub(in crate::driver) struct Success {
 }
 
 /// An executor or host to exclude, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum ExclusionCause {
     /// By Spark's rule: an executor where tasks failed that succeeded elsewhere.
+    #[display(
+        "excluded executor {executor} on {host}: {} failed there and succeeded elsewhere",
+        counted(*tasks, "task")
+    )]
     Executor {
         /// The executor's number.
         executor: ExecutorId,
@@ -53,6 +56,7 @@ pub enum ExclusionCause {
         tasks: usize,
     },
     /// By Spark's rule: a host with excluded executors.
+    #[display("excluded host {host}: it has {}", counted(*executors, "excluded executor"))]
     HostOfExcluded {
         /// The host's name.
         host: String,
@@ -60,6 +64,7 @@ pub enum ExclusionCause {
         executors: usize,
     },
     /// By Spark's rule: a host on which executors failed before they registered.
+    #[display("excluded host {host}: {} in a row failed to start there", counted(*starts, "executor"))]
     HostOfFailedStarts {
         /// The host's name.
         host: String,
@@ -67,6 +72,10 @@ pub enum ExclusionCause {
         starts: u32,
     },
     /// An executor where tasks fail far more often than on the others.
+    #[display(
+        "excluded executor {executor} on {host}: {failed} of its last {ended} tasks failed there and \
+        succeeded elsewhere"
+    )]
     WorseExecutor {
         /// The executor's number.
         executor: ExecutorId,
@@ -78,6 +87,9 @@ pub enum ExclusionCause {
         ended: u64,
     },
     /// A host where tasks fail far more often than on the others, on several executors.
+    #[display(
+        "excluded host {host}: {failed} of its last {ended} tasks failed there and succeeded elsewhere"
+    )]
     WorseHost {
         /// The host's name.
         host: String,
@@ -87,6 +99,10 @@ pub enum ExclusionCause {
         ended: u64,
     },
     /// An excluded executor where the task that was tried failed, too.
+    #[display(
+        "excluded executor {executor} on {host} again: a task that was tried there failed and succeeded \
+        elsewhere"
+    )]
     ExecutorAgain {
         /// The executor's number.
         executor: ExecutorId,
@@ -94,11 +110,13 @@ pub enum ExclusionCause {
         host: String,
     },
     /// An excluded host where the task that was tried failed, too.
+    #[display("excluded host {host} again: a task that was tried there failed and succeeded elsewhere")]
     HostAgain {
         /// The host's name.
         host: String,
     },
     /// A host on which executors failed before they registered. Those that run there go on.
+    #[display("avoiding host {host}: {} in a row failed to start there", counted(*starts, "executor"))]
     HostAvoided {
         /// The host's name.
         host: String,
@@ -153,51 +171,6 @@ pub(in crate::driver) enum Affected<'a> {
     Executor(ExecutorId, &'a str),
     /// A host with all its executors.
     Host(&'a str),
-}
-
-/// Written as `excluded executor 3 on node-1: 6 of 6 tasks failed there and succeeded elsewhere`.
-impl fmt::Display for ExclusionCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Executor { executor, host, tasks } => {
-                let tasks = counted(*tasks, "task");
-                write!(
-                    f,
-                    "excluded executor {executor} on {host}: {tasks} failed there and succeeded elsewhere"
-                )
-            }
-            Self::HostOfExcluded { host, executors } => {
-                let executors = counted(*executors, "excluded executor");
-                write!(f, "excluded host {host}: it has {executors}")
-            }
-            Self::HostOfFailedStarts { host, starts } => {
-                let executors = counted(*starts, "executor");
-                write!(f, "excluded host {host}: {executors} in a row failed to start there")
-            }
-            Self::WorseExecutor { executor, host, failed, ended } => write!(
-                f,
-                "excluded executor {executor} on {host}: {failed} of its last {ended} tasks failed there and \
-                 succeeded elsewhere"
-            ),
-            Self::WorseHost { host, failed, ended } => write!(
-                f,
-                "excluded host {host}: {failed} of its last {ended} tasks failed there and succeeded elsewhere"
-            ),
-            Self::ExecutorAgain { executor, host } => write!(
-                f,
-                "excluded executor {executor} on {host} again: a task that was tried there failed and succeeded \
-                 elsewhere"
-            ),
-            Self::HostAgain { host } => write!(
-                f,
-                "excluded host {host} again: a task that was tried there failed and succeeded elsewhere"
-            ),
-            Self::HostAvoided { host, starts } => {
-                let executors = counted(*starts, "executor");
-                write!(f, "avoiding host {host}: {executors} in a row failed to start there")
-            }
-        }
-    }
 }
 
 impl HealthTracker {

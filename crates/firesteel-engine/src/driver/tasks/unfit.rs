@@ -1,7 +1,5 @@
 //! Tasks that no executor can ever run.
 
-use std::fmt;
-
 use firesteel_placement::words::counted;
 use firesteel_placement::{Amount, Cores, TaskAmount};
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
@@ -16,9 +14,11 @@ pub(in crate::driver) const MAX_ADDRESSES: usize = 1 << 20;
 pub(in crate::driver) const MAX_TASK: usize = MAX_FRAME - MAX_ADDRESSES - 1024;
 
 /// Why no executor can run a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Display)]
+#[kind("unfit")]
 pub enum Unfit {
     /// The task is too long for a message.
+    #[display("it is too long: {length} bytes on the wire, and {limit} at most")]
     TooLong {
         /// The number of bytes that it takes on the wire.
         length: usize,
@@ -26,11 +26,13 @@ pub enum Unfit {
         limit: usize,
     },
     /// Its resource profile was never added.
+    #[display("there is no resource profile {profile}")]
     NoSuchProfile {
         /// The number of the resource profile.
         profile: ProfileId,
     },
     /// It takes more of a custom resource than an executor of its profile has.
+    #[display("it takes {asked} of {name}, and an executor of its profile has {each}")]
     TooFewAddresses {
         /// The name of the resource.
         name: String,
@@ -40,11 +42,13 @@ pub enum Unfit {
         each: Amount,
     },
     /// The executor that it is bound to does not exist, or has another profile.
+    #[display("its profile has no executor {executor}, or this executor has ended")]
     NoSuchExecutor {
         /// The executor's number.
         executor: ExecutorId,
     },
     /// It takes more cores than the executor that it is bound to has.
+    #[display("it takes {}, and executor {executor} has {has}", counted(asked.0, "core"))]
     TooFewCores {
         /// The executor's number.
         executor: ExecutorId,
@@ -53,27 +57,6 @@ pub enum Unfit {
         /// The number of cores that the executor has.
         has: Cores,
     },
-}
-
-/// Written as `it takes 2 of gpu, and an executor of its profile has 1`.
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong { length, limit } => {
-                write!(f, "it is too long: {length} bytes on the wire, and {limit} at most")
-            }
-            Self::NoSuchProfile { profile } => write!(f, "there is no resource profile {profile}"),
-            Self::TooFewAddresses { name, asked, each } => {
-                write!(f, "it takes {asked} of {name}, and an executor of its profile has {each}")
-            }
-            Self::NoSuchExecutor { executor } => {
-                write!(f, "its profile has no executor {executor}, or this executor has ended")
-            }
-            Self::TooFewCores { executor, asked, has } => {
-                write!(f, "it takes {}, and executor {executor} has {has}", counted(asked.0, "core"))
-            }
-        }
-    }
 }
 
 impl Driver {
@@ -128,5 +111,3 @@ impl Driver {
         }
     }
 }
-
-firesteel_protocol::kinds!("unfit", Unfit: TooLong NoSuchProfile TooFewAddresses NoSuchExecutor TooFewCores);

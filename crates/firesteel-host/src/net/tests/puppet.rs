@@ -19,7 +19,8 @@ use crate::net::handshake::Introduced;
 use crate::net::{Arrival, Envoys, Guest, Introduction, Listener, QueueLimits, Welcome, dial};
 use crate::owner::{self, Commit, Context, Shell};
 use crate::signals::{EndRequest, EndRequests};
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("puppet event")]
 pub(super) enum Event {
     Start { dial: Option<Address> },
     Connected(PeerId),
@@ -28,8 +29,6 @@ pub(super) enum Event {
     Disconnected(PeerId),
     Deadline,
 }
-
-firesteel_protocol::kinds!("puppet event", Event: Start Connected ConnectFailed Received Disconnected Deadline);
 
 pub(super) enum Effect {
     Dial(Address),

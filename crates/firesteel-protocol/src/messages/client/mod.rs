@@ -23,7 +23,7 @@ pub use application::{ApplicationState, ApplicationView, ExecutorView};
 pub use own_view::{RunningDriver, RunningExecutor, WorkerViewOfItself};
 pub use worker::{Impairment, WorkerState, WorkerView};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ClientToMaster {
     /// Asks for a page of everything that a status page shows.
     RequestMasterState {
@@ -99,7 +99,7 @@ impl ClientToMaster {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum MasterToClient {
     /// A page of the state, as of the time when the Master handled the request.
     MasterStateResponse(StatePage),
@@ -121,7 +121,7 @@ pub enum MasterToClient {
     ClearCompletedResponse,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum ClientToWorker {
     RequestWorkerState,
     RequestLog(LogRequest),
@@ -129,7 +129,7 @@ pub enum ClientToWorker {
     RequestDriverLog(DriverLogRequest),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Kind)]
 pub enum WorkerToClient {
     /// The Worker's state, as of the time when it handled the request.
     WorkerStateResponse(WorkerViewOfItself),
@@ -192,13 +192,3 @@ impl Message for ClientToMaster {}
 impl Message for MasterToClient {}
 impl Message for ClientToWorker {}
 impl Message for WorkerToClient {}
-
-crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication
-    RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus
-    RequestHistory RequestKillAllDrivers RequestClearCompletedDriversAndApps);
-crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
-    KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
-    DriverStatusResponse HistoryResponse KillAllDriversResponse ClearCompletedResponse);
-crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport RequestDriverLog);
-crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed
-    WorkerReportResponse);

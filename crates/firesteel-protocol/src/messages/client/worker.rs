@@ -1,7 +1,5 @@
 //! A Worker, as status clients see it.
 
-use std::fmt;
-
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
@@ -41,21 +39,14 @@ pub struct WorkerView {
 }
 
 /// Why a living Worker gets nothing new for the moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
 pub enum Impairment {
     /// It sends heartbeats, but does not answer orders to launch executors.
+    #[display("does not answer")]
     Deaf,
     /// It can start no executors, for this reason.
+    #[display("cannot start executors: {_0}")]
     CannotStart(String),
-}
-
-impl fmt::Display for Impairment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Deaf => f.write_str("does not answer"),
-            Self::CannotStart(error) => write!(f, "cannot start executors: {error}"),
-        }
-    }
 }
 
 impl WorkerView {

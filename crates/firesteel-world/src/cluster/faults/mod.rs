@@ -18,7 +18,8 @@ mod strikes;
 use firesteel_sim::dice::Dice;
 
 /// A fault in a simulated cluster, or an action of an unusual peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("fault")]
 pub enum Fault {
     /// A connection is cut. Messages on their way are lost, and the two sides learn of it at different
     /// times.
@@ -139,13 +140,6 @@ pub enum Fault {
     /// An order to launch an executor comes twice.
     RepeatedOrder,
 }
-
-firesteel_protocol::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
-    ExecutorStartsLate ExecutorCannotStart WorkerCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
-    ExecutorIgnoresTerminate ExecutorStandsStill ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
-    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash SlowSync SyncFails WrittenUntold LeaderCutOff LeaderPaused HeldUp FormerLeaderHears SlowConnect LateHello FormerLeaderMet FormerLeaderHeard BusyMaster DiskFull TaskMeetsShortage WorkerMeetsShortage Stall Partition LateDeadline
-    EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient
-    HostileMaster Impostor OddOrder RepeatedOrder);
 
 /// The faults that strike by themselves, each with its weight. The other faults affect something under way:
 /// a dial, a start, a task.

@@ -7,7 +7,8 @@ pub(super) mod saboteur;
 use firesteel_protocol::Kind;
 
 /// A deliberate bug.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("sabotage")]
 pub enum Sabotage {
     /// The Master misses an executor's end and never frees its share.
     DropGiveBack,
@@ -234,13 +235,6 @@ pub enum Sabotage {
     /// The executor does not end when it should.
     DropExit,
 }
-
-firesteel_protocol::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving MournLeft IgnoreHeartbeat ForgetDriver DropKillExecutor
-    ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved LendToAll ForgetPriority ForgetQueue PreemptTooMany PreemptPeers PreemptForAnyGang DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk CountShortages SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow EndForeign ForgetBlame NeverReadmit HastyEnd IgnoreEpoch MissDriverEnd DropKillDriver ForgetDriverAddresses DropDriver DoubleLaunchDriver ForgetSupervise RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
-    DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
-    EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses WholeForPart GrowPart FirstAddress ForgetKind TakeForWhole AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
-    DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
 
 impl Sabotage {
     /// The list of all bugs.

@@ -1,0 +1,301 @@
+//! The notes of a driver, each a line of the log.
+
+use std::fmt;
+use std::time::Duration;
+
+use firesteel_placement::shortfall::Reason;
+use firesteel_placement::words::{are, counted, list, none_or};
+use firesteel_placement::{Cores, MiB, Shortfall};
+use firesteel_protocol::address::Address;
+use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
+use firesteel_protocol::master_search::leadership::Dispute;
+use firesteel_protocol::messages::{
+    ExecutorState, LossReason, MOST_PROFILES, RefusedExecutor, UnsoundProfile,
+};
+use firesteel_protocol::process::StartFailure;
+
+use super::{ExclusionCause, FailureCause, Replacement};
+use crate::applicant::Patience;
+
+/// A line of the log: its level, its text and its fields.
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Note)]
+#[kind("driver note")]
+pub enum Note {
+    /// The driver will try again, for as long as `patience` says.
+    #[note(Warn, "cannot reach {}, {patience}: {error}", master.url())]
+    MasterUnreachable { master: Address, error: String, patience: Patience },
+    #[note(Info, "registered with {} as {app}", master.url())]
+    Registered { app: AppId, master: Address },
+    #[note(Warn, "lost the connection to {}: tasks go on; reconnecting", master.url())]
+    MasterLost { master: Address },
+    /// Two Masters say that they lead.
+    #[note(Warn, "{_0}")]
+    Dispute(Dispute),
+    #[note(
+        Info,
+        "executor {executor} is assigned to {worker} on {host}: {}, {memory}",
+        counted(cores.0, "core")
+    )]
+    ExecutorAdded { executor: ExecutorId, worker: WorkerId, host: String, cores: Cores, memory: MiB },
+    #[note(Info, "executor {executor} on {host} is ready: {}", counted(cores.0, "core"))]
+    ExecutorRegistered { executor: ExecutorId, profile: ProfileId, host: String, cores: Cores },
+    #[note(Warn, "executor {executor} is refused: {reason}")]
+    ExecutorRefused { executor: ExecutorId, reason: RefusedExecutor },
+    /// The executor has a running process, which is ended.
+    #[note(
+        Warn,
+        "executor {executor} on {host} did not register within {} s of its start: requesting a replacement",
+        waited.as_secs()
+    )]
+    ExecutorAbsent { executor: ExecutorId, host: String, waited: Duration },
+    /// The tasks run again: those that ran on it until then, and those that it ended because it was ending itself.
+    #[note(
+        match loss {
+            ExecutorLoss::Ended(ExecutorState::Killed(_)) if *tasks == 0 => Info,
+            _ => Warn,
+        },
+        "executor {executor} on {host} is lost with {}: {loss}",
+        none_or(*tasks, "task")
+    )]
+    ExecutorLost { executor: ExecutorId, host: String, loss: ExecutorLoss, tasks: usize },
+    /// An executor gave a task back, since its machine is short of something: it takes no more than it runs, until one ends.
+    /// Noted once, until it has run as many as it has cores for.
+    #[note(Warn, "executor {executor} on {host} {}: {failure}; {}", short(*running).0, short(*running).1)]
+    ExecutorShort { executor: ExecutorId, host: String, failure: StartFailure, running: usize },
+    /// Executors were silent for too long, and the driver was late to look for signs of life.
+    #[note(
+        Warn,
+        "this driver stood still or was busy for {:.1} s; {} get their time again",
+        late.as_secs_f64(),
+        counted(*executors, "silent executor")
+    )]
+    ExecutorsExcused { executors: usize, late: Duration },
+    /// The number of executors wanted of a profile has changed.
+    #[note(Info, "the target is {}{}", counted(*total, "executor"), OfProfile(*profile))]
+    TargetSet { profile: ProfileId, total: u64 },
+    #[note(Warn, "ignored a target of {}: dynamic allocation sets it", counted(*total, "executor"))]
+    TargetIsDynamic { total: u64 },
+    #[note(Info, "asked {} to end after {idle:?} without a task", Numbers(executors))]
+    IdleExecutorsKilled { executors: Vec<ExecutorId>, idle: Duration },
+    /// The targets are lowered for the time being: there is no room for an executor of the profile `to`.
+    #[note(Warn, "asked {} to end without a task: tasks of profile {to} need the room", Numbers(executors))]
+    IdleExecutorsGivenBack { executors: Vec<ExecutorId>, to: ProfileId },
+    #[note(
+        Info,
+        "asked {} to end: {}",
+        Numbers(executors),
+        match replacement {
+            Replacement::Wanted => "requesting replacements",
+            Replacement::Unwanted => "without replacement",
+        }
+    )]
+    ExecutorsKilled { executors: Vec<ExecutorId>, replacement: Replacement },
+    /// They do not exist, or are being ended already.
+    #[note(Warn, "cannot end {}: not running", Numbers(executors))]
+    KillUnknown { executors: Vec<ExecutorId> },
+    #[note(Warn, "unknown resource profile {profile}")]
+    ProfileUnknown { profile: ProfileId },
+    #[note(Warn, "rejected resource profile {profile}: {reason}")]
+    ProfileRefused { profile: ProfileId, reason: RefusedProfile },
+    /// The Master does not know the application, or knows another driver for it.
+    #[note(Warn, "the Master refused {request}")]
+    RequestRefused { request: Request },
+    #[note(Warn, "{worker} on {host} is gone: {reason}")]
+    WorkerRemoved { worker: WorkerId, host: String, reason: LossReason },
+    /// `failures` attempts at the task have failed. At `limit`, the task has.
+    #[note(
+        Warn,
+        "task {attempt} failed on executor {executor} on {host}: {cause} ({failures} of {limit} failures)"
+    )]
+    TaskFailed {
+        attempt: AttemptId,
+        executor: ExecutorId,
+        host: String,
+        cause: FailureCause,
+        failures: u32,
+        limit: u32,
+    },
+    #[note(
+        Warn,
+        "{cause}; no more {} start there for {} s",
+        if matches!(cause, ExclusionCause::HostAvoided { .. }) { "executors" } else { "tasks" },
+        timeout.as_secs()
+    )]
+    Excluded { cause: ExclusionCause, timeout: Duration },
+    #[note(Warn, "executor {executor} on {host} {why}")]
+    Readmitted { executor: ExecutorId, host: String, why: Readmission },
+    #[note(Warn, "{} {} no longer excluded: no other executor is left", list(hosts), are(hosts.len()))]
+    HostsReadmitted { hosts: Vec<String> },
+    /// `task` is the first such task.
+    #[note(
+        Warn,
+        "task {task} needs {}, and the largest executor has {largest}: waiting for a larger one",
+        counted(cores.0, "core")
+    )]
+    TaskTooLarge { task: TaskId, cores: Cores, largest: Cores },
+    /// No Worker is large enough for an executor, or all Workers together are too small for those that the
+    /// application starts with.
+    #[note(Warn, "{shortfall}; the application waits for {}", remedy(&shortfall.reason))]
+    NeverFits { profile: ProfileId, shortfall: Shortfall },
+    /// Tasks wait, and the Master has assigned no executor yet. Noted once, soon after the start.
+    #[note(Warn, "{}; waiting", joined(shortfalls.iter().map(|(_, shortfall)| shortfall.to_string())))]
+    StillWaiting { shortfalls: Vec<(ProfileId, Shortfall)> },
+    /// Tasks wait, and no executor has come for a while.
+    #[note(Warn, "no executor has registered for {} s{}", waited.as_secs(), why_none(master))]
+    NoExecutor { waited: Duration, master: MasterStatus },
+    #[note(
+        Warn,
+        "dropped executor {executor}: it sent {sent} bytes of the output of task {attempt}, and {granted} were allowed"
+    )]
+    CreditExceeded { executor: ExecutorId, attempt: AttemptId, sent: u64, granted: u64 },
+    /// The message is not valid now.
+    #[note(Warn, "closed connection {peer}: it sent an unexpected message")]
+    UnexpectedMessage { peer: PeerId },
+    /// The shell submitted a task out of order, or after the last one.
+    #[note(Warn, "ignored task {task}: it came out of order")]
+    UnexpectedTask { task: TaskId },
+}
+
+/// Why a resource profile is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
+pub enum RefusedProfile {
+    /// No executor can have this profile.
+    Unsound(UnsoundProfile),
+    #[display("its number has another profile")]
+    Taken,
+    #[display("an application has at most {MOST_PROFILES} profiles")]
+    TooMany,
+}
+
+/// A request to the Master about executors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
+pub enum Request {
+    #[display("to change the number of executors")]
+    Targets,
+    #[display("to end executors")]
+    Kill,
+}
+
+/// Why an excluded executor is readmitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
+pub enum Readmission {
+    #[display("is no longer excluded: its time is over")]
+    TimeIsUp,
+    #[display("is no longer excluded: no other executor is left")]
+    NoOtherLeft,
+    #[display("was excluded for its time: one task is tried there")]
+    OnTrial,
+    /// A task succeeded there, or runs for long.
+    #[display("is no longer excluded: a task that was tried did not fail")]
+    Proven,
+}
+
+/// Why an executor is lost.
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
+pub enum ExecutorLoss {
+    /// The Master reported how it ended.
+    #[display("{}", if let ExecutorState::Lost(reason) = _0 { reason.to_string() } else { _0.to_string() })]
+    Ended(ExecutorState),
+    /// The Master reported nothing.
+    #[display("its connection ended")]
+    Disconnected,
+    /// The Master is asked to end it.
+    #[display("no heartbeat for {} s", timeout.as_secs_f64())]
+    HeartbeatTimeout { timeout: Duration },
+    /// The application was registered anew, and the Master ends the executors of the old one.
+    #[display("the restarted Master did not know this application")]
+    ApplicationReplaced,
+    #[display("it did not keep to the protocol")]
+    Misbehaved,
+}
+
+/// Whether a Master has the application at the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MasterStatus {
+    /// A Master has it.
+    Registered {
+        /// The Master's address.
+        master: Address,
+        /// What is missing, by profile, as the Master says. Empty if every executor that was asked for is
+        /// assigned.
+        shortfalls: Vec<(ProfileId, Shortfall)>,
+        /// Profiles that tasks wait for and of which no executor is wanted.
+        unwanted: Vec<ProfileId>,
+    },
+    /// No Master has it.
+    Lost,
+}
+
+fn short(running: usize) -> (&'static str, &'static str) {
+    match running {
+        0 => ("can start nothing for now", "no task fails for that, and it will try again"),
+        _ => ("can start no more tasks for now", "no task fails for that, and it takes others as some end"),
+    }
+}
+
+/// What ends the wait of an application that can never get the executors that it asks for.
+fn remedy(reason: &Reason) -> &'static str {
+    match reason {
+        Reason::GangTooLarge { .. } => "more Workers",
+        Reason::TooSmall { .. }
+        | Reason::LimitReached { .. }
+        | Reason::TooFewCoresLeft { .. }
+        | Reason::NoWorkers
+        | Reason::NotGranted { .. }
+        | Reason::Busy { .. }
+        | Reason::Held { .. }
+        | Reason::GangWaits { .. }
+        | Reason::KeptForAnother
+        | Reason::Avoided { .. }
+        | Reason::Paused { .. }
+        | Reason::Excluded { .. }
+        | Reason::Impaired { .. }
+        | Reason::Labelled { .. } => "a larger Worker",
+    }
+}
+
+/// Why there is no executor, as the end of a sentence.
+fn why_none(master: &MasterStatus) -> String {
+    let (shortfalls, unwanted) = match master {
+        MasterStatus::Lost => return ", and no Master is connected".to_owned(),
+        MasterStatus::Registered { shortfalls, unwanted, .. } => (shortfalls, unwanted),
+    };
+    if shortfalls.is_empty() && unwanted.is_empty() {
+        return ": the assigned ones have not registered yet".to_owned();
+    }
+    let missing = shortfalls.iter().map(|(profile, shortfall)| match *profile {
+        ProfileId::DEFAULT => shortfall.to_string(),
+        profile => format!("profile {profile}: {shortfall}"),
+    });
+    let untargeted =
+        unwanted.iter().map(|profile| format!("tasks need one{}, and the target is 0", OfProfile(*profile)));
+    format!(": {}", joined(missing.chain(untargeted)))
+}
+
+fn joined(reasons: impl Iterator<Item = String>) -> String {
+    reasons.collect::<Vec<_>>().join("; ")
+}
+
+/// Written as ` of profile 2`, or as nothing for the default profile.
+struct OfProfile(ProfileId);
+
+impl fmt::Display for OfProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ProfileId::DEFAULT => Ok(()),
+            profile => write!(f, " of profile {profile}"),
+        }
+    }
+}
+
+/// Written as `executor 3` or `executors 3, 4`.
+struct Numbers<'a>(&'a [ExecutorId]);
+
+impl fmt::Display for Numbers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(numbers) = self;
+        f.write_str(if numbers.len() == 1 { "executor" } else { "executors" })?;
+        let comma = |at| if at == 0 { "" } else { "," };
+        numbers.iter().enumerate().try_for_each(|(at, number)| write!(f, "{} {number}", comma(at)))
+    }
+}
