@@ -31,7 +31,7 @@ pub struct UnknownHosts {
     remarked: usize,
 }
 
-/// The hosts of the Workers.
+/// What is known of the hosts of the Workers.
 #[derive(Debug)]
 enum WorkerHosts {
     /// No Master was asked, or none answered.
@@ -41,7 +41,6 @@ enum WorkerHosts {
 }
 
 impl UnknownHosts {
-    /// The value for items without preferred hosts.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -60,7 +59,7 @@ impl UnknownHosts {
             for master in masters {
                 let name = format!("firesteel map {}", std::process::id());
                 if let Ok(view) = ask(&master, &name).await {
-                    // The run may be over.
+                    // The run may have ended.
                     let _ = sender.send(hosts(view));
                     return;
                 }
@@ -69,7 +68,6 @@ impl UnknownHosts {
         Self { worker_hosts: WorkerHosts::Asked(asked), ..Self::none() }
     }
 
-    /// Adds the preferred hosts of an item.
     pub fn add(&mut self, item: u64, hosts: &[String]) {
         let known = match &self.worker_hosts {
             WorkerHosts::Unknown => return,
@@ -85,7 +83,7 @@ impl UnknownHosts {
         }
     }
 
-    /// The remarks that are known now.
+    /// The remarks that can be made now, each once.
     pub fn remarks(&mut self) -> Vec<String> {
         if let WorkerHosts::Asked(asked) = &mut self.worker_hosts {
             match asked.try_recv() {

@@ -1,4 +1,4 @@
-//! The effects of a driver, which its shell performs.
+//! The effects of a driver.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use firesteel_protocol::process::{ExitStatus, StartFailure};
 
 use super::{Answer, Note, QuestionId, Unfit};
 
-/// An effect of a driver, which its shell performs.
+/// An action that the driver's shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
@@ -24,25 +24,21 @@ pub enum Effect {
     },
     /// Send a message. If the connection has ended, nothing happens.
     Send {
-        /// The connection's number.
         peer: PeerId,
-        /// The message itself.
+        /// To a Master or an executor.
         message: Outbound,
     },
-    /// Say when everything that has arrived on a connection is handled. Leads to `ArrivedHandled`, or to nothing if the
-    /// connection has ended.
+    /// Report when everything that has arrived on a connection is handled. Leads to `ArrivedHandled`, or to nothing if
+    /// the connection has ended.
     HandleArrived {
-        /// The connection's number.
         peer: PeerId,
     },
-    /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
+    /// Close a connection, once everything sent before is written. Leads to `Disconnected`.
     Close {
-        /// The connection's number.
         peer: PeerId,
     },
     /// Write a piece of an attempt's output. Leads to `OutputConsumed`.
     Output {
-        /// The attempt's id.
         attempt: AttemptId,
         /// Standard output or standard error.
         stream: Stream,
@@ -51,27 +47,24 @@ pub enum Effect {
     },
     /// Discard the output of an attempt, since another attempt will be made.
     DiscardOutput {
-        /// The attempt's id.
         attempt: AttemptId,
     },
-    /// A task has ended for good. Comes once for each submitted task.
+    /// A task has ended for good. Occurs once for each submitted task.
     TaskEnded {
-        /// The task's number.
         task: TaskId,
         /// How the task ended.
         outcome: TaskOutcome,
     },
-    /// Answer a question. Comes once for each question, unless the application ends first.
+    /// Answer a question. Occurs once per question, unless the application ends first.
     Answer {
-        /// The question's own number.
+        /// The number that the question came with.
         number: QuestionId,
-        /// The answer to the question.
         answer: Answer,
     },
-    /// The application has ended. Comes once, and only `Exit` comes after it.
+    /// The application has ended. Occurs once; only `Exit` comes after it.
     Done(Ending),
-    /// The driver ends once everything is sent. Comes once, last: right after `Done`, or, if the driver was told to stay,
-    /// when the executors have ended or no Master can tell any more.
+    /// The driver ends once everything is sent. Occurs once, as the last effect. It follows `Done` at once, unless the
+    /// driver was told to stay: then it comes when the executors have ended or no Master can report that any more.
     Exit,
     /// Write a line to the log.
     Note(Note),
@@ -86,9 +79,7 @@ impl From<Note> for Effect {
 /// A message from the driver to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// A message to a Master.
     Master(DriverToMaster),
-    /// A message to an executor.
     Executor(DriverToExecutor),
 }
 
@@ -97,27 +88,22 @@ pub enum Outbound {
 pub enum TaskOutcome {
     /// The task succeeded in this attempt, whose output counts.
     Succeeded {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// The executor's number.
         executor: ExecutorId,
         /// How near the executor is to the preferred hosts, if the task has any.
         locality: Option<Locality>,
     },
     /// The task reached its limit of failures. The last attempt's output counts.
     Failed {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// The executor's number.
         executor: ExecutorId,
         /// How near the executor is to the preferred hosts, if the task has any.
         locality: Option<Locality>,
-        /// The number of attempts that failed.
         failures: u32,
         /// How the last attempt ended.
         cause: FailureCause,
     },
-    /// The task was cancelled, or the application ended first. It runs on no connected executor any more.
+    /// The task was cancelled, or the application ended first. No connected executor runs it any more.
     Cancelled,
     /// No executor can ever run the task.
     Unfit(Unfit),
@@ -128,15 +114,15 @@ pub enum TaskOutcome {
 pub enum FailureCause {
     /// The attempt itself ended this way.
     Ended(TaskEnd),
-    /// The task returned an exit code after which it is not retried, and could have been.
+    /// The task returned an exit code after which it is not retried, although its limit would have allowed it.
     FatalExit(ExitStatus),
-    /// The executor died while the attempt ran, by its own fault or the task's.
+    /// The executor died while the attempt ran, through its own fault or the task's.
     ExecutorDied(ExecutorState),
-    /// The task could not be started on any host with executors, so other attempts would fail, too.
+    /// The task could not be started on any host with executors, so that further attempts would fail, too.
     StartsNowhere {
         /// How the start failed on the last host.
         failure: StartFailure,
-        /// The number of hosts on which it was tried.
+        /// The number of hosts on which the start was tried.
         hosts: usize,
     },
 }
@@ -157,7 +143,6 @@ impl fmt::Display for FailureCause {
     }
 }
 
-/// How an application ended, as its driver sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Every submitted task has ended, successfully or not.
@@ -168,7 +153,7 @@ pub enum Ending {
     Removed(ApplicationEnd),
     /// No Master registered the application in time.
     NoMaster {
-        /// The last error of each Master.
+        /// The last error of each Master that was tried.
         errors: Vec<(Address, ConnectError)>,
     },
 }

@@ -14,7 +14,7 @@ pub struct Config {
     pub items: Option<u64>,
 }
 
-/// Whether a run owns its application.
+/// Whether a run owns its application, or only tasks in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The run owns the application, which ends with it.
@@ -24,7 +24,7 @@ pub enum Scope {
     Tasks {
         /// The number of the first item's task.
         first: TaskId,
-        /// The executors that are ready, with their hosts and cores.
+        /// The executors that are ready when the run starts, with their hosts and cores.
         executors: Vec<(ExecutorId, String, Cores)>,
     },
 }

@@ -7,7 +7,7 @@ use firesteel_protocol::messages::{Outcome, Stream};
 use super::Remark;
 use crate::driver::{TaskRequest, Until};
 
-/// An effect of a map run, performed by its shell.
+/// An action that the shell of a map run performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Read one item and, if there is a run record, write the item to it first. `InputItem`, `InputEnded` or `InputFailed`
@@ -15,27 +15,24 @@ pub enum Effect {
     ReadItem,
     /// Give a task to the driver.
     Submit {
-        /// The task's number.
         task: TaskId,
-        /// The task.
         request: TaskRequest,
     },
     /// Tell the driver to end the application, since all tasks are over. `ApplicationEnded` follows, and then
     /// `DriverEnded`.
     FinishApplication {
-        /// What became of the items, for the Master.
+        /// The result of the items, for the Master.
         outcome: Outcome,
     },
     /// Tell the driver to end the application and all its tasks. `ApplicationEnded` follows, and then `DriverEnded`.
     CancelApplication {
-        /// What became of the items, for the Master.
+        /// The result of the items, for the Master.
         outcome: Outcome,
         /// Whether the driver stays until the executors have ended.
         until: Until,
     },
     /// Tell the driver to end these tasks. `TaskEnded` follows for each.
     CancelTasks {
-        /// The tasks.
         tasks: Vec<TaskId>,
     },
     /// Keep a piece of an attempt's output for printing.
@@ -44,17 +41,14 @@ pub enum Effect {
         attempt: AttemptId,
         /// The stream that it was written to.
         stream: Stream,
-        /// The bytes.
         bytes: Bytes,
     },
     /// Discard an attempt's output.
     DiscardOutput {
-        /// The attempt.
         attempt: AttemptId,
     },
     /// Print the output of a task when it is its turn. `Printed` follows.
     Print {
-        /// The task.
         task: TaskId,
         /// The attempt whose output counts; `None`: nothing is printed.
         attempt: Option<AttemptId>,

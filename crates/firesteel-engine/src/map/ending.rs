@@ -7,9 +7,9 @@ use crate::driver;
 /// How a run ended. The first reason counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Every item is over, well or not, and everything is printed.
+    /// Every item has ended, successfully or not, and everything is printed.
     Completed,
-    /// The input failed; the items before that have ended and are printed.
+    /// The input failed; the items read before have ended and are printed.
     BadInput {
         /// What was wrong with the input.
         error: String,
@@ -18,12 +18,10 @@ pub enum Ending {
     ReaderGone,
     /// Outputs could not be kept or printed.
     OutputLost {
-        /// The error, in words.
         error: String,
     },
     /// The run record could not be written.
     RecordLost {
-        /// The error, in words.
         error: String,
     },
     /// The driver ended before its application.
@@ -32,7 +30,7 @@ pub enum Ending {
     Asked(EndRequest),
     /// The user asked again, and the run stopped without waiting.
     Abandoned(EndRequest),
-    /// The application is over, and this run did not end it.
+    /// The application ended, but not because of this run.
     Over(driver::Ending),
 }
 

@@ -1,4 +1,4 @@
-//! Elements of an SVG document, in the order in which they are drawn.
+//! Elements of an SVG document, in drawing order.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
@@ -24,7 +24,7 @@ pub struct Area {
     pub height: f64,
 }
 
-/// Which part of a text is at its point. The point lies on the baseline of the text.
+/// Which part of a text is at its point, which lies on the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The beginning of the text.
@@ -40,7 +40,6 @@ pub enum Anchor {
 pub enum Weight {
     /// Ordinary weight.
     Plain,
-    /// Bold type.
     Bold,
 }
 
@@ -108,7 +107,6 @@ impl Svg {
         self.element(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" class=\"{class}\"/>"));
     }
 
-    /// A filled polygon with these corners.
     pub fn polygon(&mut self, corners: &[Point], paint: Paint) {
         let (class, points) = (paint.fill(), joined(corners));
         self.element(format_args!("<polygon class=\"{class}\" points=\"{points}\"/>"));
@@ -132,14 +130,14 @@ impl Svg {
         ));
     }
 
-    /// Elements that belong together. Viewers show the words when the pointer is on one of them.
+    /// Groups elements. Viewers show the words when the pointer is on one of them.
     pub fn group(&mut self, words: &str, draw: impl FnOnce(&mut Self)) {
         self.element(format_args!("<g><title>{}</title>", Escaped(words)));
         draw(self);
         self.element(format_args!("</g>"));
     }
 
-    /// The document. Width and height are in pixels.
+    /// Returns the document. Width and height are in pixels.
     #[must_use]
     pub fn document(self, width: f64, height: f64) -> String {
         let (width, height) = (Number(width.ceil()), Number(height.ceil()));
@@ -158,13 +156,13 @@ impl Svg {
     }
 }
 
-/// The points as an attribute has them.
+/// The points in the form of an attribute.
 fn joined(points: &[Point]) -> String {
     let points = points.iter().map(|point| format!("{},{}", Number(point.x), Number(point.y)));
     points.collect::<Vec<_>>().join(" ")
 }
 
-/// Patterns that are laid over colours that are used again.
+/// Patterns over colours that are used again.
 pub(super) const PATTERNS: &str = "<defs>\
 <pattern id=\"stripes\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <path d=\"M0 3H6\" stroke-width=\"2\" class=\"over\"/></pattern>\

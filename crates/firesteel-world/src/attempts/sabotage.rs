@@ -1,4 +1,4 @@
-//! Deliberate bugs: the events and effects of an attempt are changed, as if it had erred.
+//! Deliberate bugs: they change the events and effects of an attempt.
 
 use firesteel_application_master::{Config, Effect, Event, FinalStatus, Inbound, Outbound, Silence, Staging};
 use firesteel_protocol::ids::{ExecutorId, PeerId};
@@ -14,7 +14,7 @@ pub enum AttemptSabotage {
     DropEnded,
     /// It reports an executor's end twice.
     DoubleEnded,
-    /// A driver that reconnects is told that it is registered, and nothing else.
+    /// It tells a driver that reconnects only that it is registered.
     DropStory,
     /// A later attempt starts numbering executors again.
     ReuseNumbers,
@@ -22,17 +22,17 @@ pub enum AttemptSabotage {
     WrongHost,
     /// It does not fill in an executor's command.
     ForgetWords,
-    /// It does not check who asks.
+    /// It does not check a requester's identity.
     TrustStrangers,
     /// It ignores the driver's targets.
     ForgetTargets,
     /// It ends no executors.
     ForgetKills,
-    /// It replaces executors whose end was final.
+    /// It replaces executors that ended for good.
     MissTurn,
     /// It never reports that no executor is left.
     DropGone,
-    /// It reports at once that no executor is left.
+    /// It reports at once, and wrongly, that no executor is left.
     EarlyGone,
     /// It does not tell its driver that the application is over.
     DropRemoved,
@@ -185,7 +185,7 @@ fn repeat(effects: &mut Vec<Effect>, which: impl Fn(&Effect) -> bool) {
     }
 }
 
-/// What a driver is told.
+/// What a driver is told, in the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Added,

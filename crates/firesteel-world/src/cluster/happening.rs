@@ -22,15 +22,15 @@ pub(crate) enum Happening {
     Hangup { link: LinkIndex, side: Side },
     /// A dial is answered, or fails.
     Dial { node: NodeIndex, target: Target, answer: Answer },
-    /// The alarm of a node rings.
+    /// The alarm of a node is due.
     Wake { node: NodeIndex, at: u64 },
     /// A node gets an event, if it is still alive.
     Tell { node: NodeIndex, event: NodeEvent },
-    /// Two parties are parted.
+    /// A partition between two parties begins.
     Part(Partition),
     /// A Worker's connection stalls.
     Stall(Stall),
-    /// An operator has a Worker leave.
+    /// An operator decommissions a Worker.
     Depart(Departure),
     /// A connection is cut.
     Cut { link: LinkIndex },
@@ -42,13 +42,13 @@ pub(crate) enum Happening {
     StandBy { seat: usize },
     /// A Master that stands by at this seat learns of another leader.
     Follow { seat: usize },
-    /// The leader is deposed, or what it says begins to be held up until it is.
+    /// The leader is deposed, or its messages are held up until it is.
     Depose(Deposition),
-    /// The tenure of a leader ends. Then it hears its peers for this many milliseconds.
+    /// The lease of a leader ends. It still receives messages for this many milliseconds.
     EndTenure { node: NodeIndex, lingers: u64 },
     /// A former leader ends its connections.
     EndFormer { node: NodeIndex },
-    /// What a Master says of itself when it accepts a connection reaches who dialled.
+    /// A Master's hello arrives at the peer that connected.
     Greet { node: NodeIndex, peer: PeerId, seat: usize, leadership: Leadership },
     /// A write of a Master's to its disk is over.
     Synced { node: NodeIndex },
@@ -64,7 +64,7 @@ pub(crate) enum Happening {
     ExecutorEnd { node: NodeIndex, status: ExitStatus },
     /// The deadline by which an executor's process must have ended.
     DoomCheck { node: NodeIndex, doom: Doom },
-    /// A process that stood still goes on.
+    /// A paused process continues.
     GoOn { node: NodeIndex },
     /// A Worker's fetch of an application's files ends.
     FetchEnd { node: NodeIndex, app: AppId, fetch: FetchId, driver: usize, fails: bool },
@@ -88,13 +88,12 @@ pub(crate) enum Happening {
     Speak { node: NodeIndex, role: StrangerRole, left: u64 },
     /// All faults stop for good.
     Calm,
-    /// Applications that were left without executors request some; those that can never end are cancelled.
+    /// Applications without executors request some; applications that can never end are cancelled.
     Mend,
     /// The Master's tables are compared with what really runs.
     Audit,
 }
 
-/// Why an executor's process must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doom {
     /// Its Worker died.
@@ -103,7 +102,6 @@ pub(crate) enum Doom {
     Ordered,
 }
 
-/// The target of a dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The Master at this seat.
@@ -129,6 +127,6 @@ pub(crate) enum StrangerRole {
     Executor,
     Client,
     Master,
-    /// An executor that floods its driver with output.
+    /// An executor that floods its driver with output, under another executor's id.
     Impostor,
 }

@@ -9,9 +9,8 @@ use firesteel_protocol::ids::{ContainerId, ProfileId};
 
 use firesteel_sim::dice::Dice;
 
-/// A manager as an application sees it. It counts the containers that are wanted at each place. When a
-/// machine reports, the manager grants containers one by one, nearest first if it can wait, and lowers the
-/// count itself.
+/// A manager as an application sees it. It counts the wanted containers at each place. When a machine reports, the
+/// manager grants containers one by one, nearest first if it can wait, and lowers the count itself.
 #[derive(Clone, Debug)]
 pub struct Manager {
     topology: Topology,
@@ -31,13 +30,12 @@ pub struct Manager {
 /// A granted container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// The host of the container.
     pub host: String,
     /// The profile that it was granted for.
     pub profile: ProfileId,
 }
 
-/// How carefully a manager chooses where it grants.
+/// How carefully a manager chooses the machine of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Care {
     /// It grants on a wanted host, if one is wanted.
@@ -63,7 +61,7 @@ impl Manager {
         }
     }
 
-    /// The number of containers of a profile that it counts as wanted at this place.
+    /// How many containers of a profile it counts as wanted at this place.
     #[must_use]
     pub fn wanted(&self, profile: ProfileId, place: &Location) -> u64 {
         self.wanted.get(&(profile, place.clone())).copied().unwrap_or(0)
@@ -98,7 +96,7 @@ impl Manager {
         self.excluded.clear();
     }
 
-    /// Ends an attempt at the application: its containers end with it, without a report.
+    /// Ends an attempt at the application, and its containers without a report.
     pub fn end_all(&mut self) {
         self.forget();
         self.containers.clear();
@@ -124,7 +122,7 @@ impl Manager {
         }
     }
 
-    /// The response to a call: all that has happened since the last one.
+    /// The response to a call: everything since the last response.
     pub fn answer(&mut self) -> Allocated {
         Allocated {
             machines: self.machines.len() as u64,

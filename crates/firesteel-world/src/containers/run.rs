@@ -16,7 +16,7 @@ use super::{all_kinds, see_effect, see_event};
 use crate::Outcome;
 use firesteel_sim::dice::Dice;
 
-/// How long after the last fault all must be well, in virtual milliseconds.
+/// How long after the last fault everything must be well, in virtual milliseconds.
 const HEALED_AFTER: u64 = 600_000;
 
 /// Runs a world with a correct allocator.
@@ -44,7 +44,6 @@ enum Happening {
     Start(ContainerId),
     /// A container's process ends.
     End(ContainerId, i32),
-    /// The driver sends something.
     Driver,
     /// A fault strikes at the manager.
     Mischief,
@@ -80,7 +79,7 @@ struct World {
     questions: u64,
     /// The last response, which may be repeated.
     last: Allocated,
-    /// Whether the allocator gave the application up, with good reason.
+    /// Whether the allocator gave up the application for a good reason.
     failed: bool,
     outcome: Outcome,
 }
@@ -350,7 +349,7 @@ impl World {
         }
     }
 
-    /// Whether there are as many executors as are wanted, nothing is requested, and both sides agree.
+    /// Whether there are exactly as many executors as wanted, nothing is requested, and both sides agree.
     fn is_well(&self) -> bool {
         let view = self.allocator.view(Timestamp::from_millis(self.now));
         let settled = view.profiles.values().all(|profile| {

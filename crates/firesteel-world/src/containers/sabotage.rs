@@ -1,4 +1,4 @@
-//! Deliberate bugs: the events and effects of an allocator are changed, as if it had erred.
+//! Deliberate bugs: they change the events and effects of an allocator.
 
 use firesteel_application_master::allocator::{Effect, Event, Location, Note};
 use firesteel_placement::locality::Locality;
@@ -8,7 +8,6 @@ use firesteel_placement::locality::Locality;
 pub enum ContainerSabotage {
     /// It gives no container back.
     DropRelease,
-    /// It never lowers a request to zero.
     DropZero,
     /// It requests one container too many.
     AskForMore,
@@ -22,9 +21,8 @@ pub enum ContainerSabotage {
     DropEnded,
     /// It reports an executor's end twice.
     DoubleEnded,
-    /// It does not answer.
     DropAnswer,
-    /// It does not tell the manager which hosts to avoid no longer.
+    /// It does not tell the manager which hosts are no longer excluded.
     DropInclude,
     /// Its matching function does not see hosts.
     BlindToHosts,

@@ -1,4 +1,4 @@
-//! Deliberate bugs: what a map run is told or does is tampered with, as if it had erred.
+//! Deliberate bugs: they change the events and effects of a map run.
 
 use firesteel_engine::map::{Effect, Event};
 use firesteel_protocol::messages::Outcome;
@@ -16,7 +16,7 @@ pub enum MapSabotage {
     DropSubmit,
     /// It does not end the application when all is done.
     DropFinish,
-    /// It says that all went well, however it went.
+    /// It always reports success.
     ClaimSuccess,
     /// It does not end the application, or its tasks.
     DropCancel,
@@ -24,15 +24,15 @@ pub enum MapSabotage {
     DropPrint,
     /// It prints an item twice.
     PrintTwice,
-    /// It does not mark what is done.
+    /// It does not mark items that are done.
     DropMark,
-    /// It marks items as done that are not printed yet.
+    /// It marks items as done before they are printed.
     MarkUnprinted,
-    /// It misses a task's end.
+    /// It misses the end of a task.
     MissTaskEnd,
-    /// It does not leave the rest.
+    /// It does not record the remaining items.
     DropRest,
-    /// It finishes without leaving the rest.
+    /// It finishes without recording the remaining items.
     FinishEarly,
     /// It finishes twice.
     FinishTwice,
@@ -97,7 +97,7 @@ impl MapSabotage {
     }
 }
 
-/// The same end of the application, with another outcome.
+/// The same end of the application, with a successful outcome.
 fn claim_success(effect: Effect) -> Effect {
     let outcome = Outcome::Succeeded;
     match effect {

@@ -11,7 +11,6 @@ use firesteel_sim::dice::Dice;
 pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
-    /// The number of items in the input.
     pub items: u64,
     /// The configuration of the run.
     pub config: Config,
@@ -36,11 +35,11 @@ pub enum Fault {
     Interrupt,
     /// The same signal arrives twice at once.
     InterruptTwice,
-    /// The reader of the output is gone.
+    /// The reader of the output closes it.
     ReaderLeaves,
-    /// The disk that keeps outputs is full.
+    /// The disk with the outputs is full.
     OutputLost,
-    /// The disk that has the record is full.
+    /// The disk with the record is full.
     RecordLost,
     /// A user kills the application.
     Killed,
@@ -66,7 +65,7 @@ impl Fault {
 }
 
 impl Scenario {
-    /// A run of up to 300 items, mostly of a few.
+    /// A random run of up to 300 items, mostly of a few.
     #[must_use]
     pub fn rolled(seed: u64) -> Self {
         let mut dice = Dice::new(seed);

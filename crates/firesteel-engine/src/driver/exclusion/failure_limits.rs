@@ -1,4 +1,4 @@
-//! Spark's rule: excludes executors and hosts where a number of tasks fail that succeed elsewhere.
+//! Spark's rule: excludes executors and hosts at a number of tasks that failed there and succeeded elsewhere.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,25 +28,22 @@ pub(in crate::driver) struct FailureLimits {
     failed_starts: BTreeMap<String, u32>,
     /// The excluded executors.
     executors: BTreeMap<ExecutorId, ExcludedExecutor>,
-    /// The excluded hosts, each with the time when its exclusion expires.
+    /// The excluded hosts, each with the time at which its exclusion expires.
     hosts: BTreeMap<String, Timestamp>,
-    /// The number of times that a host was excluded or readmitted.
+    /// How many times a host was excluded or readmitted.
     changes: u64,
 }
 
 /// The tasks that count against an executor.
 #[derive(Clone, Debug)]
 struct FailedTasks {
-    /// The executor's host.
     host: String,
-    /// Each task, with the time when it no longer counts.
+    /// Each task, with the time at which it no longer counts.
     tasks: BTreeMap<TaskId, Timestamp>,
 }
 
-/// An executor that is excluded.
 #[derive(Clone, Debug)]
 struct ExcludedExecutor {
-    /// The executor's host.
     host: String,
     /// When the exclusion expires.
     expiry: Timestamp,
@@ -72,12 +69,12 @@ impl FailureLimits {
         !self.executors.is_empty() || !self.hosts.is_empty()
     }
 
-    /// The number of times that a host was excluded or readmitted.
+    /// How many times a host was excluded or readmitted.
     pub(in crate::driver) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Readmits all hosts, with the executors on them. Returns the hosts.
+    /// Readmits all hosts, and the executors on them. Returns the hosts.
     pub(super) fn readmit_hosts(&mut self) -> Vec<String> {
         self.changes += 1;
         let hosts: Vec<String> = std::mem::take(&mut self.hosts).into_keys().collect();
@@ -90,7 +87,7 @@ impl FailureLimits {
         self.hosts.keys().map(String::as_str)
     }
 
-    /// A task succeeded on executor `on`: its failures on other executors count against those. An executor's count
+    /// A task succeeded on executor `on`: its failures on other executors now count against these. An executor's count
     /// stops at the limit.
     pub(in crate::driver) fn succeeded(
         &mut self,
@@ -109,18 +106,18 @@ impl FailureLimits {
         }
     }
 
-    /// An executor on that host ended by itself before it registered.
+    /// An executor on this host ended by itself before it registered.
     pub(in crate::driver) fn start_failed(&mut self, host: &str) {
         let count = self.failed_starts.entry(host.to_owned()).or_default();
         *count = count.saturating_add(1);
     }
 
-    /// An executor registered on that host: executors can start there.
+    /// An executor registered on this host, so executors can start there.
     pub(in crate::driver) fn started(&mut self, host: &str) {
         self.failed_starts.remove(host);
     }
 
-    /// Forgets all executors: the Master starts their numbers again.
+    /// Forgets all executors, because the Master starts to number them again.
     pub(in crate::driver) fn forget_executors(&mut self) {
         self.failures.clear();
         self.executors.clear();
@@ -155,7 +152,7 @@ impl FailureLimits {
         executors.chain(hosts.chain(starts)).filter(fresh).collect()
     }
 
-    /// Excludes an executor or a host for the time of the policy.
+    /// Excludes an executor or a host for the time that the policy sets.
     pub(super) fn exclude(&mut self, &NewExclusion { cause, now, .. }: &NewExclusion<'_>) -> Duration {
         self.changes += 1;
         let expiry = now + self.policy.timeout;
@@ -174,7 +171,7 @@ impl FailureLimits {
         self.policy.timeout
     }
 
-    /// Ends an executor's exclusion, and its host's exclusion with those of all executors on that host.
+    /// Ends the exclusion of an executor, of its host, and of all executors on that host.
     pub(super) fn readmit(&mut self, executor: ExecutorId, host: &str) {
         self.executors.remove(&executor);
         if self.hosts.remove(host).is_some() {
@@ -222,7 +219,7 @@ mod tests {
         Timestamp::from_millis(1_000)
     }
 
-    /// A task that failed on these executors succeeds on executor `on`. Each host has two executors.
+    /// Reports a task that failed on `failed_on` and succeeded on `on`. Each host has two executors.
     fn succeed(tracker: &mut FailureLimits, task: u64, failed_on: &[u32], on: u32) {
         let failed_on = failed_on.iter().map(|number| (ExecutorId(*number), format!("h{}", number / 2)));
         tracker.succeeded(TaskId(task), failed_on, ExecutorId(on), now());

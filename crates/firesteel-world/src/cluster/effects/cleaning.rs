@@ -9,8 +9,8 @@ use firesteel_worker::{EarlierDirectory, Event};
 use crate::cluster::world::{NodeIndex, World};
 
 impl World {
-    /// A Worker looks for old directories. Some of the directories that it ever made count as old. Some of
-    /// their applications have a new executor there by the time the Worker gets the result.
+    /// A Worker searches for old directories. Some of the directories that it ever made count as old. By the time the
+    /// Worker gets the result, some of their applications have new executors.
     pub(crate) fn find_stale(&mut self, node: NodeIndex, keep: &BTreeSet<AppId>) {
         if let Some(app) = self.living_apps(node).difference(keep).next() {
             return self.violate(format!("application {app} is not kept though an executor of it lives"));
@@ -30,7 +30,7 @@ impl World {
         }
     }
 
-    /// What a Worker finds at its start: a directory that an executor of an earlier Worker left.
+    /// A directory that a Worker finds at its start, from an executor of an earlier Worker.
     pub(crate) fn earlier_directories() -> Event {
         let executor = ExecutorKey { app: AppId::new("app-20200101000000-0000"), executor: ExecutorId(0) };
         let last_written = Timestamp::default();

@@ -49,16 +49,12 @@ impl<K: Kind> Tally<K> {
     }
 }
 
-/// One line of a coverage: a variant, and how often it was seen.
+/// One line of a coverage: an enum's variant, with its count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The group of the enum: `sent`, `received`, `event`, ...
     pub group: &'static str,
-    /// The name of the enum.
     pub kind: &'static str,
-    /// The name of the variant.
     pub name: &'static str,
-    /// The number of occurrences.
     pub count: u64,
 }
 
@@ -76,13 +72,11 @@ macro_rules! tallies {
         pub struct $name {
             /// The number of events that machines were told, over all runs.
             pub events: u64,
-            /// The number of runs.
             pub runs: u64,
             $(pub(crate) $field: Tally<$type>,)+
         }
 
         impl $name {
-            /// Adds the counts of another run.
             pub fn add(&mut self, other: &Self) {
                 self.events += other.events;
                 self.runs += other.runs;
@@ -229,7 +223,7 @@ impl Coverage {
         }
     }
 
-    /// Counts what a driver is told of executors, Workers and its own end.
+    /// Counts what a driver learns about executors, Workers and its own end.
     fn told(&mut self, message: &MasterToDriver) {
         match message {
             MasterToDriver::ExecutorUpdated { state, .. } => {

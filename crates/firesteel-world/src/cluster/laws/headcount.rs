@@ -1,4 +1,4 @@
-//! The requests of drivers with dynamic allocation to their Master, checked against the laws.
+//! The laws for requests of drivers with dynamic allocation to their Master.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ impl Headcount {
         self.dismissed.extend(executors);
     }
 
-    /// A driver sets targets while each profile has this many unfinished tasks.
+    /// Checks targets that a driver sets while each profile has this many unfinished tasks.
     fn request(
         &mut self,
         bounds: &DynamicAllocation,
@@ -107,7 +107,7 @@ impl World {
         Ok(())
     }
 
-    /// Whether a task is on its way to an executor.
+    /// Whether a task is in transit to an executor.
     fn task_is_under_way(&self, executor: NodeIndex) -> bool {
         self.pending().any(|happening| match happening {
             Happening::Deliver {
@@ -131,7 +131,7 @@ impl World {
         }
     }
 
-    /// Checks that at most as many executors are idle beyond the timeout as are wanted.
+    /// Checks that at most as many executors exceed the idle timeout as are wanted.
     pub(crate) fn check_idle(&mut self, node: NodeIndex, since: u64) {
         let Some(process) = self.process(node).filter(|process| process.idle_since == Some(since)) else {
             return;

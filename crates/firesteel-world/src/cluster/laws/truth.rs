@@ -34,7 +34,7 @@ impl Executors {
         self.started.get(key).copied()
     }
 
-    /// The applications of which the Worker ever started an executor.
+    /// The applications of all executors that the Worker ever started.
     pub(crate) fn apps_of(&self, worker: NodeIndex) -> BTreeSet<AppId> {
         self.started.iter().filter(|(_, by)| **by == worker).map(|(key, _)| key.app.clone()).collect()
     }
@@ -85,7 +85,7 @@ pub(crate) struct Tasks {
 struct Attempt {
     is_started: bool,
     end: Option<TaskEnd>,
-    /// Whether its executor gave it back, and the driver was told.
+    /// Whether its executor gave it back, and the driver knows.
     is_given_back: bool,
     /// The bytes of output that the driver allowed.
     granted: u64,
@@ -107,7 +107,7 @@ impl Tasks {
         (0..self.submitted).filter(|task| !self.ended.contains(task))
     }
 
-    /// How many of them there are.
+    /// How many tasks are unfinished.
     pub(crate) fn open(&self) -> u64 {
         self.submitted - self.ended.len() as u64
     }
@@ -235,12 +235,12 @@ impl Tasks {
         Ok(())
     }
 
-    /// Whether a task was cancelled, is still running, and its executor was not told.
+    /// Whether a cancelled task still runs without its executor having been told.
     pub(crate) fn goes_on(&self, task: u64) -> bool {
         self.given_up.contains(&task) && !self.ended.contains(&task) && !self.killed.contains(&task)
     }
 
-    /// A driver says that a task is over.
+    /// A driver reports the end of a task.
     pub(crate) fn end(
         &mut self,
         task: u64,
@@ -307,7 +307,7 @@ impl Tasks {
         Err(format!("task {task} failed {failures} times, and {count} of its attempts were not given back"))
     }
 
-    /// Checks that an attempt ended as the driver says.
+    /// Checks that an attempt ended as the driver reports.
     fn check_failure(
         &self,
         task: u64,
@@ -330,7 +330,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// A driver says that its application is over.
+    /// A driver reports that its application is over.
     pub(crate) fn done(&mut self) -> Result<(), String> {
         if self.is_done {
             return Err("a driver is done twice".to_owned());
@@ -343,14 +343,13 @@ impl Tasks {
     }
 }
 
-/// The questions that one driver was asked.
+/// The questions to one driver.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     last: u64,
     open: BTreeMap<QuestionId, Asked>,
 }
 
-/// A question without an answer so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub(crate) number: QuestionId,
@@ -360,7 +359,7 @@ pub(crate) struct Asked {
 }
 
 impl Questions {
-    /// A number that was never used.
+    /// A question number that was never used.
     pub(crate) fn next(&mut self) -> QuestionId {
         self.last += 1;
         QuestionId(self.last)
@@ -370,7 +369,7 @@ impl Questions {
         self.open.insert(number, Asked { number, question, at });
     }
 
-    /// Takes an answer. Returns the question that it belongs to.
+    /// Takes an answer. Returns its question.
     pub(crate) fn answer(&mut self, number: QuestionId) -> Result<Question, String> {
         let asked = self.open.remove(&number);
         asked

@@ -34,9 +34,7 @@ pub struct AppPlan {
     pub allocation: Allocation,
     /// Its resource profiles besides the default one.
     pub profiles: Vec<(ProfileId, ResourceProfile)>,
-    /// The tasks of the application.
     pub tasks: Vec<TaskPlan>,
-    /// The hosts that its tasks prefer.
     pub locality: Arc<LocalityPlan>,
     /// How often a task may fail.
     pub max_task_failures: u32,
@@ -49,7 +47,7 @@ pub struct AppPlan {
 pub enum AppKind {
     /// A driver, whose executors run its tasks.
     Driver,
-    /// A launcher whose executors are commands, and the condition for its end.
+    /// A launcher whose executors are commands, with the condition for its end.
     Launcher(Until),
 }
 
@@ -58,9 +56,8 @@ pub enum AppKind {
 pub struct TaskPlan {
     /// The resource profile whose executors it runs on.
     pub profile: ProfileId,
-    /// The number of cores that it takes.
     pub cores: Cores,
-    /// What it takes of its executor's custom resources.
+    /// The custom resources that it takes of its executor.
     pub resources: TaskResources,
     /// How long its process works, in milliseconds.
     pub millis: u64,
@@ -71,7 +68,7 @@ pub struct TaskPlan {
     /// The time after its submission at which its user cancels it, in milliseconds, whether or not it has
     /// ended.
     pub given_up_after: Option<u64>,
-    /// The only executor on which it may run.
+    /// The only executor on which it may run, if it is bound to one.
     pub on: Option<ExecutorId>,
 }
 
@@ -82,7 +79,6 @@ pub enum TaskFate {
     Succeeds,
     /// This many attempts fail before one succeeds.
     Fails {
-        /// The number of failing attempts.
         attempts: u32,
     },
     /// Its program does not exist.
@@ -95,10 +91,10 @@ pub enum TaskFate {
     Unfit,
 }
 
-/// The most tasks for each core that an application may have. One core runs them well within an hour.
+/// The most tasks per core of an application: one core runs them well within an hour.
 const TASKS_A_CORE: usize = 200;
 
-/// The number of executors of a fixed size that an application may have; none without one.
+/// The most executors of a fixed size that an application may have; 0 without a fixed size.
 pub(super) fn most_executors(description: &ApplicationDescription) -> u64 {
     match (description.profile.cores, description.max_cores) {
         (None, _) => 0,
@@ -176,7 +172,7 @@ impl AppPlan {
     }
 }
 
-/// One application in three has as many executors as it has work for.
+/// Random allocation: one of three applications has dynamic allocation.
 fn rolled_allocation(dice: &mut Dice, scale: Scale) -> Allocation {
     if !dice.one_in(3) {
         return Allocation::Fixed;
@@ -223,7 +219,7 @@ impl TaskPlan {
         }
     }
 
-    /// The request for a task. Its command line says which task it is.
+    /// The request for a task. Its command line identifies the task.
     pub(crate) fn request(&self, app: usize, task: usize) -> TaskRequest {
         let spec = TaskSpec {
             command: Command {

@@ -1,4 +1,4 @@
-//! `firesteel explain`: says in sentences why an application has no more executors.
+//! `firesteel explain`: explains why an application has no more executors.
 
 use firesteel_host::plain;
 use std::io::{self, Write as _};
@@ -62,7 +62,7 @@ struct Explanation<'a> {
     outcome: Option<&'static str>,
     outcome_words: Option<&'a str>,
     sentences: &'a [String],
-    /// When it is expected to start, if room is reserved for it and that is known.
+    /// When it is expected to start, if room is reserved for it and the time is known.
     expected_start_ms: Option<u64>,
     scheduling: Option<document::Scheduling<'a>>,
 }
@@ -89,7 +89,7 @@ struct DriverExplanation<'a> {
     sentences: &'a [String],
 }
 
-/// Says of a cluster driver why it waits, or how often it was started again.
+/// Prints why a cluster driver waits, or how often it was restarted.
 fn explain_driver(view: &DriverView, json: bool) -> io::Result<()> {
     let mut sentences = vec![format!("{} is {}, submitted at {}.", view.id, view.state, view.submitted)];
     sentences.extend(view.wait.map(|wait| format!("It waits: {wait}.")));

@@ -62,7 +62,6 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     })
 }
 
-/// The row of a killed application.
 fn row(answer: &KillAnswer) -> Vec<Value> {
     match answer {
         KillAnswer::Killed { app, executors, cores } => vec![json!({

@@ -117,7 +117,7 @@ const DEAD: usize = 3;
 /// reason.
 const REASON: usize = 60;
 
-/// A Master that is behind by more than this is said to be.
+/// The lag beyond which a Master is reported as behind.
 const LAG: Duration = Duration::from_secs(1);
 
 /// All tables as text.
@@ -178,7 +178,7 @@ fn workers(view: &MasterView, workers: &[&WorkerView]) -> String {
     let rows = workers.iter().map(|worker| {
         let mut row = vec![
             worker.id.to_string(),
-            // When and why it is gone has the last column, which can be wrapped.
+            // The last column tells when and why it is gone, since that column can be wrapped.
             state_alone(worker, now),
             format!("{}/{}", worker.cores_used.0, worker.cores.0),
             format!("{} of {}", worker.memory_used, worker.memory),
@@ -230,7 +230,7 @@ fn completed(applications: &[ApplicationView], now: Timestamp, length: Length) -
     table(&header, rows.collect())
 }
 
-/// Why an application ended as it did: the reason of its state, or else the words of its outcome.
+/// Why an application ended: the reason of its state, or else the message of its outcome.
 fn reason(application: &ApplicationView) -> &str {
     let words = application.outcome.as_ref().and_then(Outcome::words);
     application.end.as_deref().or(words).unwrap_or_default()

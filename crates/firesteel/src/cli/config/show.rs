@@ -88,7 +88,6 @@ struct Overridden {
 }
 
 impl Show {
-    /// Reads all settings and prints them.
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let readers = self.reader.map_or(Reader::ALL.to_vec(), |reader| vec![reader.into()]);
         let readers = readers

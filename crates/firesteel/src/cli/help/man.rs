@@ -26,7 +26,6 @@ pub(in crate::cli) struct Args {
     out: PathBuf,
 }
 
-/// Writes a page for each command, and one for the program.
 pub(in crate::cli) fn run(args: &Args, mut command: Command) -> Result<Exit, Failure> {
     let failed = |path: &Path, error: io::Error| {
         Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()))
@@ -45,7 +44,6 @@ pub(in crate::cli) fn run(args: &Args, mut command: Command) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-/// The manual page in roff.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let man = Man::new(command.clone()).source("firesteel").manual("Firesteel Manual");
     let words = HelpTexts::of(command);
@@ -185,7 +183,7 @@ fn properties(paragraph: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Writes a word, and its meaning below it.
+/// Writes a term, and its meaning below it.
 fn entry(roff: &mut Roff, word: &str, meaning: &str) {
     roff.control("TP", []).text([bold(word)]).text([roman(meaning)]);
 }

@@ -36,7 +36,6 @@ fn id(word: &str) -> Result<String, NoId> {
     word.parse::<ApplicationId>().map(|_| word.to_owned())
 }
 
-/// Ends the applications one by one, and prints the result of each.
 pub(super) fn run(args: &Kill) -> Result<Exit, Failure> {
     let site = args.site.site()?;
     each(&args.apps, "not killed", args.json.then_some((SCHEMA, "killed")), |word| {

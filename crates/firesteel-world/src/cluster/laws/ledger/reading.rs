@@ -1,4 +1,4 @@
-//! Queries of the ledger, and its comparison with the Master.
+//! Queries of the ledger, and its comparison with the Master's tables.
 
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_protocol::messages::{MasterView, Outcome};
@@ -12,7 +12,7 @@ impl Ledger {
         self.apps.get(app).and_then(|book| book.peer)
     }
 
-    /// Whether the Worker of this connection is another one.
+    /// Whether this connection belongs to a different Worker.
     pub(crate) fn is_another(&self, peer: PeerId, worker: &WorkerId) -> bool {
         self.worker_of.get(&peer).is_some_and(|own| own != worker)
     }
@@ -112,12 +112,12 @@ impl Ledger {
         listed.try_for_each(|app| self.compare_outcome(&app.id, app.outcome.as_ref()))
     }
 
-    /// An application that is over, and whose driver said how.
+    /// An application that is over, and whose driver reported an outcome.
     pub(crate) fn over(&self) -> Option<&AppId> {
         self.told.keys().rev().find(|app| !self.apps.contains_key(*app))
     }
 
-    /// Compares what an application is listed with and what its driver said of its work.
+    /// Compares an application's listed outcome with the one that its driver reported.
     pub(super) fn compare_outcome(&self, app: &AppId, listed: Option<&Outcome>) -> Result<(), String> {
         let told = self.told.get(app);
         match listed == told {

@@ -1,7 +1,7 @@
-//! No leader gives an id that another one gave.
+//! No two leaders give the same id.
 //!
-//! Reason: ids are how those who were cut off understand each other later. A Worker that returns names its executors, and a
-//! driver its application. If two leaders gave the same id, one would be taken for the other.
+//! Reason: separated peers identify things by ids later. A Worker that returns names its executors, and a driver its
+//! application. If two leaders gave the same id, one thing would be taken for the other.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,17 @@ use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::Body;
 use crate::cluster::world::{NodeIndex, World};
 
-/// To whom ids were given, and in which epoch.
+/// To which nodes ids were given, and in which epoch.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     executors: BTreeMap<ExecutorKey, Given>,
     apps: BTreeMap<AppId, Given>,
 }
 
-/// The first use of an id.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     epoch: u64,
-    /// The Worker or driver that was told.
+    /// The Worker or driver that received it.
     to: NodeIndex,
 }
 

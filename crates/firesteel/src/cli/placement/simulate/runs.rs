@@ -15,35 +15,30 @@ use firesteel_sim::trace::Trace;
 use super::{Args, threads};
 use crate::cli::exit::{Exit, Failure};
 
-/// The outcome of all runs, and what was run.
+/// The outcome of all runs, with the parameters of the simulation.
 pub(super) struct Report {
-    /// Name of the trace's directory.
     pub(super) name: String,
-    /// Number of applications with the first seed.
     pub(super) applications: usize,
     /// Number of applications of the trace that could never run.
     pub(super) left_out: u64,
-    /// Number of Workers.
     pub(super) workers: usize,
     /// Whether any Worker has a GPU.
     pub(super) has_gpus: bool,
     /// The load, where 1 is the whole cluster; 0 if all applications arrive at once.
     pub(super) load: f64,
-    /// Number of seeds.
     pub(super) seeds: u64,
     /// The workload of each seed.
     pub(super) workloads: Vec<Workload>,
-    /// The outcome of each run.
     pub(super) results: Results,
 }
 
 /// The runs by set-up; all are of one kind.
 pub(super) enum Results {
-    /// Applications came and went.
+    /// Applications arrived and ended.
     Replays(Vec<Runs<Outcome>>),
-    /// Applications came and stayed until the cluster was full.
+    /// Applications arrived and stayed until the cluster was full.
     Fills(Vec<Runs<Fill>>),
-    /// The fewest Workers that hold the load were searched for.
+    /// The search for the fewest Workers that hold the load.
     Compactions(Vec<Runs<Compaction>>),
 }
 
@@ -131,7 +126,7 @@ fn results(args: &Args, setups: &[Setup], workloads: &[(Workload, LeftOut)]) -> 
     }
 }
 
-/// The load that the options ask for. `None`: the trace's own.
+/// The load from the options. `None`: the trace's own.
 fn asked(args: &Args) -> Option<f64> {
     match (args.load, args.static_fill, args.fewest_workers) {
         (Some(load), _, _) => Some(load),
@@ -165,7 +160,7 @@ fn workload(args: &Args, trace: &Trace, seed: u64) -> (Workload, LeftOut) {
     (work, left_out)
 }
 
-/// Runs it with a closure that applies events and measures the Master's time.
+/// Runs `run` with a closure that applies events to the Master and measures its time.
 fn timed<T>(
     run: impl FnOnce(&mut dyn FnMut(&mut Master, Timestamp, Event) -> Vec<firesteel_master::Effect>) -> T,
 ) -> Run<T> {

@@ -1,4 +1,4 @@
-//! The options of `map` that say where items come from.
+//! The options of `map` for its items.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
