@@ -1,4 +1,4 @@
-//! The cluster and the settings of both benches.
+//! The cluster and the settings of both allocator benches.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

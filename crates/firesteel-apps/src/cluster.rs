@@ -129,6 +129,7 @@ impl StartedCluster {
         self.local_cluster.clone()
     }
 
+    /// The cluster's Masters, at least one.
     #[must_use]
     pub fn masters(&self) -> &[Address] {
         &self.masters

@@ -68,6 +68,7 @@ impl fmt::Display for EndReason {
     }
 }
 
+/// The reason why executors cannot start together, with the names of command-line options.
 struct GangInWords<'a>(&'a UnsoundGang);
 
 impl fmt::Display for GangInWords<'_> {

@@ -24,22 +24,15 @@ pub enum MasterUrlError {
     #[error(
         "{url:?} is not a master URL: write spark://HOST:PORT[,HOST:PORT..], yarn or local-cluster[WORKERS,CORES,MIB]"
     )]
-    Unknown {
-        url: String,
-    },
+    Unknown { url: String },
     #[error(
         "{url:?} is Spark without a cluster, which Firesteel does not have: leave the master out for a local cluster \
          sized to this machine, or write local-cluster[WORKERS,CORES,MEMORY-IN-MIB]"
     )]
-    Local {
-        url: String,
-    },
+    Local { url: String },
     /// The URL has Spark's old form for YARN with a deploy mode.
     #[error("{url:?} is Spark's old form: write --master yarn --deploy-mode {mode}")]
-    OldYarn {
-        url: String,
-        mode: String,
-    },
+    OldYarn { url: String, mode: String },
     #[error(transparent)]
     Spark(#[from] AddressError),
     #[error(transparent)]

@@ -51,6 +51,7 @@ pub fn end_requests() -> Result<EndRequests, StartError> {
     EndRequests::install().map_err(StartError::Signals)
 }
 
+/// The resources that an application runs with: files, cluster and Masters.
 #[derive(Debug)]
 pub struct Prepared {
     /// Files that executors find in their directories.

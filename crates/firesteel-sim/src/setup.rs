@@ -129,9 +129,7 @@ impl FromStr for Setup {
 pub enum UnknownSetup {
     /// No set-up has the name.
     #[error("unknown policy {name:?}: use one of {}, or {EXPRESSION} and an expression", names())]
-    Name {
-        name: String,
-    },
+    Name { name: String },
     /// The expression cannot be read.
     #[error(transparent)]
     Expression(#[from] ExpressionError),

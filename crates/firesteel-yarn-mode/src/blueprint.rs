@@ -15,11 +15,10 @@ pub const FILE: &str = "__firesteel__.json";
 /// The name of the binary in every container: the name of its [`LocalFile`].
 pub const BINARY: &str = "firesteel";
 
-/// Everything that an ApplicationMaster is told.
+/// Everything that an ApplicationMaster needs to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blueprint {
-    /// The display name of the application.
     pub name: String,
     /// The submitting user. Containers find the name in `SPARK_USER`.
     pub user: String,
@@ -83,7 +82,7 @@ pub struct Hadoop {
     /// The addresses of ResourceManagers for ApplicationMasters, `host:port`; several if there are standbys
     /// (`yarn.resourcemanager.scheduler.address`).
     pub schedulers: Vec<String>,
-    /// How long an ApplicationMaster may be silent before it is given up
+    /// How long an ApplicationMaster may be silent before the ResourceManager considers it dead
     /// (`yarn.am.liveness-monitor.expiry-interval-ms`).
     pub expiry: u64,
     /// The retry limit for a ResourceManager that cannot be reached
@@ -131,7 +130,7 @@ pub struct LocalFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum LocalKind {
-    /// The file stays as it is.
+    /// The file is copied unchanged.
     File,
     /// The archive is unpacked into a directory.
     Archive,
@@ -177,26 +176,17 @@ impl Racks {
 pub enum BlueprintError {
     /// The file cannot be read.
     #[error("the blueprint {path}: {error}")]
-    Read {
-        /// The path of the file.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
+    Read { path: PathBuf, error: io::Error },
     /// The file is not a blueprint.
     #[error("cannot decode the blueprint {path}: {error}")]
     Malformed {
-        /// The path of the file.
         path: PathBuf,
         /// What is wrong, and where.
         error: serde_json::Error,
     },
     /// The blueprint names no ResourceManager.
     #[error("the blueprint {path} names no ResourceManager")]
-    Nowhere {
-        /// The path of the file.
-        path: PathBuf,
-    },
+    Nowhere { path: PathBuf },
 }
 
 impl Blueprint {

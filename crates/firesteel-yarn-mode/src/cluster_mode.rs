@@ -21,7 +21,7 @@ pub enum Ending {
     Submitted(ApplicationId),
     /// The application is over.
     Over(FinalReport),
-    /// The command was asked to end. The application goes on if it was submitted.
+    /// The command was asked to end. A submitted application continues.
     Asked(EndRequest),
 }
 

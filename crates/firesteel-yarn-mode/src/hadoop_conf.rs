@@ -41,7 +41,6 @@ const RENAMED: [(&str, &str); 4] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HadoopConf {
     rows: BTreeMap<String, Row>,
-    /// The files that were read.
     files: Vec<PathBuf>,
     /// The values of `${user.name}` and similar variables.
     system: BTreeMap<&'static str, String>,
@@ -65,7 +64,7 @@ enum Origin {
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HadoopConfError {
-    /// No setting says where the cluster is.
+    /// No setting names the cluster.
     #[error(
         "nothing says where the YARN cluster is: set HADOOP_CONF_DIR or YARN_CONF_DIR to the directory that has its \
          yarn-site.xml, or write --conf spark.hadoop.yarn.resourcemanager.hostname=HOST"
@@ -81,16 +80,10 @@ pub enum HadoopConfError {
     },
     /// A file cannot be read.
     #[error("cannot read {}: {error}", path.display())]
-    Unreadable {
-        /// The path of the file.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
+    Unreadable { path: PathBuf, error: io::Error },
     /// A file is not one of Hadoop's files.
     #[error("{}: {error}", path.display())]
     File {
-        /// The path of the file.
         path: PathBuf,
         /// What is wrong with it.
         error: SiteFileError,
@@ -98,9 +91,7 @@ pub enum HadoopConfError {
     /// A value cannot be used.
     #[error("{name} cannot be {value:?} ({origin}): write {expected}")]
     Value {
-        /// The name of the property.
         name: String,
-        /// The value of the property.
         value: String,
         /// Where the value is set.
         origin: String,
@@ -110,7 +101,6 @@ pub enum HadoopConfError {
     /// The variables in a value refer to each other without end.
     #[error("{name} ({origin}) nests more than {MOST_SUBSTITUTIONS} variables")]
     TooDeep {
-        /// The name of the property.
         name: String,
         /// Where the value is set.
         origin: String,
@@ -194,7 +184,6 @@ impl HadoopConf {
         Ok(())
     }
 
-    /// The files that were read.
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
         &self.files
@@ -242,7 +231,7 @@ impl HadoopConf {
         Ok(Some(value.trim().to_owned()).filter(|value| !value.is_empty()))
     }
 
-    /// A value that `read` parses.
+    /// Parses a value with `read`.
     ///
     /// # Errors
     /// The value cannot be parsed.

@@ -24,7 +24,6 @@ pub enum PreferredHosts {
     Hosts(BTreeSet<String>),
     /// The preferred hosts are in a file.
     File {
-        /// The path of the file.
         path: PathBuf,
         /// The byte that ends each line.
         end: u8,

@@ -32,7 +32,6 @@ pub enum Racks {
     Table(BTreeMap<String, String>),
     /// A script that prints racks.
     Script {
-        /// The path of the script.
         path: PathBuf,
         /// The number of hosts per run.
         at_once: usize,
@@ -47,20 +46,10 @@ pub enum RackError {
     Conf(#[from] HadoopConfError),
     /// The table cannot be read.
     #[error("net.topology.table.file.name: cannot read {}: {error}", path.display())]
-    Table {
-        /// The path of the table.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
+    Table { path: PathBuf, error: io::Error },
     /// The script cannot be run, or fails.
     #[error("net.topology.script.file.name: {}: {why}", path.display())]
-    Script {
-        /// The path of the script.
-        path: PathBuf,
-        /// The reason for the failure.
-        why: String,
-    },
+    Script { path: PathBuf, why: String },
 }
 
 impl Racks {
@@ -131,7 +120,6 @@ fn rows(text: &str) -> BTreeMap<String, String> {
     text.lines().filter_map(row).collect()
 }
 
-/// The addresses of a host.
 fn addresses(host: &str) -> Vec<String> {
     let found = (host, 0).to_socket_addrs();
     found.map(|all| all.map(|address| address.ip().to_string()).collect()).unwrap_or_default()

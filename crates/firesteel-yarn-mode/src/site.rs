@@ -38,7 +38,6 @@ pub enum SiteError {
          not support: use a cluster where hadoop.security.authentication is simple"
     )]
     Kerberos {
-        /// The authentication method that it requires.
         method: String,
         /// Where the method is set.
         origin: String,
@@ -49,7 +48,6 @@ pub enum SiteError {
          does not support: use a cluster with hadoop.rpc.protection=authentication"
     )]
     Protection {
-        /// The protection that it requires.
         protection: String,
         /// Where the protection is set.
         origin: String,
@@ -64,25 +62,13 @@ pub enum AskError {
     Site(#[from] SiteError),
     /// No ResourceManager answered.
     #[error("no ResourceManager answered at {names} (from {origin}): {error}; check that it runs there")]
-    Unreachable {
-        /// The addresses of the ResourceManagers.
-        names: String,
-        /// The error of the last one.
-        error: IpcError,
-        /// Where their addresses are set.
-        origin: String,
-    },
+    Unreachable { names: String, error: IpcError, origin: String },
     /// The ResourceManager sent an error.
     #[error("the ResourceManager at {names} refused: {error}")]
-    Objection {
-        /// The addresses of the ResourceManagers.
-        names: String,
-        /// The error of the call.
-        error: IpcError,
-    },
+    Objection { names: String, error: IpcError },
 }
 
-/// How long a ResourceManager that cannot be reached is tried.
+/// How long to retry a ResourceManager that cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryLimit {
     /// Some seconds, because a user waits for the answer.
@@ -141,7 +127,7 @@ impl Site {
         })
     }
 
-    /// The error to show for a call that failed.
+    /// Turns a failed call into the error for the user.
     #[must_use]
     pub fn explained(&self, failure: CallError) -> AskError {
         let (names, error) = (self.names(), failure.error);

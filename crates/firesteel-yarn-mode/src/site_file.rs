@@ -5,7 +5,6 @@ use roxmltree::{Document, Node};
 /// A property of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteProperty {
-    /// Its name, without surrounding blanks.
     pub name: String,
     /// Its value as written, with variables.
     pub value: String,
@@ -30,10 +29,7 @@ pub enum SiteFileError {
     Xml(#[from] roxmltree::Error),
     /// The root element has another name.
     #[error("it begins with <{found}> instead of <configuration>")]
-    Root {
-        /// The name of the root element.
-        found: String,
-    },
+    Root { found: String },
     /// The file includes another file.
     #[error(
         "line {line} includes another file, which Firesteel does not support: copy the properties into this file"

@@ -28,11 +28,8 @@ use firesteel_settings::yarn::{Cleanup, Mode, YarnSettings};
 /// An application to submit to YARN.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The cluster to run on.
     pub site: Site,
-    /// The settings for YARN.
     pub settings: YarnSettings,
-    /// The display name of the application.
     pub name: String,
     /// Its properties, for its ApplicationMaster.
     pub properties: BTreeMap<String, String>,
@@ -53,9 +50,7 @@ pub struct Request {
 /// A file that is staged for a driver in a container, and its name there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverFile {
-    /// The name of the file.
     pub name: &'static str,
-    /// The content of the file.
     pub content: Content,
 }
 
@@ -88,7 +83,6 @@ pub enum SubmitError {
         what: &'static str,
         /// The amount that it needs.
         asked: i64,
-        /// The unit of the amount.
         unit: &'static str,
         /// The properties that set the amount.
         keys: &'static str,
@@ -120,19 +114,15 @@ impl From<SiteError> for SubmitError {
 /// An application that has an id and is not submitted yet.
 #[derive(Debug)]
 pub struct NewApplication {
-    /// The id of the application.
     pub application: ApplicationId,
     /// The response with the largest container that can be granted.
     response: GetNewApplicationResponse,
     client: YarnClient,
 }
 
-/// An application that was submitted.
 #[derive(Debug)]
 pub struct Submitted {
-    /// The blueprint of its ApplicationMaster.
     pub blueprint: Blueprint,
-    /// The racks of hosts.
     pub topology: Topology,
     /// The staged files of its containers.
     pub staged: Staged,
@@ -155,7 +145,7 @@ impl Drop for Staged {
 }
 
 impl Staged {
-    /// Leaves the deletion to the ApplicationMaster, when the application is over.
+    /// Keeps the files: the ApplicationMaster deletes them when the application is over.
     pub fn leave(mut self) {
         self.cleanup = Cleanup::Keep;
     }

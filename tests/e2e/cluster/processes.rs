@@ -1,4 +1,4 @@
-//! Processes, as /proc shows them.
+//! Information about processes from /proc.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,12 +50,12 @@ pub(crate) fn parent_of(pid: u32) -> Option<u32> {
     field(pid, "PPid:")?.parse().ok()
 }
 
-/// Whether it runs. A process that has ended and was not waited for does not.
+/// Whether it runs. A zombie does not.
 pub(crate) fn is_alive(pid: u32) -> bool {
     field(pid, "State:").is_some_and(|state| !state.starts_with(['Z', 'X']))
 }
 
-/// Whether it stands still.
+/// Whether it is stopped.
 pub(crate) fn is_stopped(pid: u32) -> bool {
     field(pid, "State:").is_some_and(|state| state.starts_with('T'))
 }

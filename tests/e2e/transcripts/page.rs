@@ -8,7 +8,7 @@ use super::normal::Normal;
 use super::session::Session;
 use crate::cluster::{Daemon, wait_for};
 
-/// A page, read.
+/// A parsed page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Page {
     cluster: Option<String>,
@@ -18,11 +18,11 @@ pub(super) struct Page {
 /// A part of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Lines for people, and empty ones.
+    /// Lines for people, including empty ones.
     Words(String),
     /// A command that is repeated until it succeeds.
     Until(String),
-    /// A command, its lines as they stand, and what it answered.
+    /// A command, its original lines, and its answer.
     Command { lines: String, answer: String },
 }
 
@@ -52,7 +52,7 @@ impl Page {
                 }
             }
         }
-        // An empty line after an answer separates it from what follows.
+        // An empty line separates an answer from what follows.
         let mut spaced = Vec::new();
         for part in parts {
             match part {
@@ -75,7 +75,6 @@ impl Page {
         Self { cluster, parts: spaced }
     }
 
-    /// Its commands.
     pub(super) fn commands(&self) -> impl Iterator<Item = (&str, &str)> {
         self.parts.iter().filter_map(|part| match part {
             Part::Command { lines, answer } => Some((lines.as_str(), answer.as_str())),
@@ -83,7 +82,7 @@ impl Page {
         })
     }
 
-    /// The page, with the answers of today in normal form.
+    /// The page with today's answers in normal form.
     pub(super) fn play(&self) -> Self {
         let cluster = self.cluster.as_deref().map(Cluster::start);
         let master = cluster.as_ref().map(|cluster| ("MASTER", cluster.master.url()));
@@ -132,7 +131,8 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Starts what a line like `cluster workers=2 cores=4 memory=2g master:spark.worker.timeout=5` says.
+    /// Starts the cluster that a line like `cluster workers=2 cores=4 memory=2g master:spark.worker.timeout=5`
+    /// describes.
     fn start(line: &str) -> Self {
         let words = || line.split_whitespace().skip(1);
         let with = |prefix: &'static str| words().filter_map(move |word| word.strip_prefix(prefix));

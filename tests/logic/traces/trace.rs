@@ -1,4 +1,4 @@
-//! Traces: the committed one, and what readers make of tables.
+//! Traces: the committed one, and how tables are read.
 
 use std::io::BufReader;
 

@@ -19,9 +19,7 @@ pub enum Outcome {
         url: String,
     },
     /// It was running, and has ended as asked.
-    Ended {
-        pid: u32,
-    },
+    Ended { pid: u32 },
     /// It was not running.
     Stopped,
     /// The action failed.

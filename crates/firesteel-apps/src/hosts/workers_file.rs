@@ -14,24 +14,20 @@ const MOST: usize = 10_000;
 #[derive(Debug, thiserror::Error)]
 pub enum WorkersFileError {
     #[error("cannot read {}: {error}; write the name of one host on each line", path.display())]
-    Unreadable {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Unreadable { path: PathBuf, error: io::Error },
     /// A word is not the name of a host.
     #[error(
         "{}:{line}: {word:?} is no host: write HOST or USER@HOST, with letters, digits, dots, colons, - and _", path.display()
     )]
     NoHost {
         path: PathBuf,
+        /// The number of the line, from 1 on.
         line: usize,
         /// The word.
         word: String,
     },
     #[error("{}: {MOST} hosts at most", path.display())]
-    TooMany {
-        path: PathBuf,
-    },
+    TooMany { path: PathBuf },
 }
 
 /// Reads the file. Source: Spark 4.0.1 (`sbin/workers.sh`): `#` begins a comment, blanks separate hosts, and without a

@@ -16,10 +16,7 @@ pub const SCHEMA: u32 = 2;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchEvent {
     /// The launcher made a remark, at this time.
-    Noted {
-        at: Timestamp,
-        note: Note,
-    },
+    Noted { at: Timestamp, note: Note },
     /// The application is over.
     Done {
         at: Timestamp,

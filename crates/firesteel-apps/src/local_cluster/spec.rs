@@ -26,9 +26,7 @@ pub enum SpecError {
     #[error(
         "{text:?} is not a local cluster: write local-cluster[WORKERS,CORES,MIB], such as local-cluster[2,1,1024]"
     )]
-    Form {
-        text: String,
-    },
+    Form { text: String },
     /// A number is malformed or out of range.
     #[error("{text:?}: {what} cannot be {number:?}: write a whole number from 1 to {most}")]
     Number {

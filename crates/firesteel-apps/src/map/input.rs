@@ -67,6 +67,7 @@ pub enum InputError {
     #[error("{origin}, record {record}: longer than {limit} bytes, the maximum for {place}")]
     TooLong {
         origin: Origin,
+        /// Number of the record, from 1.
         record: u64,
         /// The limit in bytes.
         limit: usize,
@@ -80,6 +81,7 @@ pub enum InputError {
     )]
     NoColumn {
         origin: Origin,
+        /// Number of the record, from 1.
         record: u64,
         /// Number of columns in the record.
         columns: usize,
@@ -108,6 +110,7 @@ pub enum InputError {
     #[error("{origin}, record {record}: has a NUL byte: if NUL bytes separate the items, add --null")]
     NulInside {
         origin: Origin,
+        /// Number of the record, from 1.
         record: u64,
     },
 }

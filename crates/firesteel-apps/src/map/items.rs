@@ -40,6 +40,7 @@ pub enum Unit {
 /// An item of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
+    /// Number of the item, from 1.
     pub number: u64,
     pub content: Content,
     /// Preferred hosts of the item. Empty: no preference.

@@ -220,6 +220,7 @@ fn nothing(ending: Ending) -> (Ending, Summary) {
     (ending, summary)
 }
 
+/// The exit code of the command, from the run's ending and its summary.
 #[must_use]
 pub fn exit_code(ending: &Ending, summary: &Summary) -> u8 {
     match ending {

@@ -25,9 +25,7 @@ pub enum OutletMessage {
         bytes: Bytes,
     },
     /// The output of an attempt is discarded.
-    Discarded {
-        attempt: AttemptId,
-    },
+    Discarded { attempt: AttemptId },
     Ended {
         task: TaskId,
         /// The attempt whose output counts, if there is one.

@@ -45,6 +45,7 @@ pub struct RunRecord {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
+    /// The run has not begun. Dropping the record removes its file.
     Opened,
     Begun,
     Closed,
@@ -83,9 +84,7 @@ pub enum RecordError {
     },
     /// The items are read from this file, and it is not a regular file that could be replaced.
     #[error("the items are read from {}, which is not a regular file: use another file for --failed", path.display())]
-    IsInput {
-        path: PathBuf,
-    },
+    IsInput { path: PathBuf },
     /// An earlier run did not end, and its record still has the items.
     #[error(
         "{path} has the items of a run that did not end: run them with --input {path}, or remove it",

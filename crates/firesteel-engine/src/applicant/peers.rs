@@ -15,16 +15,31 @@ use super::registration::{Patience, Registration};
 /// An action on a peer. Each owner of an application has an effect or a note for it.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    Connect { master: Address },
+    Connect {
+        master: Address,
+    },
     /// Ask a Master to register the application.
-    Ask { peer: PeerId, message: DriverToMaster },
-    Close { peer: PeerId },
+    Ask {
+        peer: PeerId,
+        message: DriverToMaster,
+    },
+    Close {
+        peer: PeerId,
+    },
     /// Note that the Master that had the application is lost.
-    MasterLost { master: Address },
-    MasterUnreachable { master: Address, error: String, patience: Patience },
+    MasterLost {
+        master: Address,
+    },
+    MasterUnreachable {
+        master: Address,
+        error: String,
+        patience: Patience,
+    },
     /// Note that two Masters both say that they lead.
     Dispute(Dispute),
-    UnexpectedMessage { peer: PeerId },
+    UnexpectedMessage {
+        peer: PeerId,
+    },
 }
 
 /// Connections that are closing: they were told to close and have not ended. Their messages are ignored.

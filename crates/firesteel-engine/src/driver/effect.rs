@@ -30,13 +30,9 @@ pub enum Effect {
     },
     /// Report when everything that has arrived on a connection is handled. Leads to `ArrivedHandled`, or to nothing if
     /// the connection has ended.
-    HandleArrived {
-        peer: PeerId,
-    },
+    HandleArrived { peer: PeerId },
     /// Close a connection, once everything sent before is written. Leads to `Disconnected`.
-    Close {
-        peer: PeerId,
-    },
+    Close { peer: PeerId },
     /// Write a piece of an attempt's output. Leads to `OutputConsumed`.
     Output {
         attempt: AttemptId,
@@ -46,9 +42,7 @@ pub enum Effect {
         bytes: Bytes,
     },
     /// Discard the output of an attempt, since another attempt will be made.
-    DiscardOutput {
-        attempt: AttemptId,
-    },
+    DiscardOutput { attempt: AttemptId },
     /// A task has ended for good. Occurs once for each submitted task.
     TaskEnded {
         task: TaskId,

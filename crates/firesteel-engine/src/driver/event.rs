@@ -24,10 +24,7 @@ pub enum Event {
         leadership: Leadership,
     },
     /// A requested connection could not be opened.
-    ConnectFailed {
-        master: Address,
-        error: ConnectError,
-    },
+    ConnectFailed { master: Address, error: ConnectError },
     /// A message arrived on a connection.
     Received {
         peer: PeerId,
@@ -35,13 +32,9 @@ pub enum Event {
         message: Inbound,
     },
     /// Everything that had arrived on a connection when `HandleArrived` came has been handled.
-    ArrivedHandled {
-        peer: PeerId,
-    },
+    ArrivedHandled { peer: PeerId },
     /// A connection ended, for whatever reason.
-    Disconnected {
-        peer: PeerId,
-    },
+    Disconnected { peer: PeerId },
     /// The shell submits a task. Tasks come in the order of their numbers.
     Submit {
         task: TaskId,
@@ -54,10 +47,7 @@ pub enum Event {
         outcome: Option<Outcome>,
     },
     /// The shell has written output.
-    OutputConsumed {
-        attempt: AttemptId,
-        bytes: u64,
-    },
+    OutputConsumed { attempt: AttemptId, bytes: u64 },
     /// Adds a resource profile for tasks that need other executors. The needs of its executors are fixed from then on;
     /// its target can change.
     AddProfile {
@@ -74,14 +64,9 @@ pub enum Event {
     },
     /// Ends executors, including busy ones. Their tasks run again elsewhere, and this does not count as a
     /// failure.
-    KillExecutors {
-        executors: Vec<ExecutorId>,
-        replacement: Replacement,
-    },
+    KillExecutors { executors: Vec<ExecutorId>, replacement: Replacement },
     /// The user cancels one task. Has no effect if the task has ended or was cancelled before.
-    CancelTask {
-        task: TaskId,
-    },
+    CancelTask { task: TaskId },
     /// The shell asks a question. Leads to `Answer`.
     Ask {
         /// The question's number, which its answer repeats.
@@ -89,13 +74,9 @@ pub enum Event {
         question: Question,
     },
     /// The cluster's manager has restarted the Master elsewhere. Answers of the old one no longer count.
-    MastersMoved {
-        masters: Vec<Address>,
-    },
+    MastersMoved { masters: Vec<Address> },
     /// The cluster's manager has ended the application, and there is no Master to report it.
-    Removed {
-        end: ApplicationEnd,
-    },
+    Removed { end: ApplicationEnd },
     /// The user cancels all tasks and the application.
     Cancel {
         /// What the Master is told of the application's work.

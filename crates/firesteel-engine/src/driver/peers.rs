@@ -205,6 +205,7 @@ impl Driver {
         self.effects.push(Effect::Send { peer, message: Outbound::Executor(message) });
     }
 
+    /// Sends a message to the Master, if a Master has the application.
     pub(super) fn send_master(&mut self, message: DriverToMaster) {
         if let Some((peer, _)) = self.registration.master() {
             self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });

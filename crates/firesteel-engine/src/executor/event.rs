@@ -12,9 +12,7 @@ pub enum Event {
     /// The process is ready. The first event, once.
     Start,
     /// The connection to the driver is open.
-    Connected {
-        peer: PeerId,
-    },
+    Connected { peer: PeerId },
     /// The driver could not be reached.
     ConnectFailed {
         /// The kind of error, for the Worker.
@@ -23,9 +21,7 @@ pub enum Event {
         error: String,
     },
     /// A message came from the driver.
-    Received {
-        message: DriverToExecutor,
-    },
+    Received { message: DriverToExecutor },
     /// The connection to the driver ended.
     Disconnected,
     /// A task's process runs.

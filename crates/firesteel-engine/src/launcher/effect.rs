@@ -11,18 +11,11 @@ use super::Note;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
-    Connect {
-        master: Address,
-    },
+    Connect { master: Address },
     /// Send a message to a Master. If the connection has ended, nothing happens.
-    Send {
-        peer: PeerId,
-        message: DriverToMaster,
-    },
+    Send { peer: PeerId, message: DriverToMaster },
     /// Close a connection, once everything sent before is written. Leads to `Disconnected`.
-    Close {
-        peer: PeerId,
-    },
+    Close { peer: PeerId },
     /// Tell the user about an event.
     Note(Note),
     /// The application has ended, with all its executors as far as is known. The last effect, once.

@@ -14,10 +14,7 @@ pub enum Effect {
     /// follows. The next `ReadItem` comes only after that.
     ReadItem,
     /// Give a task to the driver.
-    Submit {
-        task: TaskId,
-        request: TaskRequest,
-    },
+    Submit { task: TaskId, request: TaskRequest },
     /// Tell the driver to end the application, since all tasks are over. `ApplicationEnded` follows, and then
     /// `DriverEnded`.
     FinishApplication {
@@ -32,9 +29,7 @@ pub enum Effect {
         until: Until,
     },
     /// Tell the driver to end these tasks. `TaskEnded` follows for each.
-    CancelTasks {
-        tasks: Vec<TaskId>,
-    },
+    CancelTasks { tasks: Vec<TaskId> },
     /// Keep a piece of an attempt's output for printing.
     Output {
         /// The attempt that wrote it.
@@ -44,9 +39,7 @@ pub enum Effect {
         bytes: Bytes,
     },
     /// Discard an attempt's output.
-    DiscardOutput {
-        attempt: AttemptId,
-    },
+    DiscardOutput { attempt: AttemptId },
     /// Print the output of a task when it is its turn. `Printed` follows.
     Print {
         task: TaskId,

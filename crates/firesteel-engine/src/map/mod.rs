@@ -82,7 +82,10 @@ enum Phase {
     /// Tasks are being cancelled.
     Ending(Output),
     /// No task is left: outputs are printed, and the driver ends.
-    Closing { output: Output, driver: Leave },
+    Closing {
+        output: Output,
+        driver: Leave,
+    },
     /// The items that are left are being written.
     Saving,
     /// `Finish` was given.

@@ -4,6 +4,7 @@ use super::axis::Axis;
 use super::curve::{SeriesStyle, corners};
 use super::{Anchor, Area, Paint, Point, SMALL, Svg, TEXT, Weight};
 
+/// Space that a chart needs below its area, for ticks and the title of the axis, in pixels.
 pub const BELOW: f64 = 40.0;
 /// Space that a chart needs left of its area, for the labels of ticks, in pixels.
 pub const LEFT: f64 = 52.0;

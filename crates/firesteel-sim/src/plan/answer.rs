@@ -31,10 +31,7 @@ pub enum PassError {
     #[error(
         "pass {pass}: apps[{app}].profiles: the first profile must be number 0, and all numbers must differ"
     )]
-    Profiles {
-        pass: u64,
-        app: usize,
-    },
+    Profiles { pass: u64, app: usize },
     /// An application holds more executors than numbers were given out.
     #[error(
         "pass {pass}: apps[{app}].next_executor_id: {next} is too low, since the application holds {held} executors"
@@ -48,10 +45,7 @@ pub enum PassError {
     },
     /// The fields contradict each other in another way.
     #[error("pass {pass}: {reason}")]
-    Contradiction {
-        pass: u64,
-        reason: SnapshotError,
-    },
+    Contradiction { pass: u64, reason: SnapshotError },
 }
 
 impl SchedulePass {

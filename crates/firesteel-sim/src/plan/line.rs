@@ -28,10 +28,7 @@ pub enum LineError {
     },
     /// The fields are valid, but contradict each other.
     #[error("line {line}: {reason}")]
-    Pass {
-        line: u64,
-        reason: PassError,
-    },
+    Pass { line: u64, reason: PassError },
 }
 
 /// Reads questions of both kinds, one per line. A line with `apps` is a pass, any other line a call. Empty lines are

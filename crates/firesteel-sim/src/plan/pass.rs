@@ -83,6 +83,7 @@ pub struct PassApp {
 /// A resource profile as the application sent it. Fields that are null are taken from the default profile.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassProfile {
+    /// Number of the profile; 0 is the default profile.
     pub rp_id: u32,
     /// Cores of an executor; null: those of the default profile, or no fixed number.
     #[serde(deserialize_with = "Option::deserialize")]

@@ -13,6 +13,7 @@ pub enum Question {
     Pass(SchedulePass),
 }
 
+/// The answer to a question, serialised without the name of its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Answer {

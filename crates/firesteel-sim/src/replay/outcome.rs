@@ -11,6 +11,7 @@ use crate::trace::TraceApplication;
 /// The use of the cluster is averaged over this many equal spans, which end when the last application arrives.
 const SPANS: u32 = 100;
 
+/// The times of an application, since the beginning of the replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationTimes {
     /// Number of executors that it holds.

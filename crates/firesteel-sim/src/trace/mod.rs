@@ -127,6 +127,7 @@ pub mod most {
     pub const MIB: u64 = i32::MAX as u64;
     /// Maximum number of executors of an application.
     pub const EXECUTORS: u64 = 100_000;
+    /// Largest number of a queue, a family or a preferred Worker.
     pub const NUMBER: u64 = 1_000_000_000;
     /// Maximum time of arrival and run time in seconds: a hundred years.
     pub const SECONDS: u64 = 100 * 365 * 24 * 3600;

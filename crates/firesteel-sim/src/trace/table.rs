@@ -58,11 +58,7 @@ pub enum Wrong {
     Missing(String),
     /// A field has a wrong form.
     #[error("{column}: {found:?} is not {wanted}")]
-    Field {
-        column: String,
-        found: String,
-        wanted: &'static str,
-    },
+    Field { column: String, found: String, wanted: &'static str },
     /// A number is out of range.
     #[error("{column}: {found} is not from {least} to {most}")]
     Range {
@@ -75,10 +71,7 @@ pub enum Wrong {
     },
     /// The line has more or fewer fields than the header.
     #[error("the line has {found} fields, but the header has {wanted}")]
-    Fields {
-        found: u64,
-        wanted: u64,
-    },
+    Fields { found: u64, wanted: u64 },
     /// The line is not UTF-8 text.
     #[error("not UTF-8 text")]
     Text,

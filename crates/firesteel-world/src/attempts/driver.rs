@@ -18,6 +18,7 @@ pub(super) struct Driver {
     pub(super) live: BTreeSet<ExecutorId>,
     /// The executors whose end was reported to it.
     pub(super) ended: BTreeSet<ExecutorId>,
+    /// The executors that it knows, from its Master or from the executor itself, each with its container.
     pub(super) met: BTreeMap<ExecutorId, ContainerId>,
     /// The number of executors that it wants, by profile.
     pub(super) wanted: BTreeMap<ProfileId, u64>,

@@ -40,6 +40,7 @@ pub(crate) struct NodeIndex(pub(crate) usize);
 pub(crate) struct World {
     pub(crate) scenario: Scenario,
     pub(crate) dice: Dice,
+    /// Milliseconds since the world began.
     pub(crate) now: u64,
     queue: BTreeMap<(u64, u64), Happening>,
     sequence: u64,

@@ -8,6 +8,7 @@ use firesteel_placement::locality::Locality;
 pub enum ContainerSabotage {
     /// It gives no container back.
     DropRelease,
+    /// It never lowers a request to zero.
     DropZero,
     /// It requests one container too many.
     AskForMore,

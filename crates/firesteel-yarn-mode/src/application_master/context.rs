@@ -103,7 +103,7 @@ fn command(launch: &Launch) -> String {
     let own = Placeholder::Firesteel.word();
     let words = std::iter::once(&launch.command.program).chain(&launch.command.arguments);
     let words = words.map(|word| match word == own {
-        // In quotes of its own: a directory may have blanks in its name.
+        // In quotes of its own, because the directory's name may contain blanks.
         true => format!("'{HERE}/{BINARY}'"),
         false => quoting::word(word),
     });

@@ -92,7 +92,7 @@ impl ManagerTask {
         while let Some(request) = next {
             let (event, later) = match request {
                 ManagerRequest::Register => (self.register().await, None),
-                // Near the end, a ResourceManager that does not answer is not waited for.
+                // Near the end, do not wait for a ResourceManager that does not answer.
                 ManagerRequest::Allocate(call) => tokio::select! {
                     event = self.allocate(call) => (event, None),
                     later = requests.recv() => match later {
@@ -168,7 +168,7 @@ impl ManagerTask {
 
     fn changes(&self, call: Call) -> Changes {
         let Call { asks, release, exclude, include } = call;
-        // The machine only has ids of granted containers, so the other texts are no ids and are dropped.
+        // The machine has only ids of granted containers. Other texts are not ids, and are dropped.
         let release = release.iter().filter_map(|container| container.as_str().parse().ok()).collect();
         Changes { ask: asks.iter().map(|ask| self.request(ask)).collect(), release, exclude, include }
     }

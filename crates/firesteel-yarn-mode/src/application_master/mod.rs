@@ -83,7 +83,6 @@ pub enum ApplicationMasterError {
 pub struct Ended {
     /// The final status of the application, or of this attempt.
     pub status: FinalStatus,
-    /// The exit code of the process.
     pub code: i32,
     /// The reason, as text for users.
     pub message: String,
@@ -112,7 +111,7 @@ pub fn run(
     attempt: Attempt,
     requests: EndRequests,
 ) -> Pin<Box<dyn Future<Output = Result<Ended, ApplicationMasterError>> + Send>> {
-    // In a box, so that this crate compiles the future, and not the one that awaits it.
+    // Boxed, so that this crate compiles the future, and not its caller's crate.
     Box::pin(serve(blueprint, attempt, requests))
 }
 

@@ -58,7 +58,7 @@ impl Programs {
                 Err(failure) => Event::ProgramNotStarted(failure),
             };
             drop(running);
-            // The owner may have ended already.
+            // The owner loop may already have ended.
             let _ = inbox.send(event).await;
         });
     }

@@ -20,7 +20,6 @@ pub(super) const DEFAULT: &str = "fs.defaultFS";
 pub struct SharedPath {
     /// The file system of the path.
     pub system: FileSystem,
-    /// The path from its root.
     pub path: String,
 }
 
@@ -40,7 +39,6 @@ pub enum FileSystem {
 pub struct NameService {
     /// The NameNode, `host:port` or `host`, or the common name of several NameNodes.
     pub authority: String,
-    /// The name of the user.
     pub user: String,
     /// The properties of HDFS in its configuration, which begin with `dfs.`.
     pub properties: BTreeMap<String, String>,
@@ -98,7 +96,7 @@ impl SharedPath {
         }
     }
 
-    /// Does the same for a file, where a path without a scheme is on this machine.
+    /// Like `parse`, except that a path without a scheme is on this machine.
     ///
     /// # Errors
     /// The file system is not supported.
@@ -114,7 +112,7 @@ impl SharedPath {
         }
     }
 
-    /// A place below this one.
+    /// A file or directory below this one.
     #[must_use]
     pub fn join(&self, name: &str) -> Self {
         Self { system: self.system.clone(), path: format!("{}/{name}", self.path.trim_end_matches('/')) }
@@ -169,15 +167,13 @@ impl SharedPath {
     }
 }
 
-/// A file system in the form in which it was given.
+/// A file system, as a property names it.
 struct NamedFileSystem<'a> {
     scheme: &'a str,
     authority: &'a str,
     /// The whole text that was given.
     text: &'a str,
-    /// Where the text is set.
     origin: String,
-    /// The property that needs the path.
     key: &'static str,
 }
 

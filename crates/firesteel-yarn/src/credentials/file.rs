@@ -26,10 +26,7 @@ pub enum MalformedTokens {
     NoMagic,
     /// The format is unknown, perhaps a later one.
     #[error("its format is {format}; 0 and 1 are known")]
-    UnknownFormat {
-        /// The number of the format.
-        format: u8,
-    },
+    UnknownFormat { format: u8 },
     /// The file is damaged.
     #[error("it is damaged: {0}")]
     Damaged(#[from] Malformed),

@@ -13,7 +13,6 @@ pub enum IpcError {
     /// The address accepts no connection.
     #[error("{address} cannot be reached: {why}")]
     Unreachable {
-        /// The host and port.
         address: String,
         /// The operating system's error.
         why: Arc<std::io::Error>,

@@ -103,8 +103,8 @@ impl FrameReader {
         let Some(length) = self.buffer.first_chunk::<4>() else { return Ok(None) };
         let announced = u32::from_be_bytes(*length);
         if announced == OTHER_VERSION {
-            // This reply has two such numbers and two texts, and then the connection ends. Reading stops
-            // once those fit.
+            // This reply has two such numbers and two texts, after which the connection ends. Reading stops once there
+            // is room for them.
             return if self.buffer.len() < 4096 { Ok(None) } else { Err(self.other_version()) };
         }
         let length = usize::try_from(announced).unwrap_or(usize::MAX);

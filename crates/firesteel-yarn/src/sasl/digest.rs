@@ -21,10 +21,7 @@ pub enum ChallengeError {
     Malformed,
     /// The challenge lacks a value.
     #[error("it has no {name}")]
-    Missing {
-        /// The name of the missing value.
-        name: &'static str,
-    },
+    Missing { name: &'static str },
     /// The server requires that all later messages are signed or encrypted.
     #[error(
         "it wants every message protected (qop {qop}), which is not supported: set hadoop.rpc.protection to authentication"
@@ -43,7 +40,6 @@ pub enum ChallengeError {
 
 /// The answer to a challenge.
 pub(super) struct Answer {
-    /// The text that is sent.
     pub(super) text: String,
     /// The proof that a server sends back if it knows the password.
     pub(super) proof: String,

@@ -1,5 +1,5 @@
-//! Authentication with a token: Hadoop's own steps, and the mechanism DIGEST-MD5 (in `digest`) within them.
-//! It works without a connection: a step comes in, a step goes out.
+//! Authentication with a token: Hadoop's own steps, and the mechanism DIGEST-MD5 (in `digest`) within them. It does no
+//! I/O: it takes the server's step and returns the client's.
 
 mod digest;
 
@@ -111,7 +111,7 @@ impl Negotiation {
         let uri = format!("{}/{}", offer.protocol(), offer.server_id());
         let Answer { text, proof } = digest::answer(offer.challenge(), &self.token, &uri, &self.cnonce)?;
         self.state = State::Answered { proof };
-        // The offer is sent back unchanged, with an empty protocol if so, but without its challenge.
+        // The offer is returned unchanged except for its challenge, even with an empty protocol.
         let chosen = SaslAuth { challenge: None, ..offer.clone() };
         Ok(Step::Send(RpcSasl {
             token: Some(text.into_bytes()),

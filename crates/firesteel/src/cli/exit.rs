@@ -60,6 +60,7 @@ pub(super) enum Exit {
     Usage,
     /// No Master answered. The evidence says whether the address may be wrong.
     Unanswered(Evidence),
+    /// The machine has too few processes, open files or too little memory to start.
     Shortage,
     /// A settings file or a variable is wrong.
     Configuration,
@@ -93,6 +94,7 @@ impl From<Exit> for ExitCode {
 pub(super) enum ErrorFormat {
     /// One line of text, for people.
     Text,
+    /// One line of JSON, because the command line asks for JSON.
     Json,
 }
 

@@ -1,5 +1,6 @@
 //! How strongly the failures of an executor or a host speak against it.
 
+/// The value of [`Evidence::level`] that a bet of one unit begins with.
 const ONE: u128 = 1 << 64;
 
 /// The level at which chance is ruled out. By chance alone, at most one executor in this number ever reaches it.

@@ -79,14 +79,9 @@ pub enum ExclusionCause {
         ended: u64,
     },
     /// An excluded executor where the trial's task failed, too.
-    ExecutorAgain {
-        executor: ExecutorId,
-        host: String,
-    },
+    ExecutorAgain { executor: ExecutorId, host: String },
     /// An excluded host where the trial's task failed, too.
-    HostAgain {
-        host: String,
-    },
+    HostAgain { host: String },
     /// A host on which executors failed before they registered. Executors that already run there stay.
     HostAvoided {
         host: String,

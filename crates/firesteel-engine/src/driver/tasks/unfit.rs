@@ -19,29 +19,18 @@ pub(in crate::driver) const MAX_TASK: usize = MAX_FRAME - MAX_ADDRESSES - 1024;
 pub enum Unfit {
     /// The task is too long for a message.
     TooLong {
+        /// The number of bytes that it takes on the wire.
         length: usize,
         limit: usize,
     },
     /// Its resource profile was never added.
-    NoSuchProfile {
-        profile: ProfileId,
-    },
+    NoSuchProfile { profile: ProfileId },
     /// It takes more of a custom resource than an executor of its profile has.
-    TooFewAddresses {
-        name: String,
-        asked: TaskAmount,
-        each: Amount,
-    },
+    TooFewAddresses { name: String, asked: TaskAmount, each: Amount },
     /// The executor that it is bound to does not exist, or has another profile.
-    NoSuchExecutor {
-        executor: ExecutorId,
-    },
+    NoSuchExecutor { executor: ExecutorId },
     /// It takes more cores than the executor that it is bound to has.
-    TooFewCores {
-        executor: ExecutorId,
-        asked: Cores,
-        has: Cores,
-    },
+    TooFewCores { executor: ExecutorId, asked: Cores, has: Cores },
 }
 
 /// Written as `it takes 2 of gpu, and an executor of its profile has 1`.

@@ -25,20 +25,12 @@ pub enum Fault {
     #[error("the file has no Workers: add [[workers]] with cores and memory")]
     NoWorkers,
     #[error("a name must have 1 to {LONGEST_NAME} bytes, but this one has {length}")]
-    Name {
-        length: usize,
-    },
+    Name { length: usize },
     #[error("duplicate name {name:?}: give each entry its own name, or one entry a count")]
-    NameTwice {
-        name: String,
-    },
+    NameTwice { name: String },
     /// The file has more than the maximum of something.
     #[error("too many {what}: {found}, but at most {most} can be planned")]
-    TooMany {
-        what: &'static str,
-        found: u64,
-        most: u64,
-    },
+    TooMany { what: &'static str, found: u64, most: u64 },
     /// An executor runs on an unknown Worker.
     #[error("unknown Worker {worker:?}{}", called(like.as_deref()))]
     NoSuchWorker {
@@ -50,9 +42,7 @@ pub enum Fault {
     #[error(
         "{worker} has no room for these executors: lower executors, or give the Worker more cores, memory or resources"
     )]
-    NoRoom {
-        worker: String,
-    },
+    NoRoom { worker: String },
     /// An executor cannot request these amounts.
     #[error("{error}")]
     Executor {

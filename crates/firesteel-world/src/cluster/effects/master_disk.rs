@@ -219,6 +219,7 @@ impl World {
         }
     }
 
+    /// Compares the Master with one that is recovered from all its records. Replaces the records by an image.
     pub(crate) fn compare_recovered(&mut self, node: NodeIndex) {
         let row = self.node(node);
         let Body::Master(master) = &row.body else { return };

@@ -16,6 +16,7 @@ pub struct FullDisk {
     pub machine: usize,
     /// When it begins, in milliseconds after the start. It ends with the faults at the latest.
     pub from: u64,
+    /// How long it lasts, in milliseconds.
     pub millis: u64,
 }
 

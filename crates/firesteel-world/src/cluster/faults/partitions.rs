@@ -10,6 +10,7 @@ use firesteel_sim::dice::Dice;
 
 #[derive(Clone, Debug)]
 pub struct Partition {
+    /// When it begins, in milliseconds after the start.
     pub from: u64,
     /// How long it lasts, in milliseconds. It ends with the faults at the latest.
     pub millis: u64,
@@ -24,6 +25,7 @@ pub struct Partition {
 pub enum Party {
     /// The Master at the seat with this number.
     Master(usize),
+    /// The Worker of the machine with this number, and its executors.
     Machine(usize),
     /// The driver or launcher of the application with this number.
     Owner(usize),

@@ -15,6 +15,7 @@ pub struct Shortage {
     pub machine: usize,
     /// When it begins, in milliseconds after the start. It ends with the faults at the latest.
     pub from: u64,
+    /// How long it lasts, in milliseconds: shorter than the time after which a driver considers a shortage permanent.
     pub millis: u64,
     /// The most tasks that an executor can run. At 0, the Worker cannot start anything, either.
     pub most: usize,

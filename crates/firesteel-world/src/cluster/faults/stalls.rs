@@ -17,8 +17,10 @@ const MOST_UNHEARD: u64 = 90_000;
 
 #[derive(Clone, Debug)]
 pub struct Stall {
+    /// When it begins, in milliseconds after the start.
     pub from: u64,
     pub machine: usize,
+    /// How long it lasts, in milliseconds.
     pub millis: u64,
 }
 

@@ -52,6 +52,7 @@ impl<K: Kind> Tally<K> {
 /// One line of a coverage: an enum's variant, with its count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
+    /// The group of the enum: `sent`, `received`, `event`, ...
     pub group: &'static str,
     pub kind: &'static str,
     pub name: &'static str,

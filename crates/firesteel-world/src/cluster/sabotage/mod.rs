@@ -23,6 +23,7 @@ pub enum Sabotage {
     IgnoreHeartbeat,
     /// The Master misses that a driver's connection ended.
     ForgetDriver,
+    /// The Master does not order an executor's end.
     DropKillExecutor,
     /// The Master gives an executor the number of the previous one.
     ReuseExecutorId,
@@ -176,6 +177,7 @@ pub enum Sabotage {
     DropTaskEnd,
     /// The driver does not tell an executor that a task was cancelled.
     DropKillTask,
+    /// The driver reports a task's end as soon as it was cancelled.
     EarlyCancelled,
     /// The driver does not answer a question.
     DropAnswer,

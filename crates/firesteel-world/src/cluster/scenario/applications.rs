@@ -78,9 +78,7 @@ pub enum TaskFate {
     /// Every attempt succeeds.
     Succeeds,
     /// This many attempts fail before one succeeds.
-    Fails {
-        attempts: u32,
-    },
+    Fails { attempts: u32 },
     /// Its program does not exist.
     CannotStart,
     /// It never ends by itself.

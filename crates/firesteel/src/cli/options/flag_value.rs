@@ -23,6 +23,7 @@ pub(in crate::cli) struct FlagValue {
     flag: &'static str,
 }
 
+/// The flags of a daemon that listens. An application has none.
 pub(in crate::cli) fn flags(reader: Reader) -> &'static [Flag] {
     const fn flag(name: &'static str, default: &'static str, meaning: &'static str) -> Flag {
         Flag { name, default, meaning }

@@ -23,10 +23,7 @@ pub(super) enum PngError {
     Svg(#[from] usvg::Error),
     /// The picture has too many pixels.
     #[error("a picture of {width} x {height} pixels is too large for PNG: use --svg")]
-    TooLarge {
-        width: u32,
-        height: u32,
-    },
+    TooLarge { width: u32, height: u32 },
     /// The pixels cannot be encoded.
     #[error("{0}")]
     Encoding(String),

@@ -192,6 +192,7 @@ impl Submit {
         single.into_iter().chain(lists).find(|(flag, _)| *flag == option).map(|(_, key)| key)
     }
 
+    /// The options with one value, and the properties that they set.
     fn options(&self) -> [(&'static str, &'static str, &Option<String>); 14] {
         [
             ("--master", keys::MASTER, &self.master),

@@ -47,6 +47,7 @@ pub(super) fn mean<T>(runs: &[Run<T>], of: impl Fn(&T) -> f64) -> f64 {
     runs.iter().map(|run| of(&run.outcome)).sum::<f64>() / runs.len().max(1) as f64
 }
 
+/// Number of executors that the Master placed per second of its own time.
 pub(super) fn rate<T>(runs: &[Run<T>], executors: impl Fn(&T) -> u64) -> f64 {
     let taken: Duration = runs.iter().map(|run| run.master).sum();
     let placed: u64 = runs.iter().map(|run| executors(&run.outcome)).sum();
