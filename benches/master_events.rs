@@ -58,7 +58,6 @@ pub(crate) fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorKey)> {
     effects.iter().filter_map(launch).collect()
 }
 
-/// The id of the application that was registered.
 pub(crate) fn registered(effects: &[Effect]) -> AppId {
     let app = |effect: &Effect| match effect {
         Effect::Send {

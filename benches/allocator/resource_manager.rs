@@ -78,7 +78,6 @@ impl ResourceManager {
         self.room[host] += 1;
     }
 
-    /// A machine reports.
     pub fn report(&mut self, host: usize) {
         while self.room[host] > 0 && self.wants(&Location::Any) {
             let near =

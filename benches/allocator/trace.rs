@@ -9,7 +9,6 @@ const RACK: usize = 25;
 /// Hosts, and tasks that prefer some of them.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// The hosts' names, by number.
     pub hosts: Vec<String>,
     /// Each task's three hosts, by number.
     pub tasks: Vec<[usize; 3]>,

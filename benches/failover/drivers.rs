@@ -29,17 +29,12 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// A group of equal applications, and its counts.
 struct Group {
     name: String,
-    /// The number of applications.
     apps: u64,
     /// The number of executors of each application, of one core each.
     executors: u64,
-    /// The number of registered applications.
     registered: AtomicU64,
-    /// Whether an executor was launched.
     has_launched: AtomicBool,
-    /// The number of running executors.
     running: AtomicU64,
-    /// The number of ended executors.
     ended: AtomicU64,
 }
 

@@ -33,7 +33,6 @@ const STEP: u64 = 250;
 struct Shared {
     masters: Vec<Address>,
     cores: i64,
-    /// The number of Workers.
     count: u64,
     registered: AtomicU64,
     /// The times of confirmed registrations since the last report.
@@ -48,7 +47,6 @@ struct Shared {
     changed: Notify,
 }
 
-/// Runs Workers with these numbers and this number of cores.
 pub(crate) fn run(first: u64, count: u64, cores: i64, masters: &str) {
     let masters = parse_masters(masters).expect("a URL of Masters");
     let shared = Arc::new(Shared {

@@ -31,7 +31,6 @@ pub struct Ask {
     pub placing: Placing,
 }
 
-/// A Master with this number of Workers of one size.
 pub fn master(config: Config, workers: u64, size: Size) -> Master {
     let mut master = Master::new(config);
     for n in 0..workers {
@@ -53,7 +52,6 @@ fn worker_registers(n: u64, size: Size) -> Event {
     Event::Received { peer: PeerId(n), arrived: NOW, message: Inbound::Worker(message) }
 }
 
-/// A message from the driver with this number.
 fn says(driver: u64, message: DriverToMaster) -> Event {
     Event::Received { peer: PeerId(DRIVERS + driver), arrived: NOW, message: Inbound::Driver(message) }
 }
@@ -79,7 +77,6 @@ pub fn asks(driver: u64, app: AppId, ask: &Ask) -> Event {
     says(driver, DriverToMaster::RequestExecutors { app, targets: vec![target] })
 }
 
-/// The driver with this number ends its application.
 pub fn ends(driver: u64, app: AppId) -> Event {
     says(driver, DriverToMaster::UnregisterApplication { app, outcome: None })
 }

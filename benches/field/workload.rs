@@ -43,7 +43,6 @@ impl Workload {
         times[times.len() / 2]
     }
 
-    /// A row of the table.
     pub fn row(&self, seconds: f64) -> String {
         let (decisions, rate) = (self.decisions, self.decisions as f64 / seconds);
         let (least, aim, verdict) = match self.goal {

@@ -7,7 +7,6 @@ use firesteel_placement::{
 
 use super::plain::{self, Ask, Placed, Worker};
 
-/// Cores of each machine.
 const CORES: i64 = 64;
 /// Memory of each machine, in MiB.
 const MEMORY: i64 = 256 * 1024;

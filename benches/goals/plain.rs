@@ -89,7 +89,6 @@ pub fn round_robin(workers: &[Worker], ask: &Ask) -> Placed {
     usable.into_iter().zip(executors).filter(|(_, executors)| *executors > 0).collect()
 }
 
-/// Commits a placement.
 pub fn commit(workers: &mut [Worker], ask: &Ask, placed: &Placed) {
     for &(n, executors) in placed {
         workers[n].cores -= executors as i64 * ask.cores;
@@ -97,7 +96,6 @@ pub fn commit(workers: &mut [Worker], ask: &Ask, placed: &Placed) {
     }
 }
 
-/// Releases a placement.
 pub fn release(workers: &mut [Worker], ask: &Ask, placed: &Placed) {
     for &(n, executors) in placed {
         workers[n].cores += executors as i64 * ask.cores;

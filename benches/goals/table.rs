@@ -10,7 +10,6 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The number of Workers.
     pub fn of(self, workers: usize) -> usize {
         match self {
             Self::Full => workers,

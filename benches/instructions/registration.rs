@@ -12,7 +12,6 @@ use super::master_events::{NOW, launches, registration, worker_registers};
 const WORKERS: u64 = 1_000;
 const WAITING: u64 = 10_000;
 
-/// The connection of a driver.
 fn driver(n: u64) -> PeerId {
     PeerId((1 << 32) + n)
 }

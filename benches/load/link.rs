@@ -80,7 +80,6 @@ impl Incoming {
 }
 
 impl Outgoing {
-    /// Queues a message.
     pub(crate) fn push<M: Serialize>(&mut self, message: &M) {
         append(&mut self.queued, message);
     }
@@ -109,7 +108,6 @@ pub(crate) fn opening(role: Role, name: &str) -> BytesMut {
     bytes
 }
 
-/// Appends a message's frame.
 pub(crate) fn append<M: Serialize>(frames: &mut BytesMut, message: &M) {
     frame::append(message, frames, wire::MAX_FRAME).expect("messages of a bench are short");
 }

@@ -24,12 +24,9 @@ use crate::link::{Link, Outgoing};
 /// The time limit of every wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
-/// The mocks' counts.
 #[derive(Default)]
 pub(crate) struct Seen {
-    /// Registered Workers.
     pub(crate) workers: Cell<u64>,
-    /// Connected drivers.
     pub(crate) drivers: Cell<u64>,
     /// Executors that drivers were told are running.
     pub(crate) running: Cell<u64>,

@@ -37,7 +37,6 @@ struct Tables {
     /// The Worker that gets the next executor.
     next: usize,
     apps: BTreeMap<AppId, App>,
-    /// The number of the next application.
     next_app: u64,
 }
 

@@ -19,7 +19,6 @@ const PERIOD: Duration = Duration::from_millis(5);
 /// The time limit of an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running probe.
 pub(crate) struct Probe {
     stop: Sender<()>,
     asking: JoinHandle<io::Result<()>>,

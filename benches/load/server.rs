@@ -18,7 +18,6 @@ pub(crate) enum Kind {
     Logging,
     /// `firesteel master`, logging errors only, with a journal on a disk.
     Durable,
-    /// The null master.
     Null,
 }
 
@@ -45,7 +44,6 @@ pub(crate) struct Server {
 /// The resources that a process has used since its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Used {
-    /// Processor time.
     pub(crate) cpu: Duration,
     /// Context switches of its current threads.
     pub(crate) switches: u64,

@@ -42,7 +42,6 @@ struct Report {
 }
 
 impl Script {
-    /// Reads the recordings.
     pub(crate) fn read() -> Self {
         let report = Words::of("worker-to-master", "ExecutorStateChanged");
         Self {
@@ -52,7 +51,6 @@ impl Script {
         }
     }
 
-    /// The registration of a Worker.
     fn worker(&self, number: u64, cores: i32) -> Frame {
         let Words { envelope, mut graph, root } = self.worker.clone();
         let host = format!("10.0.{}.{}", number / 250, number % 250);

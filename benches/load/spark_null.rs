@@ -51,7 +51,6 @@ struct Peer {
 }
 
 impl Peer {
-    /// A message to the peer with this object.
     fn message(&self, object: &[u8]) -> Frame {
         let reference = &self.dialect.reference;
         let envelope = Envelope {

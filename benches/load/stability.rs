@@ -42,7 +42,6 @@ struct Sample {
     longest: f64,
 }
 
-/// A figure of a sample.
 type Figure = fn(&Sample) -> f64;
 
 const MEGABYTES: Figure = |sample| sample.memory / 1e6;

@@ -43,7 +43,6 @@ impl Sheet {
 pub(crate) struct Table {
     /// The names of figures in their original order.
     names: Vec<&'static str>,
-    /// The figures of all rounds.
     rounds: BTreeMap<(&'static str, Kind), Vec<f64>>,
     frames: BTreeMap<Kind, BTreeMap<&'static str, u64>>,
 }

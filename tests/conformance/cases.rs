@@ -35,7 +35,6 @@ pub(crate) struct Few {
 impl Few {
     /// Number of placements. They are the first lines.
     pub(crate) const PLACEMENTS: usize = 600;
-    /// Number of passes.
     const PASSES: usize = 100;
 
     pub(crate) fn write() -> Self {
@@ -60,7 +59,6 @@ impl Few {
     }
 }
 
-/// Lines as JSON.
 pub(crate) fn json(lines: &str) -> impl Iterator<Item = Value> {
     lines.lines().map(|line| serde_json::from_str(line).expect("each line is JSON"))
 }

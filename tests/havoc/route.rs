@@ -23,7 +23,6 @@ struct Troubles {
     stalled_back: AtomicBool,
     /// The number of cuts so far. Connections that began before the last cut end.
     cuts: AtomicU64,
-    /// The number of bits to flip.
     flips: AtomicU64,
 }
 

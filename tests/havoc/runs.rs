@@ -9,7 +9,6 @@ use firesteel_placement::words::counted;
 use crate::cluster::{Daemon, firesteel};
 use crate::victims::Victims;
 
-/// The items of one run.
 const ITEMS: usize = 120;
 
 /// How long a run may make no progress: longer than all time-outs and pauses together.
@@ -31,7 +30,6 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Performs one run.
     pub(crate) fn next(&mut self, victims: &Victims) {
         let mut map = start(victims);
         let (mut seen, mut changed) = (0, Instant::now());

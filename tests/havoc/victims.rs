@@ -11,7 +11,6 @@ use tempfile::TempDir;
 use crate::cluster::{Daemon, firesteel, processes};
 use crate::route::Route;
 
-/// The number of Workers.
 const WORKERS: usize = 3;
 
 /// How long a cluster's processes may take to end after their Workers were told to.
@@ -68,7 +67,6 @@ impl Victims {
         self.workers.iter().map(|worker| &worker.to_master).chain([&self.driver])
     }
 
-    /// The processes of executors now.
     pub(crate) fn executors(&self) -> Vec<u32> {
         let workers = self.workers.iter().map(|worker| worker.daemon().pid());
         workers.flat_map(|pid| with_word(pid, "--executor-id")).collect()

@@ -96,7 +96,6 @@ fn is_chosen(arguments: &Arguments, name: &str) -> bool {
     arguments.filter.as_ref().is_none_or(is) && !arguments.skip.iter().any(is)
 }
 
-/// Whether this component is required.
 pub(crate) fn is_required(component: &str) -> bool {
     let required = env::var(REQUIRE).unwrap_or_default();
     required.split(',').map(str::trim).any(|name| name == component || name == "all")

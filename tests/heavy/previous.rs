@@ -23,7 +23,6 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// Which release runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Release {
     Previous,

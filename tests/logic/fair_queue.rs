@@ -6,7 +6,6 @@ use firesteel_protocol::fair_queue::{FairQueue, Limits, Urgency};
 use firesteel_protocol::ids::PeerId;
 use quickcheck::quickcheck;
 
-/// The number of peers.
 const PEERS: u64 = 8;
 
 /// The order in which simultaneous events leave the queue, by index. An entry is an event's peer, and whether it is

@@ -181,7 +181,6 @@ impl Drop for Browser {
     }
 }
 
-/// Decodes base 64.
 fn decoded(text: &str) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);

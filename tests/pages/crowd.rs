@@ -27,7 +27,6 @@ use crate::link::Link;
 pub(crate) struct Asked {
     pub(crate) name: String,
     pub(crate) user: String,
-    /// The number of executors.
     pub(crate) executors: u64,
     /// The cores and the memory in GiB of each executor.
     pub(crate) each: (i64, i64),
@@ -36,7 +35,6 @@ pub(crate) struct Asked {
     pub(crate) ends: Option<Ends>,
 }
 
-/// How an application of the crowd ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
     Well,
@@ -75,7 +73,6 @@ impl Crowd {
         }
     }
 
-    /// Registers an application.
     pub(crate) fn application(&self, asked: Asked) {
         self.order(Order::Application(asked));
     }

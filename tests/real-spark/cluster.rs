@@ -174,7 +174,6 @@ impl Cluster {
         Self::with(workers, &["--cores", &cores.to_string(), "--memory", "8g"])
     }
 
-    /// Starts Workers with these arguments.
     pub(crate) fn with(workers: usize, arguments: &[&str]) -> Self {
         let cluster = Self::without_workers(&[]);
         (0..workers).fold(cluster, |cluster, _| cluster.and_worker(arguments))
@@ -233,7 +232,6 @@ impl Cluster {
         self.master = Daemon::start(&mut durable_master(self.root.path(), &port, &self.settings));
     }
 
-    /// A Master with these arguments.
     pub(crate) fn without_workers(arguments: &[&str]) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         Self {
@@ -284,7 +282,6 @@ impl Cluster {
         self.masters.as_deref().unwrap_or_else(|| self.master.url())
     }
 
-    /// The work directory of a Worker.
     pub(crate) fn work(&self, number: usize) -> PathBuf {
         self.root.path().join(format!("work{number}"))
     }
@@ -294,7 +291,6 @@ impl Cluster {
         self.root.path().join(format!("local{number}"))
     }
 
-    /// A driver with these settings of Spark.
     pub(crate) fn driver(&self, version: &str, app: &str, arguments: &[&str], settings: &[&str]) -> Command {
         driver(self.url(), version, app, arguments, settings)
     }
@@ -359,7 +355,6 @@ pub(crate) fn rest_port(master: &Daemon) -> u16 {
     port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("{line:?} has no port"))
 }
 
-/// The executors' processes within a directory.
 pub(crate) fn executors_within(directory: &Path) -> Vec<u32> {
     running_within(directory, "CoarseGrainedExecutorBackend")
 }

@@ -38,10 +38,8 @@ pub(crate) trait Manager {
     /// Starts a Worker in the directories with this number, on this host.
     fn add_worker(&mut self, number: usize, host: &str, cores: u32);
 
-    /// A Worker's daemon.
     fn worker(&mut self, number: usize) -> &mut Daemon;
 
-    /// The work directory of the Worker with this number.
     fn work(&self, number: usize) -> PathBuf;
 
     /// The directory for scratch directories of the Worker with this number.

@@ -140,7 +140,6 @@ fn killed() {
 struct Idle {
     driver: Driver,
     file: PathBuf,
-    /// The process of its executor.
     executor: u32,
     _worker: Daemon,
 }

@@ -29,7 +29,6 @@ impl Default for Bench {
 }
 
 impl Bench {
-    /// A connection with these limits.
     pub(crate) fn within(limits: Limits) -> Self {
         Self::of(Connection::new(limits))
     }

@@ -10,7 +10,6 @@ use firesteel_spark::java::{self, Bounds};
 /// The longest frame in a recording.
 pub(crate) const MOST: usize = 1 << 20;
 
-/// The bytes of a recording.
 #[expect(clippy::disallowed_methods, reason = "tests read fixtures")]
 pub(crate) fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -41,10 +41,8 @@ const HOSTS: &str = "hosts";
 /// The superuser of HDFS.
 pub(crate) const SUPERUSER: &str = "hdfs";
 
-/// Names of properties, and their values.
 pub(crate) type Properties = Vec<(&'static str, String)>;
 
-/// The kind of a daemon.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     ResourceManager,

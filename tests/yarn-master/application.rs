@@ -54,7 +54,6 @@ const RETRY: Retry = Retry {
     within: Duration::from_secs(60),
 };
 
-/// A submitted application.
 pub(crate) struct Submitted {
     pub(crate) client: YarnClient,
     pub(crate) id: ApplicationId,

@@ -32,7 +32,6 @@ impl Peer {
         self.0.write_all(bytes).await.expect("the client listens");
     }
 
-    /// Answers a call with a message.
     pub(crate) async fn answer(&mut self, call: u32, message: &dyn Part) {
         let mut bytes = BytesMut::new();
         frame::put(&[&header(call, RpcStatus::Success), message], &mut bytes);

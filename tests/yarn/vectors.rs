@@ -25,7 +25,6 @@ use prost::Message;
 
 use crate::peer::{CLIENT, Peer};
 
-/// The bytes with this name.
 pub(crate) fn vector(name: &str) -> Vec<u8> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/yarn/vectors.txt");
     let text = fs::read_to_string(path).expect("the fixture is there");

@@ -21,7 +21,6 @@ impl Host {
         Self { address, namespace: Some(name) }
     }
 
-    /// Its name.
     pub(crate) fn name(&self) -> &'static str {
         self.namespace.unwrap_or("localhost")
     }

@@ -22,7 +22,6 @@ pub(crate) fn trials() -> Vec<Trial> {
     ZOOKEEPER.trials(&[("rounds_of_blows_leave_every_result_exact_and_nothing_behind", rounds)])
 }
 
-/// The fault of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Blow {
     LeaderKilled,
@@ -49,7 +48,6 @@ const BLOWS: [Blow; 9] = [
     Blow::DriverKilled,
 ];
 
-/// The faults of all rounds.
 fn plan() -> Vec<Blow> {
     let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
     let Some(rounds) = number("FIRESTEEL_ROUNDS") else { return BLOWS.to_vec() };

@@ -19,9 +19,7 @@ pub(crate) const SESSION: Duration = Duration::from_secs(2);
 pub(crate) struct Plan {
     pub(crate) masters: [Host; 2],
     pub(crate) workers: [Host; 2],
-    /// The programs of the Masters.
     pub(crate) programs: [fn() -> Command; 2],
-    /// Properties of the Masters.
     pub(crate) properties: &'static [&'static str],
 }
 
@@ -91,12 +89,10 @@ impl Cluster {
         Daemon::start(&mut host.enter(command))
     }
 
-    /// Starts the Worker with this index.
     fn own_worker(&self, index: usize) -> Daemon {
         self.add_worker(self.plan.workers[index], &self.url(), &format!("work-{index}"))
     }
 
-    /// A second Worker.
     pub(crate) fn add_second_worker(&mut self) {
         self.workers.push(self.own_worker(1));
     }
@@ -210,7 +206,6 @@ impl Cluster {
         assert_eq!(cores.iter().sum::<u64>(), 2, "two servers have one core each");
     }
 
-    /// The processes of all executors.
     pub(crate) fn executors(&self) -> Vec<u32> {
         let all = self.workers.iter().flat_map(|worker| processes::descendants_of(worker.pid()));
         all.filter(|process| !is_reaper(*process)).collect()

@@ -57,7 +57,6 @@ pub struct Prepared {
     /// Files that executors find in their directories.
     pub files: OfferedFiles,
     pub cluster: StartedCluster,
-    /// Masters to register with.
     pub masters: Vec<Address>,
 }
 

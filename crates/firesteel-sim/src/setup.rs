@@ -127,7 +127,6 @@ impl FromStr for Setup {
 /// Why a text is not a set-up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownSetup {
-    /// No set-up has the name.
     #[error("unknown policy {name:?}: use one of {}, or {EXPRESSION} and an expression", names())]
     Name { name: String },
     /// The expression cannot be read.

@@ -51,7 +51,6 @@ impl<H> Queue<H> {
 /// The next thing to happen.
 #[derive(Clone, Debug)]
 pub(crate) enum Next<H> {
-    /// Something of the queue.
     Happening(H),
     /// The machine's deadline.
     Deadline,

@@ -120,7 +120,6 @@ pub struct LocalFile {
     pub size: u64,
     /// Its exact modification time, in milliseconds since 1970.
     pub timestamp: u64,
-    /// Whether it is unpacked.
     pub kind: LocalKind,
     /// Who else may use the copy.
     pub visibility: Visibility,
@@ -152,14 +151,12 @@ pub enum Visibility {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Racks {
-    /// The rack of each host that has one.
     pub hosts: BTreeMap<String, String>,
     /// The rack of all other hosts; Hadoop's is `/default-rack`. `None`: they have no rack.
     pub default: Option<String>,
 }
 
 impl Racks {
-    /// The same racks as a topology.
     #[must_use]
     pub fn topology(&self) -> Topology {
         let rows = self.hosts.iter().map(|(host, rack)| (host.clone(), rack.clone()));
@@ -177,7 +174,6 @@ pub enum BlueprintError {
     /// The file cannot be read.
     #[error("the blueprint {path}: {error}")]
     Read { path: PathBuf, error: io::Error },
-    /// The file is not a blueprint.
     #[error("cannot decode the blueprint {path}: {error}")]
     Malformed {
         path: PathBuf,

@@ -70,7 +70,6 @@ pub enum YarnError {
     MasterEnded(String),
 }
 
-/// An application that runs.
 #[derive(Debug)]
 pub struct RunningApplication {
     site: Site,
@@ -260,7 +259,6 @@ async fn kill(site: &Site, application: ApplicationId) {
 struct Watch {
     monitor: Monitor,
     interval: Duration,
-    /// The address of its ApplicationMaster.
     master: Address,
     sender: mpsc::Sender<ClusterEvent>,
 }

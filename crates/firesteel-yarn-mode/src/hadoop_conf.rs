@@ -54,7 +54,6 @@ struct Row {
     finality: Finality,
 }
 
-/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Origin {
     File(Arc<PathBuf>),
@@ -85,7 +84,6 @@ pub enum HadoopConfError {
     #[error("{}: {error}", path.display())]
     File {
         path: PathBuf,
-        /// What is wrong with it.
         error: SiteFileError,
     },
     /// A value cannot be used.
@@ -93,7 +91,6 @@ pub enum HadoopConfError {
     Value {
         name: String,
         value: String,
-        /// Where the value is set.
         origin: String,
         /// The form that is expected.
         expected: &'static str,
@@ -102,7 +99,6 @@ pub enum HadoopConfError {
     #[error("{name} ({origin}) nests more than {MOST_SUBSTITUTIONS} variables")]
     TooDeep {
         name: String,
-        /// Where the value is set.
         origin: String,
     },
 }
@@ -195,7 +191,6 @@ impl HadoopConf {
         self.files.last().and_then(|path| path.parent())
     }
 
-    /// All names that are set.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.rows.keys().map(String::as_str)
     }

@@ -29,7 +29,6 @@ pub struct Monitor {
 pub struct FinalReport {
     pub application: ApplicationId,
     pub state: YarnApplicationState,
-    /// The final status that the application reported.
     pub status: FinalApplicationStatus,
     /// The reason for the end, if there is one.
     pub diagnostics: Option<String>,

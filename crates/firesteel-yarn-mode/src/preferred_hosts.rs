@@ -22,7 +22,6 @@ pub enum PreferredHosts {
     Anywhere,
     /// The tasks prefer these hosts.
     Hosts(BTreeSet<String>),
-    /// The preferred hosts are in a file.
     File {
         path: PathBuf,
         /// The byte that ends each line.

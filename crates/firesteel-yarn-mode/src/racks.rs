@@ -23,7 +23,6 @@ pub const DEFAULT_RACK: &str = "/default-rack";
 /// `net.topology.script.number.args`.
 const AT_ONCE: u64 = 100;
 
-/// The source of racks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Racks {
     /// There is no source: all hosts share [`DEFAULT_RACK`].
@@ -125,7 +124,6 @@ fn addresses(host: &str) -> Vec<String> {
     found.map(|all| all.map(|address| address.ip().to_string()).collect()).unwrap_or_default()
 }
 
-/// Runs the script for hosts.
 fn run_script(path: &Path, hosts: &[&String]) -> Result<BTreeMap<String, String>, RackError> {
     let fail = |why: String| RackError::Script { path: path.to_owned(), why };
     let Output { status, stdout, stderr } = Command::new(path)

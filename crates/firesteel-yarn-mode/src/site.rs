@@ -49,7 +49,6 @@ pub enum SiteError {
     )]
     Protection {
         protection: String,
-        /// Where the protection is set.
         origin: String,
     },
 }

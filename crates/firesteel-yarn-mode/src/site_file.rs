@@ -2,7 +2,6 @@
 
 use roxmltree::{Document, Node};
 
-/// A property of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteProperty {
     pub name: String,
@@ -24,13 +23,11 @@ pub enum Finality {
 /// Why a file is not one of Hadoop's files.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SiteFileError {
-    /// The file is not XML.
     #[error("not XML: {0}")]
     Xml(#[from] roxmltree::Error),
     /// The root element has another name.
     #[error("it begins with <{found}> instead of <configuration>")]
     Root { found: String },
-    /// The file includes another file.
     #[error(
         "line {line} includes another file, which Firesteel does not support: copy the properties into this file"
     )]

@@ -57,9 +57,7 @@ pub struct DriverFile {
 /// The content of a staged file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// These bytes as they are.
     Bytes(Vec<u8>),
-    /// The content of this file.
     File(PathBuf),
     /// Everything that standard input contains.
     StandardInput,
@@ -86,7 +84,6 @@ pub enum SubmitError {
         unit: &'static str,
         /// The properties that set the amount.
         keys: &'static str,
-        /// The maximum in this cluster.
         most: i64,
         /// The cluster's settings for the maximum.
         limits: &'static str,

@@ -51,7 +51,6 @@ pub enum NodeError {
     Refused {
         node: NodeId,
         container: ContainerId,
-        /// The message of the node.
         message: String,
     },
 }
@@ -63,7 +62,6 @@ pub struct NmClient {
 }
 
 impl NmClient {
-    /// Makes a client with this retry policy.
     #[must_use]
     pub fn new(retry: Retry) -> Self {
         Self { retry }

@@ -217,7 +217,6 @@ impl Daemon {
         });
     }
 
-    /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         // It may already have ended.
         let _ = processes::signal(self.child.id(), signal);

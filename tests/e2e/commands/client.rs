@@ -24,7 +24,6 @@ impl Cluster {
         Self { worker, master, _directory: directory }
     }
 
-    /// A command that asks this cluster.
     fn ask(&self, arguments: &[&str]) -> Finished {
         run(firesteel().args(arguments).args(["--master", self.master.url()]))
     }

@@ -45,7 +45,6 @@ fn words() -> BTreeMap<String, String> {
     words
 }
 
-/// The values that commands printed, each with its command.
 #[derive(Default)]
 struct Printed(Vec<(String, String)>);
 

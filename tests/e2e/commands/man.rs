@@ -95,7 +95,6 @@ fn commands_options_and_properties_are_completed() {
     assert!(all.contains(&"map".to_owned()) && !all.contains(&"executor".to_owned()), "{all:?}");
 }
 
-/// The script of the shell.
 fn script(shell: &str) -> Finished {
     run(firesteel().args(["completions", shell]))
 }

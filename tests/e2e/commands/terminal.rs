@@ -20,7 +20,6 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts the command in a terminal with these numbers of rows and columns.
     pub(crate) fn start(command: Command, rows: u16, columns: u16) -> Self {
         let (pty, pts) = blocking::open().expect("there are pseudo-terminals");
         pty.resize(Size::new(rows, columns)).expect("it can be resized");
@@ -49,7 +48,6 @@ impl Terminal {
         self.screen.lock().expect("no thread panics with the lock").screen().alternate_screen()
     }
 
-    /// Types the keys.
     pub(crate) fn type_keys(&self, keys: &str) {
         (&*self.pty).write_all(keys.as_bytes()).expect("the terminal takes keys");
     }

@@ -16,7 +16,6 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// Starts this number of Workers, with this number of cores each.
     pub(crate) fn start(workers: usize, cores: u32) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let mut hosts = Self { workers: Vec::new(), master: Daemon::master(&[]), directory };

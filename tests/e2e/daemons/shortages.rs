@@ -72,7 +72,6 @@ fn a_worker_that_can_start_no_process_says_so_and_is_not_counted_against_applica
     assert_eq!(map.output(), "item\n");
 }
 
-/// The number of threads of a process.
 fn threads(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
 }

@@ -41,7 +41,6 @@ impl Pair {
         Driver::register(self.master.address(), script(shell_script, executors))
     }
 
-    /// A file of an executor.
     pub(crate) fn file(&self, driver: &Driver, executor: u32, name: &str) -> PathBuf {
         self.work.path().join(driver.app.as_str()).join(executor.to_string()).join(name)
     }

@@ -60,7 +60,6 @@ impl Driver {
         driver
     }
 
-    /// Sends the Master a message.
     pub(crate) fn send(&mut self, message: &DriverToMaster) {
         write_frame(&mut self.stream, &wire::encode(message, MAX_FRAME).expect("it is short"));
     }

@@ -18,7 +18,6 @@ struct Wire {
 struct Changes {
     /// The number of bytes in a direction of a connection before the first change, and between changes.
     every: usize,
-    /// The most changes in all.
     most: usize,
 }
 

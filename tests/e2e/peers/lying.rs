@@ -25,7 +25,6 @@ use crate::executors::driver::{introduce_as, read_frame, write_frame};
 struct FakeWorker(TcpStream);
 
 impl FakeWorker {
-    /// Registers the Worker.
     fn register(master: &Daemon, name: &str, worker: WorkerDescription) -> Self {
         let mut stream = TcpStream::connect(master.address()).expect("the Master listens");
         introduce_as(&mut stream, Role::Worker, name);

@@ -64,7 +64,6 @@ impl Site {
         wait_for(state, || self.list().into_iter().find(|row| row["id"] == app && row["state"] == state))
     }
 
-    /// The process of a detached driver.
     fn driver(&self, app: &str) -> u32 {
         let is_driver = |pid: &u32| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

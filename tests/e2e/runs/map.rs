@@ -62,7 +62,6 @@ impl Cluster {
         self.directory.path().join(format!("work-{worker}"))
     }
 
-    /// The running executors of a Worker.
     fn executors(&self, worker: usize) -> Vec<u32> {
         let children = processes::children_of(self.workers[worker].pid());
         let is_executor =

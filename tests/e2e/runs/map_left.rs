@@ -175,7 +175,6 @@ fn a_cluster_without_workers_is_said_within_seconds() {
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
-/// The number before these words in the text.
 fn number_before(text: &str, words: &str) -> u64 {
     let (before, _) = text.split_once(words).unwrap_or_else(|| panic!("{words:?} is not in {text}"));
     let digits = before.rsplit(|c: char| !c.is_ascii_digit() && c != ',').next().unwrap_or_default();

@@ -25,7 +25,6 @@ pub(crate) fn home() -> TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
-/// A shell at a terminal.
 pub(crate) struct Session(pub(crate) Terminal);
 
 impl Session {

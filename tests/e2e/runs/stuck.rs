@@ -22,7 +22,6 @@ const CTRL_S: &str = "\x13";
 /// Continues a terminal's output.
 const CTRL_Q: &str = "\x11";
 
-/// A full pipe.
 fn full_pipe() -> (OwnedFd, File) {
     let (reader, writer) = pipe().expect("there are pipes");
     let mut writer = File::from(writer);

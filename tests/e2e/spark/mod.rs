@@ -87,7 +87,6 @@ fn class_of(object: &Bytes) -> String {
     Node { graph: &graph, value }.class_name().expect("it has a class").to_owned()
 }
 
-/// Reads a field of an object.
 fn read<T>(object: &Bytes, field: &str, read: impl Fn(Node<'_>) -> Option<T>) -> T {
     let (graph, value) = java::read(object, Bounds::default()).expect("it is an object");
     let node = Node { graph: &graph, value }.field(field).expect("it has this field");

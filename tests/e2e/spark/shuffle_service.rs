@@ -44,7 +44,6 @@ impl Installation {
         Self { root, port }
     }
 
-    /// A Worker with the service.
     fn worker(&self, master: &str) -> Command {
         let mut command = firesteel();
         command.args(["worker", "--port", "0", "--cores", "1", "--memory", "1g"]);
@@ -65,7 +64,6 @@ impl Installation {
         self.root.path().join("broken")
     }
 
-    /// The processes of the service.
     fn processes(&self) -> Vec<u32> {
         processes::within(&self.directory())
     }

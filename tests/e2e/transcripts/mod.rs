@@ -35,7 +35,6 @@ use std::path::{Path, PathBuf};
 
 use page::Page;
 
-/// The directory of the pages.
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/e2e/transcripts")
 }

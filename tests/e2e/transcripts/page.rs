@@ -15,7 +15,6 @@ pub(super) struct Page {
     parts: Vec<Part>,
 }
 
-/// A part of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Lines for people, including empty ones.
@@ -27,7 +26,6 @@ pub(super) enum Part {
 }
 
 impl Page {
-    /// Reads a page.
     pub(super) fn parse(text: &str) -> Self {
         let mut lines = text.lines().peekable();
         let cluster = lines.next_if(|line| line.starts_with("cluster ")).map(str::to_owned);

@@ -83,19 +83,16 @@ impl Bad {
     }
 }
 
-/// A bug of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// It counts failures without comparing them with other executors.
     ExcludesByChance,
-    /// It excludes nothing.
     NeverExcludes,
     /// It mistakes the executors of each host for those of the next.
     BlamesAnother,
 }
 
 impl Bug {
-    /// All of them.
     pub const ALL: &[Self] = &[Self::ExcludesByChance, Self::NeverExcludes, Self::BlamesAnother];
 }
 
@@ -357,12 +354,10 @@ pub fn openings(hosts: &[String], cores: u32) -> Vec<Event> {
     events
 }
 
-/// The peer that is this executor.
 pub fn peer(executor: u32) -> PeerId {
     PeerId(10 + u64::from(executor))
 }
 
-/// The executor that is this peer.
 pub fn executor(peer: PeerId) -> u32 {
     u32::try_from(peer.0 - 10).expect("there are few executors")
 }

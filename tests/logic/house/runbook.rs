@@ -66,7 +66,6 @@ fn program() -> String {
     text
 }
 
-/// The text of a function.
 fn function<'a>(source: &'a str, name: &str) -> Option<&'a str> {
     let from = source.find(&format!("fn {name}("))?;
     let rest = &source[from..];

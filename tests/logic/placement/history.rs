@@ -17,15 +17,12 @@ pub struct History {
 /// One event. Numbers select one of the existing workers or placements, modulo their count.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A worker registers.
     Comes(Worker),
     /// A worker is lost.
     Goes(usize),
     /// A worker's free amounts change.
     Changes(usize, Worker),
-    /// Executors are placed.
     Places { ask: Ask, spread_out: bool, kept: bool },
-    /// The executors of a placement end.
     Ends(usize),
 }
 

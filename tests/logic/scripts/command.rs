@@ -41,7 +41,6 @@ impl<'a> Words<'a> {
         &self.settings
     }
 
-    /// The value of a setting.
     pub fn setting(&self, key: &str) -> Option<&'a str> {
         self.settings.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
     }
@@ -97,7 +96,6 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A state by name.
 pub fn state(name: &str, status: Option<ExitStatus>) -> ExecutorState {
     match name {
         "launching" => ExecutorState::Launching,

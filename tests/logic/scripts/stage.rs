@@ -33,7 +33,6 @@ pub struct Stage {
     drivers: BTreeMap<String, PeerId>,
     descriptions: BTreeMap<String, ApplicationDescription>,
     config: Config,
-    /// The Worker of each launched executor.
     launched: BTreeMap<ExecutorKey, String>,
     names: Names,
     /// The records of all events since the last image.

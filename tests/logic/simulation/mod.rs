@@ -68,7 +68,6 @@ struct Tally {
     /// How many events were in large clusters.
     events_of_large: u64,
     violations: Vec<String>,
-    /// The CPU time in seconds.
     cpu_seconds: f64,
 }
 

@@ -225,7 +225,6 @@ fn worker_told(verb: &str, arguments: &Words<'_>) -> MasterToWorker {
     }
 }
 
-/// The bytes of a recording.
 #[expect(clippy::disallowed_methods, reason = "tests read fixtures")]
 fn bytes(name: &str) -> Vec<u8> {
     let path = fixtures::path(&format!("spark/{name}.bin"));

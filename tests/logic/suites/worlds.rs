@@ -4,13 +4,11 @@ use std::fmt;
 
 use firesteel_world::{Coverage, Outcome};
 
-/// The value of an environment variable.
 #[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The same as a number.
 pub fn number(name: &str) -> Option<u64> {
     let text = variable(name)?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))

@@ -69,7 +69,6 @@ impl DetachedRun {
         byte_text::of(bytes)
     }
 
-    /// When the run was started.
     #[must_use]
     pub fn started(&self) -> SystemTime {
         let data = fs::metadata(self.directory.join("command"));

@@ -25,7 +25,6 @@ pub use self::remote_shell::RemoteShell;
 /// The script that each machine runs, after lines that set its parameters.
 const SCRIPT: &str = include_str!("daemon.sh");
 
-/// What to do with the daemons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Start,
@@ -46,7 +45,6 @@ pub struct Entry {
 /// The machines of a cluster, from a file.
 #[derive(Clone, Debug)]
 pub struct Machines {
-    /// The machines with Workers.
     pub workers: Vec<String>,
     /// How they are reached.
     pub shell: RemoteShell,

@@ -22,7 +22,6 @@ pub enum Outcome {
     Ended { pid: u32 },
     /// It was not running.
     Stopped,
-    /// The action failed.
     Failed {
         /// The reason, in words.
         why: String,

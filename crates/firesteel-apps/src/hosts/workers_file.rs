@@ -15,7 +15,6 @@ const MOST: usize = 10_000;
 pub enum WorkersFileError {
     #[error("cannot read {}: {error}; write the name of one host on each line", path.display())]
     Unreadable { path: PathBuf, error: io::Error },
-    /// A word is not the name of a host.
     #[error(
         "{}:{line}: {word:?} is no host: write HOST or USER@HOST, with letters, digits, dots, colons, - and _", path.display()
     )]
@@ -23,7 +22,6 @@ pub enum WorkersFileError {
         path: PathBuf,
         /// The number of the line, from 1 on.
         line: usize,
-        /// The word.
         word: String,
     },
     #[error("{}: {MOST} hosts at most", path.display())]

@@ -36,7 +36,6 @@ const MOST_WAITING: usize = 65_536;
 pub enum LaunchResult {
     /// The application is over.
     Done {
-        /// How the application ended.
         ending: Ending,
         /// The request to end, if there was one.
         asked: Option<EndRequest>,
@@ -54,7 +53,6 @@ pub struct Handle {
     pub result: oneshot::Receiver<LaunchResult>,
 }
 
-/// Asks a launcher to end.
 pub async fn end(inbox: &Inbox<Event>) {
     // Sending fails only if the launcher has already ended.
     let _ = inbox.send(Event::End).await;

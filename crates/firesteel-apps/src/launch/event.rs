@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 /// Version of the JSON lines. It is incremented on incompatible changes.
 pub const SCHEMA: u32 = 2;
 
-/// An event of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchEvent {
     /// The launcher made a remark, at this time.
@@ -20,7 +19,6 @@ pub enum LaunchEvent {
     /// The application is over.
     Done {
         at: Timestamp,
-        /// How the application ended.
         ending: Ending,
     },
 }
@@ -30,11 +28,9 @@ pub enum LineFormat {
     /// Text for people.
     Text,
     Json,
-    /// No lines at all.
     Nothing,
 }
 
-/// Formats events as lines.
 #[derive(Clone, Debug)]
 pub struct Lines {
     format: LineFormat,
@@ -43,7 +39,6 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Creates a formatter for this format.
     #[must_use]
     pub fn new(format: LineFormat) -> Self {
         Self { format, logs: None }
@@ -54,7 +49,6 @@ impl Lines {
         self.format
     }
 
-    /// The lines for an event.
     pub fn of(&mut self, event: &LaunchEvent) -> Vec<String> {
         match self.format {
             LineFormat::Text => self.text(event).iter().map(|line| clean(line)).collect(),
@@ -95,7 +89,6 @@ impl Lines {
     }
 }
 
-/// An event as JSON.
 #[derive(Serialize)]
 struct Line {
     schema: u32,

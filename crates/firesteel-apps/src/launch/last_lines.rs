@@ -18,7 +18,6 @@ use firesteel_yarn_mode::container_logs::LogLocation;
 /// The number of executors whose last lines are shown, since the first failures show the cause.
 const MOST: u32 = 3;
 
-/// Number of lines per executor.
 const LINES: u64 = 5;
 
 /// Maximum number of characters per line.

@@ -39,7 +39,6 @@ use firesteel_settings::Properties;
 use firesteel_settings::application::ApplicationSettings;
 use last_lines::LastLines;
 
-/// What to launch, and where.
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub name: String,
@@ -57,7 +56,6 @@ pub struct Launch {
     pub announcement: Option<Announcement>,
 }
 
-/// How a launch ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The executors ended as `until` requires, with this exit code.
@@ -75,7 +73,6 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The exit code of a command with this ending.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -39,7 +39,6 @@ pub(super) struct Daemon {
     log: PathBuf,
 }
 
-/// Name of a daemon of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DaemonName {
     Master,
@@ -155,7 +154,6 @@ async fn first_line(stdout: ChildStdout) -> io::Result<Option<Ready>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tail(Vec<String>);
 
-/// Number of lines that are shown.
 const LINES: usize = 5;
 
 impl Tail {

@@ -34,7 +34,6 @@ use firesteel_host::net::{CallError, Introduction};
 /// Timeout for the start of the whole cluster.
 const READY: Duration = Duration::from_secs(30);
 
-/// Options of a local cluster.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub spec: LocalClusterSpec,

@@ -33,7 +33,6 @@ pub enum SpecError {
         text: String,
         what: &'static str,
         number: String,
-        /// Maximum value of the number.
         most: i64,
     },
 }

@@ -31,7 +31,6 @@ pub enum Source {
     /// The words after `:::`. They stand for [any bytes](byte_text).
     Words(Vec<String>),
     File(PathBuf),
-    /// Standard input of this process.
     StandardInput,
 }
 
@@ -83,7 +82,6 @@ pub enum InputError {
         origin: Origin,
         /// Number of the record, from 1.
         record: u64,
-        /// Number of columns in the record.
         columns: usize,
         /// Number of the column with the hosts, from 1.
         wanted: usize,
@@ -339,7 +337,6 @@ impl UntilEnded {
     }
 }
 
-/// The bytes of a source.
 type Bytes = Box<dyn Read + Send>;
 
 /// The bytes of a file. If the file is the run record of an unfinished run, these are the

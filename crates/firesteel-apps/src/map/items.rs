@@ -19,7 +19,6 @@ const MAX_RECORD: usize = MAX_STDIN - 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Separator of the records.
     pub separator: Separator,
     /// Content of one item: a record or a block.
     pub unit: Unit,
@@ -37,7 +36,6 @@ pub enum Unit {
     },
 }
 
-/// An item of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Number of the item, from 1.

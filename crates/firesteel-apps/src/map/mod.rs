@@ -68,10 +68,8 @@ use unknown_hosts::UnknownHosts;
 
 pub use firesteel_engine::map::Ending;
 
-/// What a map run is to do, and where.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Source of the items.
     pub source: Source,
     /// How the source is cut into items.
     pub cut: Cut,
@@ -81,13 +79,11 @@ pub struct Job {
     pub command: Command,
     /// Working directory of the command.
     pub directory: TaskDirectory,
-    /// Order of the printed outputs.
     pub order: OutputOrder,
     /// File for the items that are not done at the end.
     pub leftovers: Option<PathBuf>,
     /// Limits of the kept outputs.
     pub limits: SpoolLimits,
-    /// Name of the application.
     pub name: String,
     /// The cluster that provides the executors.
     pub cluster: Cluster,

@@ -20,11 +20,9 @@ use firesteel_host::progress::Progress;
 pub enum OutletMessage {
     Output {
         attempt: AttemptId,
-        /// The stream that was written to.
         stream: Stream,
         bytes: Bytes,
     },
-    /// The output of an attempt is discarded.
     Discarded { attempt: AttemptId },
     Ended {
         task: TaskId,

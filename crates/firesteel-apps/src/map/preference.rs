@@ -18,7 +18,6 @@ pub enum Preference {
     Column {
         /// Number of the column, from 1.
         number: usize,
-        /// Delimiter of the columns.
         delimiter: String,
     },
     /// In a file with a line for each item.

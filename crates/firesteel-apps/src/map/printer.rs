@@ -93,7 +93,6 @@ impl Sinks {
 }
 
 impl Sink {
-    /// Creates a sink with this name.
     #[must_use]
     pub fn new(name: &'static str, out: Box<dyn Write + Send>, terminal: bool) -> Self {
         Self { name, out, terminal, open_line: false }

@@ -16,7 +16,6 @@ pub(super) struct Leftovers {
     pub(super) unit: Unit,
 }
 
-/// The text of a remark.
 pub(super) fn words(remark: &Remark, left: &Leftovers) -> String {
     match remark {
         Remark::Driver(note) => firesteel_daemons::remark::Remark(note).to_string(),

@@ -69,7 +69,6 @@ pub struct Outputs {
     pub stderr: StreamOutput,
 }
 
-/// The output to one stream.
 #[derive(Debug)]
 pub enum StreamOutput {
     /// A small output, in memory.

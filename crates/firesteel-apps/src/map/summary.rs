@@ -63,7 +63,6 @@ pub struct Summary {
     pub failures_omitted: u64,
     /// All executors that were used, by number.
     pub executors: Vec<ExecutorUse>,
-    /// The use of each host, by name.
     pub hosts: BTreeMap<String, HostUse>,
 }
 
@@ -100,11 +99,8 @@ pub struct ExecutorUse {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostUse {
-    /// Number of executors on this host.
     pub executors: u64,
-    /// Number of cores of all these executors.
     pub cores: i64,
-    /// Number of items that ended on this host.
     pub items: u64,
 }
 
@@ -130,7 +126,6 @@ impl LocalityUse {
 }
 
 impl Summary {
-    /// Makes the summary from a tally and an ending.
     #[must_use]
     pub fn of(tally: &Tally, ending: &Ending, elapsed: Duration) -> Self {
         let totals = tally.totals;

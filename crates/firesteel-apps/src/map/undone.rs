@@ -140,7 +140,6 @@ pub(super) struct RecordContents {
     is_whole: bool,
 }
 
-/// Records that are done, by number.
 #[derive(Clone, Debug, Default)]
 struct DoneRecords(Vec<u64>);
 
@@ -255,7 +254,6 @@ pub(super) struct Undone {
     contents: RecordContents,
     /// Number of records of the input that were read.
     number: u64,
-    /// Number of these records that are not done.
     records: u64,
     record: Vec<u8>,
     /// Number of bytes of the current record that were returned.

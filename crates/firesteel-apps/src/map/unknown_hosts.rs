@@ -15,7 +15,6 @@ use tokio::time::timeout;
 
 /// Maximum number of hosts that get a remark of their own.
 const MOST_REMARKS: usize = 5;
-/// Maximum number of hosts that are remembered.
 const MOST_REMEMBERED: usize = 10_000;
 /// How long the end of a run waits for a Master's answer about the hosts.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);

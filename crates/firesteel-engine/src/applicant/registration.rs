@@ -90,7 +90,6 @@ impl Registration {
         self.description.initial_limit = limit;
     }
 
-    /// Whether an executor has or had this number.
     pub(crate) fn has_seen(&self, executor: ExecutorId) -> bool {
         executor < self.description.first_executor
     }
@@ -120,7 +119,6 @@ impl Registration {
         &mut self.description
     }
 
-    /// The Master that has the application.
     pub(crate) fn master(&self) -> Option<(PeerId, &Address)> {
         self.search.registered().map(|registered| (registered.peer, &registered.master))
     }

@@ -19,7 +19,6 @@ use super::{Answer, Note, QuestionId, Unfit};
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
-        /// The Master's address.
         master: Address,
     },
     /// Send a message. If the connection has ended, nothing happens.
@@ -46,7 +45,6 @@ pub enum Effect {
     /// A task has ended for good. Occurs once for each submitted task.
     TaskEnded {
         task: TaskId,
-        /// How the task ended.
         outcome: TaskOutcome,
     },
     /// Answer a question. Occurs once per question, unless the application ends first.
@@ -143,7 +141,6 @@ pub enum Ending {
     Completed,
     /// The user cancelled the application.
     Cancelled,
-    /// The Master ended the application.
     Removed(ApplicationEnd),
     /// No Master registered the application in time.
     NoMaster {

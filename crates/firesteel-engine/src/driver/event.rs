@@ -59,7 +59,6 @@ pub enum Event {
     /// Sets the number of executors wanted of a profile. A lower number ends no executor.
     RequestExecutors {
         profile: ProfileId,
-        /// The number of executors wanted.
         total: u64,
     },
     /// Ends executors, including busy ones. Their tasks run again elsewhere, and this does not count as a

@@ -31,7 +31,6 @@ pub enum Question {
     Explain,
 }
 
-/// An answer of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The answer to `Look`.

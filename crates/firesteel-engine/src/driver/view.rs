@@ -13,13 +13,11 @@ pub struct View {
     pub app: Option<AppId>,
     /// The Master that has the application, while it is connected.
     pub master: Option<Address>,
-    /// The number of submitted tasks.
     pub submitted: u64,
     /// The number of tasks that wait for a core.
     pub waiting: usize,
     /// The number of tasks that run, including those that are being ended.
     pub running: usize,
-    /// The number of tasks that succeeded.
     pub succeeded: u64,
     pub failed: u64,
     /// The number of tasks that were cancelled one by one.

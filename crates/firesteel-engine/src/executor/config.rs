@@ -13,7 +13,6 @@ pub struct Config {
     pub executor: ExecutorId,
     /// The executor's resource profile.
     pub profile: ProfileId,
-    /// The Worker that started the executor.
     pub worker: WorkerId,
     pub host: String,
     pub cores: Cores,

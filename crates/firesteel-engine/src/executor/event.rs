@@ -20,7 +20,6 @@ pub enum Event {
         /// The error, in words for people.
         error: String,
     },
-    /// A message came from the driver.
     Received { message: DriverToExecutor },
     /// The connection to the driver ended.
     Disconnected,

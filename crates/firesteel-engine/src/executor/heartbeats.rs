@@ -16,7 +16,6 @@ const SHORTEST: Duration = Duration::from_millis(1);
 pub(super) struct Heartbeats {
     interval: Duration,
     patience: Duration,
-    /// When the next heartbeat is sent.
     next: Timestamp,
     /// When the latest message of the driver arrived.
     heard: LastHeard,
@@ -58,7 +57,6 @@ impl Heartbeats {
         Some(self.patience)
     }
 
-    /// When the next heartbeat is due.
     pub(super) fn next(&self) -> (Timestamp, Reason) {
         (self.next, Reason::Heartbeat)
     }

@@ -39,7 +39,6 @@ impl Bench {
         Self { executor: Executor::new(config), now: Timestamp::from_millis(1_000) }
     }
 
-    /// A connected and registered executor.
     fn registered() -> Self {
         let mut bench = Self::new();
         bench.apply(Event::Start);

@@ -28,7 +28,6 @@ impl From<Note> for Effect {
     }
 }
 
-/// How a launched application ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Its executors ended as the settings require.
@@ -39,7 +38,6 @@ pub enum Ending {
     },
     /// The user asked for its end.
     Asked,
-    /// The Master ended it.
     Removed(ApplicationEnd),
     NoMaster {
         /// The last error of each Master that was tried.

@@ -13,7 +13,6 @@ pub enum Event {
     Start,
     /// A requested connection is open.
     Connected {
-        /// The number of the new connection.
         peer: PeerId,
         master: Address,
         /// Whether this Master leads or stands by.

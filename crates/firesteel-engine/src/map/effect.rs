@@ -32,13 +32,10 @@ pub enum Effect {
     CancelTasks { tasks: Vec<TaskId> },
     /// Keep a piece of an attempt's output for printing.
     Output {
-        /// The attempt that wrote it.
         attempt: AttemptId,
-        /// The stream that it was written to.
         stream: Stream,
         bytes: Bytes,
     },
-    /// Discard an attempt's output.
     DiscardOutput { attempt: AttemptId },
     /// Print the output of a task when it is its turn. `Printed` follows.
     Print {

@@ -25,7 +25,6 @@ pub enum Event {
     /// The driver got a piece of an attempt's output.
     OutputReceived {
         attempt: AttemptId,
-        /// The stream that it was written to.
         stream: Stream,
         bytes: Bytes,
     },
@@ -60,7 +59,6 @@ pub enum Event {
     Deadline,
 }
 
-/// An item of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Its number in the input, counted from 1.

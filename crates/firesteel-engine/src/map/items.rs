@@ -51,7 +51,6 @@ impl Items {
         self.rows.insert(task, Row::Open(item));
     }
 
-    /// The number of an open item.
     pub(super) fn number(&self, task: TaskId) -> Option<u64> {
         match self.rows.get(&task)? {
             Row::Open(item) => Some(item.number),

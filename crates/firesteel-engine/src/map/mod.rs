@@ -52,7 +52,6 @@ pub struct MapRun {
     asked: Option<(EndRequest, Timestamp)>,
     items: Items,
     tally: Tally,
-    /// When the first executor was ready.
     first_executor: Option<Timestamp>,
     /// The remarks about Masters that were already made: each is made once.
     on_masters: BTreeSet<String>,
@@ -99,10 +98,8 @@ enum Reading {
     Asked,
 }
 
-/// Whether outputs are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Output {
-    /// Outputs are printed.
     Wanted,
     /// All outputs are printed, or printing has failed.
     Over,
@@ -153,7 +150,6 @@ impl MapRun {
         &self.ending
     }
 
-    /// When the first executor was ready.
     #[must_use]
     pub fn first_executor(&self) -> Option<Timestamp> {
         self.first_executor

@@ -9,7 +9,6 @@ pub enum Separator {
 }
 
 impl Separator {
-    /// The separator as a byte.
     #[must_use]
     pub fn byte(self) -> u8 {
         match self {
@@ -19,10 +18,8 @@ impl Separator {
     }
 }
 
-/// The order in which outputs are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputOrder {
-    /// In the order of the input.
     Input,
     /// As soon as each item ends.
     Completion,

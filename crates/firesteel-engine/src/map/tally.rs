@@ -27,7 +27,6 @@ pub struct Tally {
     pub excluded: Vec<ExclusionCause>,
     /// The first items that failed, by number.
     pub failures: BTreeMap<u64, Failure>,
-    /// The executors, by number.
     executors: BTreeMap<ExecutorId, ExecutorUse>,
     /// Executors of an earlier registration of the application, whose numbers may occur again.
     earlier: Vec<ExecutorUse>,
@@ -93,7 +92,6 @@ pub struct ExecutorUse {
     pub cores: Cores,
     /// Items that ended on it, successfully or not.
     pub items: u64,
-    /// Why it was lost, if it was.
     pub lost: Option<ExecutorLoss>,
 }
 

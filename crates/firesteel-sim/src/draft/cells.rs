@@ -16,7 +16,6 @@ pub type Cell = Vec<(User, Quantity)>;
 pub enum User {
     /// An executor of the application with this index.
     Application(usize),
-    /// A cluster driver.
     Driver,
 }
 

@@ -37,9 +37,7 @@ use builder::{DraftBuilder, line_of};
 use entries::DraftFile;
 pub use fault::{Fault, FileError};
 
-/// Maximum number of Workers of a file.
 pub const MOST_WORKERS: u64 = 100_000;
-/// Maximum number of applications of a file.
 pub const MOST_APPLICATIONS: u64 = 10_000;
 /// Maximum number of cores of all Workers of a file, which also limits the number of executors.
 pub const MOST_EXECUTORS: u64 = 2_000_000;

@@ -14,7 +14,6 @@ use super::{ApplicationOutcome, Outcome, WorkerOutcome};
 /// it is free, a waiting application asks for it, and its Worker has no room for an executor of any such application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Number of new executors.
     pub given: u64,
     /// Number of executors that were ended to make room.
     pub taken: u64,
@@ -22,18 +21,12 @@ pub struct Metrics {
     pub waiting: u64,
     /// Number of applications that wait, with or without executors.
     pub short: u64,
-    /// Number of Workers with executors.
     pub workers_used: u64,
     pub workers: u64,
-    /// Cores of all executors.
     pub cores_used: Cores,
-    /// Cores of all Workers.
     pub cores: Cores,
-    /// Free cores that are stranded.
     pub cores_stranded: Cores,
-    /// Memory of all executors.
     pub memory_used: MiB,
-    /// Memory of all Workers.
     pub memory: MiB,
     /// Addresses of all executors, by resource.
     pub resources_used: ResourceQuantities,

@@ -45,7 +45,6 @@ pub struct Draft {
 pub struct DraftApplication {
     /// What the application asks for. An estimated run time is a variable of its command.
     pub description: ApplicationDescription,
-    /// When it registered.
     pub submitted: Timestamp,
     /// Its resource profiles, except the default one, which is part of the description.
     pub profiles: Vec<ProfileSnapshot>,
@@ -61,13 +60,11 @@ pub struct DraftApplication {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftExecutor {
     pub profile: ProfileId,
-    /// The Worker on which it runs.
     pub worker: WorkerId,
     pub cores: Cores,
     pub memory: MiB,
     /// The addresses that it uses of each resource.
     pub resources: HeldResources,
-    /// When it was launched.
     pub launched: Timestamp,
 }
 

@@ -20,7 +20,6 @@ pub struct Outcome {
     pub applications: Vec<ApplicationOutcome>,
 }
 
-/// A Worker and its executors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerOutcome {
     pub id: WorkerId,
@@ -43,7 +42,6 @@ pub struct WorkerOutcome {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WorkerExecutor {
-    /// Index of its application.
     pub app: usize,
     /// Whether it ran before the decision.
     pub since: Since,
@@ -211,13 +209,11 @@ impl WorkerOutcome {
         }
     }
 
-    /// The cores of its cluster drivers.
     #[must_use]
     pub fn cores_of_drivers(&self) -> Cores {
         self.cores - self.cores_free - self.executors.iter().map(|executor| executor.cores).sum()
     }
 
-    /// The memory of its cluster drivers.
     #[must_use]
     pub fn memory_of_drivers(&self) -> MiB {
         self.executors.iter().fold(self.memory - self.memory_free, |rest, executor| rest - executor.memory)
@@ -234,7 +230,6 @@ impl WorkerOutcome {
 }
 
 impl ApplicationOutcome {
-    /// Number of executors that it has now.
     #[must_use]
     pub fn executors(&self) -> u64 {
         self.kept + self.given

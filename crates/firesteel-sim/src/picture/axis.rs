@@ -14,7 +14,6 @@ pub struct Axis {
     pub title: String,
     /// How values map to positions.
     pub scale: Scale,
-    /// The value at its beginning.
     pub from: f64,
     /// The value at its end. Greater than the value at its beginning, unless there is a single value.
     pub to: f64,
@@ -34,7 +33,6 @@ pub enum Scale {
 /// A tick and its position, in pixels from the beginning of the axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mark<'a> {
-    /// The position of the value.
     pub(super) at: f64,
     /// The middle of its label.
     pub(super) middle: f64,

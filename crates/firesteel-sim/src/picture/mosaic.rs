@@ -12,10 +12,8 @@ use firesteel_placement::Cores;
 use super::palette::Paint;
 use super::svg::{Escaped, Number, PATTERNS};
 
-/// A Worker in the mosaic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// All its cores.
     pub cores: Cores,
     /// The used cores, by user.
     pub held: Vec<(Holder, Cores)>,
@@ -26,7 +24,6 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// The number of used cores.
     #[must_use]
     pub fn used(&self) -> Cores {
         self.held.iter().map(|(_, cores)| *cores).sum()
@@ -40,7 +37,6 @@ pub enum Holder {
     Series(usize),
     /// One of the applications without a series of their own.
     Other,
-    /// A cluster driver.
     Driver,
 }
 

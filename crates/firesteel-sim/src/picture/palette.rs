@@ -11,7 +11,6 @@ pub const SERIES: usize = 7;
 /// The colour of an element, by its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// The background of the page.
     Page,
     /// Headings, names and values.
     Ink,

@@ -29,16 +29,13 @@ pub struct Area {
 pub enum Anchor {
     /// The beginning of the text.
     Start,
-    /// The middle of the text.
     Middle,
-    /// The end of the text.
     End,
 }
 
 /// How heavy letters are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Ordinary weight.
     Plain,
     Bold,
 }
@@ -67,7 +64,6 @@ impl Svg {
         }
     }
 
-    /// The outline of a rectangle.
     pub fn outline(&mut self, area: Area, paint: Paint) {
         self.shape(area, &format!("class=\"{}\"", paint.stroke()));
     }
@@ -112,7 +108,6 @@ impl Svg {
         self.element(format_args!("<polygon class=\"{class}\" points=\"{points}\"/>"));
     }
 
-    /// One line of text.
     pub fn text(&mut self, at: Point, size: f64, weight: Weight, anchor: Anchor, paint: Paint, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "",

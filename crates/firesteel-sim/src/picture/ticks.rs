@@ -1,6 +1,5 @@
 //! Round values for the ticks of axes, each with its name.
 
-/// A value and its name.
 pub type Tick = (f64, String);
 
 /// The most steps between ticks on an even axis.
@@ -63,7 +62,6 @@ impl Step {
         steps.into_iter().find(|step| step.times(1) >= length * (1.0 - 1e-9))
     }
 
-    /// A multiple of it.
     fn times(self, count: i64) -> f64 {
         let number = count as f64 * self.factor;
         match self.power {

@@ -14,7 +14,6 @@ pub enum LineError {
     #[error("line {line} cannot be read: {source}")]
     Read {
         line: u64,
-        /// The error of the input.
         source: io::Error,
     },
     /// A field is missing or has a wrong value.

@@ -21,11 +21,9 @@ pub struct SchedulePass {
     pub workers: Vec<PassWorker>,
     /// The applications in order of submission.
     pub apps: Vec<PassApp>,
-    /// The recorded answer.
     pub recorded: Option<PassAnswer>,
 }
 
-/// A Worker of the pass.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassWorker {
     pub id: String,
@@ -42,7 +40,6 @@ pub struct PassWorker {
     pub resources: BTreeMap<String, PassAddresses>,
 }
 
-/// The addresses of one resource.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassAddresses {
     /// All addresses, in any order.
@@ -57,7 +54,6 @@ pub struct PassAddresses {
 pub enum PassWorkerState {
     /// The Worker takes executors.
     Alive,
-    /// The Worker is lost.
     Dead,
     /// The Worker is being decommissioned and takes no new executors.
     Decommissioned,
@@ -65,7 +61,6 @@ pub enum PassWorkerState {
     Unknown,
 }
 
-/// An application of the pass.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassApp {
     /// Maximum number of cores; null: the default of the pass.
@@ -114,7 +109,6 @@ impl HeldExecutors {
     }
 }
 
-/// The answer to a scheduling pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassAnswer {
     pub i: u64,
@@ -124,7 +118,6 @@ pub struct PassAnswer {
     pub apps_after: Vec<AppAfter>,
 }
 
-/// An executor that is launched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
     pub app: usize,
@@ -139,7 +132,6 @@ pub struct Launch {
     pub resources: Resources,
 }
 
-/// An application after a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppAfter {
     /// Cores that the application may still get.

@@ -104,7 +104,6 @@ impl Allocations {
         Some(launched)
     }
 
-    /// The executors on a Worker.
     pub(super) fn on(&self, worker: usize) -> Vec<ExecutorKey> {
         let here = self.held.iter().filter(|(_, (on, ..))| *on == worker);
         here.map(|(executor, _)| executor.clone()).collect()

@@ -22,7 +22,6 @@ pub struct ApplicationTimes {
     pub began: Option<Duration>,
     /// When it had all its executors.
     pub all: Option<Duration>,
-    /// When it ended.
     pub ended: Option<Duration>,
     /// Number of executors that were taken from it (preempted or lost).
     pub lost: u64,
@@ -67,7 +66,6 @@ pub struct Outcome {
     pub stranded: Vec<Shares>,
     /// Number of applications that waited: the mean of each span.
     pub waiting: Vec<f64>,
-    /// Length of a span.
     pub span: Duration,
     /// Jain's fairness index of the share of their time that applications ran instead of waiting; 1 means equal for
     /// all.
@@ -77,14 +75,12 @@ pub struct Outcome {
 }
 
 impl Shares {
-    /// Amounts as shares of a capacity.
     pub(super) fn of(amounts: [f64; 3], capacity: [f64; 3]) -> Self {
         let [cores, memory, gpus] =
             std::array::from_fn(|n| if capacity[n] > 0.0 { amounts[n] / capacity[n] } else { 0.0 });
         Self { cores, memory, gpus }
     }
 
-    /// The mean of shares.
     #[must_use]
     pub fn mean(all: &[Self]) -> Self {
         let count = all.len().max(1) as f64;

@@ -38,14 +38,12 @@ pub enum Gangs {
 pub struct Failures {
     /// The mean time until a Worker fails. Zero: none fails.
     pub every: Duration,
-    /// The seed of the times.
     pub seed: u64,
 }
 
 /// How long a Worker is away after a failure.
 const REPAIR: Duration = Duration::from_secs(600);
 
-/// The settings of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
     pub config: Config,

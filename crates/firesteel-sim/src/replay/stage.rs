@@ -132,7 +132,6 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.master.next_deadline().map(|(time, _)| time.since(Timestamp::default()))
     }
 
-    /// Registers the application of this driver.
     pub(super) fn register(&mut self, driver: u64, description: ApplicationDescription) {
         self.say(driver, DriverToMaster::RegisterApplication(Box::new(description)));
     }

@@ -55,7 +55,6 @@ pub enum SizeClass {
 impl SizeClass {
     pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
 
-    /// The class of an application.
     #[must_use]
     pub fn of(application: &TraceApplication) -> Self {
         let cores = u64::try_from(application.request.cores().0).unwrap_or(0);

@@ -26,7 +26,6 @@ pub use table::{Table, TraceError, Wrong};
 /// A cluster and the applications that arrive over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// The Workers, by kind.
     pub workers: Vec<WorkerKind>,
     /// The applications, in order of arrival.
     pub applications: Vec<TraceApplication>,
@@ -40,7 +39,6 @@ pub struct WorkerKind {
     pub count: u64,
     pub cores: Cores,
     pub memory: MiB,
-    /// GPUs of each Worker.
     pub gpus: u64,
     /// The model of its GPUs, or another name for the kind; may be empty.
     pub model: String,
@@ -51,7 +49,6 @@ pub struct WorkerKind {
 pub struct TraceApplication {
     /// Time of arrival, since the beginning of the trace.
     pub arrival: Duration,
-    /// Number of executors that it asks for.
     pub executors: u64,
     /// What each executor needs.
     pub request: Request,
@@ -117,15 +114,12 @@ impl Trace {
 
 /// Limits of a trace, so that no sum overflows and a typing error cannot use up all memory.
 pub mod most {
-    /// Maximum number of Workers.
     pub const WORKERS: u64 = 1_000_000;
-    /// Maximum number of GPUs of a Worker.
     pub const GPUS: u64 = 1_024;
     /// Maximum number of cores of a Worker or an executor.
     pub const CORES: u64 = 65_536;
     /// Maximum memory of a Worker or an executor, in MiB.
     pub const MIB: u64 = i32::MAX as u64;
-    /// Maximum number of executors of an application.
     pub const EXECUTORS: u64 = 100_000;
     /// Largest number of a queue, a family or a preferred Worker.
     pub const NUMBER: u64 = 1_000_000_000;

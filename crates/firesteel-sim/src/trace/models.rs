@@ -14,7 +14,6 @@ impl Models {
     /// Every model, and GPUs without a model.
     pub const ANY: Self = Self(u64::MAX);
 
-    /// The set of one model, by number.
     fn one(number: usize) -> Self {
         Self(1 << number)
     }
@@ -79,13 +78,11 @@ impl ModelNames {
         Ok(Models::one(self.0.len() - 1))
     }
 
-    /// The set of this model, if it has a number.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Models> {
         self.0.iter().position(|known| known == name).map(Models::one)
     }
 
-    /// The names of the models in a set.
     pub fn of(&self, models: Models) -> impl Iterator<Item = &str> {
         let named = self.0.iter().enumerate();
         named.filter(move |(number, _)| models.allows(Models::one(*number))).map(|(_, name)| name.as_str())
@@ -112,7 +109,6 @@ impl<'a> AskedModels<'a> {
         })
     }
 
-    /// The names of all requested models.
     pub(super) fn names(self) -> ModelNames {
         self.names
     }

@@ -7,7 +7,6 @@ use super::{Trace, TraceApplication};
 /// Pairs of a share and the value that this share of all values does not exceed. Both columns ascend.
 pub type Quantiles = &'static [(f64, f64)];
 
-/// Cores of a request.
 pub const CORES: Quantiles =
     &[(0.05, 3.2), (0.25, 4.0), (0.50, 11.3), (0.75, 12.0), (0.90, 16.4), (0.99, 32.0), (1.0, 120.0)];
 /// GiB of a request.
@@ -29,7 +28,6 @@ pub struct Figure {
     pub name: &'static str,
     /// Its distribution in the real cluster.
     pub table: Quantiles,
-    /// Computes the figure of an application.
     pub of: fn(&TraceApplication) -> f64,
 }
 

@@ -25,7 +25,6 @@ pub const SEED: u64 = 20_261_121;
 pub const APPLICATIONS: u64 = 4_000;
 /// Number of different requests.
 pub const SHAPES: usize = 112;
-/// Maximum number of executors of an application.
 pub const MOST_EXECUTORS: u64 = 64;
 
 /// Maximum number of cores of an application: about a tenth of a cluster of 200 Workers.
@@ -69,7 +68,6 @@ const KINDS: [(u64, i64, i64, u64); 27] = [
     (1, 96, 768, 0),
 ];
 
-/// The trace of a seed, with this number of applications.
 #[must_use]
 pub fn trace(seed: u64, applications: u64) -> Trace {
     let mut dice = Dice::new(seed);

@@ -6,7 +6,6 @@ use std::io::Read;
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use serde::de::DeserializeOwned;
 
-/// A table of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     /// The Workers, in Firesteel's own form.
@@ -47,11 +46,9 @@ pub struct TraceError {
     pub table: Table,
     /// Number of the line; the header is line 1.
     pub line: u64,
-    /// What is wrong with the line.
     pub wrong: Wrong,
 }
 
-/// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
 pub enum Wrong {
     #[error("there is no {0}")]
@@ -59,7 +56,6 @@ pub enum Wrong {
     /// A field has a wrong form.
     #[error("{column}: {found:?} is not {wanted}")]
     Field { column: String, found: String, wanted: &'static str },
-    /// A number is out of range.
     #[error("{column}: {found} is not from {least} to {most}")]
     Range {
         column: &'static str,
@@ -75,7 +71,6 @@ pub enum Wrong {
     /// The line is not UTF-8 text.
     #[error("not UTF-8 text")]
     Text,
-    /// The table has no rows.
     #[error("the table has no rows below its header")]
     Empty,
     /// Reading the input failed.

@@ -43,7 +43,6 @@ pub(super) struct Books {
     pub(super) facts: Facts,
 }
 
-/// The books' row for one executor.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) container: ContainerId,
@@ -79,7 +78,6 @@ pub(super) enum Manager {
 pub(super) enum Program {
     None,
     Running,
-    /// The program was told to end.
     Ending,
     Ended(ExitStatus),
     NotStarted,
@@ -89,7 +87,6 @@ pub(super) enum Program {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     started: u64,
-    /// Whether a driver has registered.
     pub(super) driver: bool,
     away: Option<u64>,
     pub(super) done: bool,

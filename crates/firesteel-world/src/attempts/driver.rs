@@ -23,7 +23,6 @@ pub(super) struct Driver {
     /// The number of executors that it wants, by profile.
     pub(super) wanted: BTreeMap<ProfileId, u64>,
     pub(super) profiles: BTreeMap<ExecutorId, ProfileId>,
-    /// Whether it has reported that it is done.
     pub(super) done: bool,
     /// Whether it is gone for good.
     pub(super) vanished: bool,
@@ -40,7 +39,6 @@ pub(super) struct Connection {
     pub(super) peer: PeerId,
 }
 
-/// How a driver reacts to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reaction {
     None,

@@ -17,7 +17,6 @@ use super::plan::node_address;
 pub(super) type Verdict = Result<(), String>;
 
 impl Books {
-    /// Compares the effects of an event with the books.
     pub(super) fn judge(
         &mut self,
         now: u64,

@@ -157,7 +157,6 @@ impl Plan {
     }
 }
 
-/// A target for one profile.
 pub(super) fn target(number: u32, total: u64) -> ExecutorTarget {
     ExecutorTarget { id: ProfileId(number), profile: profile(number), total }
 }

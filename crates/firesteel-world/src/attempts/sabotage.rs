@@ -46,7 +46,6 @@ pub enum AttemptSabotage {
     WrongStatus,
     /// It treats the first attempt as the last.
     EarlyLast,
-    /// It has the wrong exit code.
     WrongCode,
     /// It misreads the silence of the manager.
     WrongSilence,
@@ -128,7 +127,6 @@ impl AttemptSabotage {
         }
     }
 
-    /// Changes the effects of an attempt.
     pub(super) fn effects(self, event: &Event, effects: &mut Vec<Effect>) {
         for effect in effects.iter_mut() {
             match (self, effect) {

@@ -82,9 +82,7 @@ pub(super) enum Happening {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CallOutcome {
     Sound,
-    /// The request is lost.
     RequestLost,
-    /// The response is lost.
     ResponseLost,
 }
 
@@ -213,7 +211,6 @@ impl World {
         }
     }
 
-    /// The manager begins an attempt.
     pub(super) fn begin(&mut self) {
         let index = self.attempts.len();
         let mut config = self.plan.config_of(u32::try_from(index).unwrap_or(u32::MAX) + 1);

@@ -32,7 +32,6 @@ pub(crate) enum Happening {
     Stall(Stall),
     /// An operator decommissions a Worker.
     Depart(Departure),
-    /// A connection is cut.
     Cut { link: LinkIndex },
     /// A busy Master handles the next message.
     MasterTurn { node: NodeIndex },
@@ -54,7 +53,6 @@ pub(crate) enum Happening {
     Synced { node: NodeIndex },
     /// A Worker starts on this machine.
     StartWorker { plan: usize },
-    /// An application's driver starts.
     StartDriver { app: usize },
     /// A task is submitted to a driver; after the last one the input ends.
     Submit { node: NodeIndex, task: usize },
@@ -80,9 +78,7 @@ pub(crate) enum Happening {
     KillDriver,
     /// The process of a cluster driver starts, or fails to.
     ClusterDriverUp { driver: DriverId, start: u64 },
-    /// The process of a cluster driver ends.
     ClusterDriverEnd { driver: DriverId, start: u64, status: ExitStatus },
-    /// A fault strikes.
     Strike,
     /// A stranger sends a message, and has this many left to send.
     Speak { node: NodeIndex, role: StrangerRole, left: u64 },
@@ -110,7 +106,6 @@ pub(crate) enum Target {
     Driver(usize),
 }
 
-/// The answer to a dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The dial is accepted, if the target is alive.

@@ -18,7 +18,6 @@ pub enum Telling {
     Everything,
 }
 
-/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub coverage: Coverage,

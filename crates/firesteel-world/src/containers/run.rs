@@ -31,7 +31,6 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: ContainerSabotage) -> Outcome
     World::new(scenario, Some(Saboteur::new(sabotage))).run()
 }
 
-/// A happening in the queue.
 #[derive(Clone, Debug)]
 enum Happening {
     /// A machine reports to the manager.
@@ -53,9 +52,7 @@ enum Happening {
 #[derive(Clone, Copy, Debug)]
 enum CallOutcome {
     Sound,
-    /// The request is lost.
     RequestLost,
-    /// The response is lost.
     ResponseLost,
     /// The manager was restarted and knows nothing.
     Forgotten,

@@ -16,7 +16,6 @@ pub enum ContainerSabotage {
     DoubleLaunch,
     /// It reports an executor on the wrong host.
     WrongHost,
-    /// It forgets containers that were granted.
     ForgetGranted,
     /// It does not report an executor's end.
     DropEnded,

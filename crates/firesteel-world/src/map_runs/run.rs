@@ -34,12 +34,10 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: MapSabotage) -> Outcome {
     World::new(scenario, Some(sabotage)).run()
 }
 
-/// A happening in the queue.
 #[derive(Clone, Debug)]
 enum Happening {
     /// The input answers.
     Input,
-    /// A task ends by itself.
     TaskEnds(TaskId),
     /// The run gets an event.
     Tell(Event),

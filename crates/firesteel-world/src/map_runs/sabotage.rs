@@ -3,16 +3,13 @@
 use firesteel_engine::map::{Effect, Event};
 use firesteel_protocol::messages::Outcome;
 
-/// A bug of a map run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapSabotage {
     /// It reads an item while it waits for one.
     ReadTwice,
     /// It stops reading after a while.
     DropRead,
-    /// It submits an item twice.
     SubmitTwice,
-    /// It does not submit an item.
     DropSubmit,
     /// It does not end the application when all is done.
     DropFinish,
@@ -20,21 +17,17 @@ pub enum MapSabotage {
     ClaimSuccess,
     /// It does not end the application, or its tasks.
     DropCancel,
-    /// It does not print an item.
     DropPrint,
-    /// It prints an item twice.
     PrintTwice,
     /// It does not mark items that are done.
     DropMark,
     /// It marks items as done before they are printed.
     MarkUnprinted,
-    /// It misses the end of a task.
     MissTaskEnd,
     /// It does not record the remaining items.
     DropRest,
     /// It finishes without recording the remaining items.
     FinishEarly,
-    /// It finishes twice.
     FinishTwice,
 }
 
@@ -58,12 +51,10 @@ impl MapSabotage {
         Self::FinishTwice,
     ];
 
-    /// Whether the run misses this event.
     pub(super) fn misses(self, event: &Event) -> bool {
         self == Self::MissTaskEnd && matches!(event, Event::TaskEnded { .. })
     }
 
-    /// Changes the effects of the run.
     pub(super) fn effects(self, effects: &mut Vec<Effect>) {
         let mut tampered = Vec::new();
         for effect in effects.drain(..) {

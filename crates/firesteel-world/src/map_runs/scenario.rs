@@ -12,7 +12,6 @@ pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
     pub items: u64,
-    /// The configuration of the run.
     pub config: Config,
     /// The cores of each executor that starts.
     pub executors: Vec<Cores>,
@@ -45,7 +44,6 @@ pub enum Fault {
     Killed,
     /// The driver's task panics.
     DriverPanics,
-    /// An executor is lost.
     ExecutorLost,
 }
 

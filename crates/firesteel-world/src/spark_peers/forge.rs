@@ -199,7 +199,6 @@ impl Voice {
         request(&self.driver(0), id)
     }
 
-    /// Registers an application with this name.
     pub(super) fn registers(&self, name: &str) -> Frame {
         let frame = self.driver(1);
         let (_, object) = opened(&frame).expect("it has a message");
@@ -244,7 +243,6 @@ impl Voice {
         request(&with_body(&frame, envelope.around(&java::write(&graph, root))), id)
     }
 
-    /// Requests the end of executors.
     pub(super) fn ends_executors(&self, app: &str, id: i64) -> Frame {
         request(&with_fields(&self.driver(8), &[("appId", New::Text(app))]), id)
     }
@@ -279,12 +277,10 @@ impl Voice {
         request(&with_body(&frame, envelope.around(&java::write(&graph, root))), id)
     }
 
-    /// Asks for the state of a cluster driver.
     pub(super) fn asks_for_state(&self, driver: &str, id: i64) -> Frame {
         request(&with_fields(&self.client(2), &[("driverId", New::Text(driver))]), id)
     }
 
-    /// Asks for the end of a cluster driver.
     pub(super) fn asks_for_end(&self, driver: &str, id: i64) -> Frame {
         let (old, new) = (format!("{DEPLOY}RequestDriverStatus"), format!("{DEPLOY}RequestKillDriver"));
         let frame = renamed(&self.asks_for_state(driver, id), &[(&old, &new)]);
@@ -301,7 +297,6 @@ impl Voice {
         Frame::Response { id, body: Bytes::from_static(self.recorded().failure) }
     }
 
-    /// Registers a Worker.
     pub(super) fn registers_worker(&self, worker: &str) -> Frame {
         let frame = self.worker(1);
         let (_, object) = opened(&frame).expect("it has a message");
@@ -322,7 +317,6 @@ impl Voice {
         request(&with_fields(&self.worker(4), &fields), id)
     }
 
-    /// A Worker reports that an executor was ended.
     pub(super) fn reports_ended(&self, app: &str, executor: i32, id: i64) -> Frame {
         let fields = [("appId", New::Text(app)), ("execId", New::Int(executor))];
         request(&with_fields(&self.worker(5), &fields), id)
@@ -462,11 +456,8 @@ pub(super) struct Read {
     pub(super) endpoint: String,
     /// The class of the message without its package.
     pub(super) class: String,
-    /// The application that it names.
     pub(super) app: Option<String>,
-    /// The executor that it names.
     pub(super) executor: Option<i32>,
-    /// The cluster driver that it names.
     pub(super) driver: Option<String>,
     /// Whether it is the object for `true`.
     pub(super) is_yes: Option<bool>,

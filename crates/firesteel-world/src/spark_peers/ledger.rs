@@ -458,7 +458,6 @@ impl Account {
     }
 }
 
-/// The Worker that a message names.
 fn names(message: &WorkerToMaster) -> Option<&WorkerId> {
     match message {
         WorkerToMaster::Heartbeat { worker, .. }

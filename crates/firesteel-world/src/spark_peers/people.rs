@@ -60,12 +60,9 @@ pub(super) enum Step {
     Done,
 }
 
-/// An action of a peer.
 #[derive(Debug)]
 pub(super) enum Act {
-    /// It opens a connection.
     Connect,
-    /// It sends a frame.
     Send(Frame),
     /// It sends a frame over this connection, which need not be its latest.
     SendBy(u64, Frame),

@@ -20,7 +20,6 @@ pub enum SparkSabotage {
     DoubleLeave,
     /// It answers a request twice.
     DoubleAnswer,
-    /// It does not answer requests.
     DropAnswer,
     /// It answers `false` instead of `true`.
     FalseAnswer,

@@ -7,7 +7,6 @@ use firesteel_yarn::credentials::{AM_RM_TOKEN, Credentials, MalformedTokens};
 use firesteel_yarn::messages::records::{ApplicationAttemptId, ContainerId};
 use firesteel_yarn::messages::security::Token;
 
-/// An attempt at an application.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     pub id: ApplicationAttemptId,

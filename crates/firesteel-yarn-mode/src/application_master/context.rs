@@ -30,7 +30,6 @@ pub(super) struct Launching {
     name: String,
     environment: BTreeMap<String, String>,
     files: Vec<StringLocalResourceMap>,
-    /// Whether the application brings its own files.
     brings_files: bool,
     acls: Vec<ApplicationAclMap>,
     tokens: Vec<u8>,
@@ -50,7 +49,6 @@ impl Launching {
         }
     }
 
-    /// The launch context of this executor.
     pub(super) fn context(&self, launch: Launch) -> ContainerLaunchContext {
         let command = vec![command(&launch)];
         let environment = self.environment_of(launch);

@@ -64,7 +64,6 @@ pub enum ApplicationMasterError {
     /// The blueprint cannot be used.
     #[error(transparent)]
     Blueprint(#[from] BlueprintError),
-    /// Its attempt is not known.
     #[error(transparent)]
     Attempt(#[from] NoAttempt),
     /// A setting cannot be used.
@@ -78,7 +77,6 @@ pub enum ApplicationMasterError {
     Signals(#[source] io::Error),
 }
 
-/// How an ApplicationMaster has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The final status of the application, or of this attempt.

@@ -53,7 +53,6 @@ pub enum StagingError {
          nodes share, or {key}=hdfs://HOST:PORT/PATH"
     )]
     Unspoken {
-        /// The path as it was given.
         location: String,
         origin: String,
         key: &'static str,
@@ -64,7 +63,6 @@ pub enum StagingError {
          --features hdfs), or set {key}=file:///PATH, which all nodes share"
     )]
     WithoutHdfs {
-        /// The path as it was given.
         location: String,
         origin: String,
         key: &'static str,
@@ -72,7 +70,6 @@ pub enum StagingError {
     /// The path is on HDFS, but no NameNode is configured.
     #[error("cannot use {location} ({origin}), which names no NameNode: set {key}=hdfs://HOST:PORT/PATH")]
     NoNameNode {
-        /// The path as it was given.
         location: String,
         origin: String,
         key: &'static str,
@@ -93,7 +90,6 @@ pub enum StagingError {
     /// The name cannot be used for a file in a container.
     #[error("{word:?} cannot be called {name:?} in a container: give it another name, as in PATH#NAME")]
     Name {
-        /// The text that was given.
         word: String,
         /// The name that cannot be used.
         name: String,
@@ -103,13 +99,11 @@ pub enum StagingError {
         "{word:?} is no archive that can be unpacked: its name must end with .tar, .tar.gz, .tgz, .zip or .jar"
     )]
     Format {
-        /// The text that was given.
         word: String,
     },
     /// Two files have the same name.
     #[error("two files would both be called {name:?}: give one another name, as in PATH#NAME")]
     Twice { name: String },
-    /// The name is reserved.
     #[error(
         "a file cannot be called {name:?} on YARN, where that is Firesteel's own: give it another name, as in PATH#NAME"
     )]

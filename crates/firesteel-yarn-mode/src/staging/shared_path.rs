@@ -18,7 +18,6 @@ pub(super) const DEFAULT: &str = "fs.defaultFS";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedPath {
-    /// The file system of the path.
     pub system: FileSystem,
     pub path: String,
 }
@@ -171,7 +170,6 @@ impl SharedPath {
 struct NamedFileSystem<'a> {
     scheme: &'a str,
     authority: &'a str,
-    /// The whole text that was given.
     text: &'a str,
     origin: String,
     key: &'static str,
@@ -209,7 +207,6 @@ impl FileSystem {
         }
     }
 
-    /// A path on this file system.
     fn location(self, path: &str) -> Result<SharedPath, StagingError> {
         let path = match &self {
             Self::Local => {

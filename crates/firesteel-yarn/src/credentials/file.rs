@@ -27,7 +27,6 @@ pub enum MalformedTokens {
     /// The format is unknown, perhaps a later one.
     #[error("its format is {format}; 0 and 1 are known")]
     UnknownFormat { format: u8 },
-    /// The file is damaged.
     #[error("it is damaged: {0}")]
     Damaged(#[from] Malformed),
     /// The protocol buffer cannot be decoded.

@@ -25,7 +25,6 @@ pub const AM_RM_TOKEN: &str = "YARN_AM_RM_TOKEN";
 pub struct Credentials {
     /// The tokens by alias.
     pub tokens: BTreeMap<String, Token>,
-    /// The secrets by name.
     pub secrets: BTreeMap<String, Vec<u8>>,
 }
 

@@ -31,7 +31,6 @@ const UNWRITTEN: usize = 1 << 20;
 /// How long to read a broken connection for messages that arrived before it broke.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     /// The timeout for connecting, and for authenticating.

@@ -40,11 +40,9 @@ impl IpcError {
     }
 }
 
-/// A call that failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{method}: {error}")]
 pub struct CallError {
-    /// The method that was called.
     pub method: &'static str,
     /// Whether the call may have been processed.
     pub delivery: Delivery,
@@ -70,7 +68,6 @@ pub enum Delivery {
     NotDelivered,
     /// The call may have been processed or not.
     Unknown,
-    /// The call was answered.
     Answered,
 }
 
@@ -140,7 +137,6 @@ impl RemoteError {
         self.class.rsplit(['.', '$']).next().unwrap_or_default()
     }
 
-    /// The kind of the exception.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.class_name() {

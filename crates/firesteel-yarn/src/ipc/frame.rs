@@ -29,7 +29,6 @@ pub enum FrameError {
     /// The server speaks another version of the protocol.
     #[error("it speaks another version: {message}")]
     OtherVersion {
-        /// The message of the server.
         message: String,
     },
     /// A part of the frame cannot be decoded.
@@ -40,7 +39,6 @@ pub enum FrameError {
     Io(#[from] io::Error),
 }
 
-/// Appends a frame with these parts.
 pub fn put(parts: &[&dyn Part], target: &mut BytesMut) {
     let at = target.len();
     target.put_u32(0);

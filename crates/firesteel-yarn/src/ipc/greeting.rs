@@ -59,7 +59,6 @@ pub enum Identity {
 pub struct ClientId(pub [u8; 16]);
 
 impl ClientId {
-    /// A new random id.
     #[must_use]
     pub fn random() -> Self {
         Self(random())

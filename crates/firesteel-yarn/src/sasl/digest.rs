@@ -19,7 +19,6 @@ pub enum ChallengeError {
     /// The challenge is not a list of names and values.
     #[error("it cannot be read")]
     Malformed,
-    /// The challenge lacks a value.
     #[error("it has no {name}")]
     Missing { name: &'static str },
     /// The server requires that all later messages are signed or encrypted.
@@ -38,7 +37,6 @@ pub enum ChallengeError {
     },
 }
 
-/// The answer to a challenge.
 pub(super) struct Answer {
     pub(super) text: String,
     /// The proof that a server sends back if it knows the password.

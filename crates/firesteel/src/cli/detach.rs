@@ -72,7 +72,6 @@ pub(super) fn refuse_container(announcement: Option<&Announcement>) -> Result<()
     }
 }
 
-/// The detached runs of this user.
 pub(super) fn runs() -> Result<DetachedRuns, Failure> {
     DetachedRuns::of(|name| env::var_os(name)).map_err(|error| Failure::with(Exit::Failure, &error))
 }

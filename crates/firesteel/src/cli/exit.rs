@@ -69,7 +69,6 @@ pub(super) enum Exit {
 }
 
 impl Exit {
-    /// The exit code as a number.
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Done => exit_code::DONE,
@@ -89,7 +88,6 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The format of error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ErrorFormat {
     /// One line of text, for people.
@@ -169,7 +167,6 @@ impl Failure {
         Self::with(if start::is_of_shortage(error) { Exit::Shortage } else { Exit::Failure }, error)
     }
 
-    /// The failure of an application to start.
     pub(super) fn start(error: &StartError) -> Self {
         match error {
             StartError::Setting(error) => Self::setting(error),

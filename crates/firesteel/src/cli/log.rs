@@ -58,10 +58,8 @@ pub(super) struct LogOptions {
     log_format: Option<LogFormat>,
 }
 
-/// The default log level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DefaultLevel {
-    /// The level of daemons.
     Info,
     /// The level of commands that print a result.
     Warnings,

@@ -231,7 +231,6 @@ impl Command {
         asked
     }
 
-    /// The default log level of the command.
     fn default_level(&self) -> log::DefaultLevel {
         match self {
             Self::Master(_) | Self::Worker(_) | Self::Executor(_) | Self::ApplicationMaster(_) => {

@@ -84,7 +84,6 @@ impl App {
     }
 }
 
-/// The Worker of this number, with this number of cores.
 fn worker(number: u64, cores: i64) -> WorkerDescription {
     let offered = Offered { cores: Cores(cores), memory: MiB(1024), resources: Resources::default() };
     let (id, address) = (WorkerId::new(format!("w{number}")), Address::new(format!("h{number}"), 7078));

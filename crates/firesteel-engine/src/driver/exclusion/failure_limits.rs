@@ -26,7 +26,6 @@ pub(in crate::driver) struct FailureLimits {
     failures: BTreeMap<ExecutorId, FailedTasks>,
     /// For each host, the number of executors in a row that ended before they registered.
     failed_starts: BTreeMap<String, u32>,
-    /// The excluded executors.
     executors: BTreeMap<ExecutorId, ExcludedExecutor>,
     /// The excluded hosts, each with the time at which its exclusion expires.
     hosts: BTreeMap<String, Timestamp>,
@@ -45,7 +44,6 @@ struct FailedTasks {
 #[derive(Clone, Debug)]
 struct ExcludedExecutor {
     host: String,
-    /// When the exclusion expires.
     expiry: Timestamp,
 }
 

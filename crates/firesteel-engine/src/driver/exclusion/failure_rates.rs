@@ -54,9 +54,7 @@ struct Row {
 /// The latest tasks, going back as far as more than a quarter of them failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Spell {
-    /// The number of tasks that failed.
     pub(in crate::driver) failed: u64,
-    /// The number of tasks in all.
     pub(in crate::driver) ended: u64,
     /// The executor where the first of them failed.
     first: Option<ExecutorId>,

@@ -44,7 +44,6 @@ pub enum ExclusionCause {
     /// By Spark's rule: an executor where tasks failed that succeeded elsewhere.
     Executor {
         executor: ExecutorId,
-        /// The executor's host.
         host: String,
         /// The number of tasks that failed there and succeeded elsewhere.
         tasks: usize,
@@ -52,13 +51,11 @@ pub enum ExclusionCause {
     /// By Spark's rule: a host with excluded executors.
     HostOfExcluded {
         host: String,
-        /// The number of excluded executors on it.
         executors: usize,
     },
     /// By Spark's rule: a host on which executors failed before they registered.
     HostOfFailedStarts {
         host: String,
-        /// The number of failed starts in a row.
         starts: u32,
     },
     /// An executor where tasks fail far more often than on the others.

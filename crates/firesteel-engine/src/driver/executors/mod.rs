@@ -41,7 +41,6 @@ pub(super) struct Executors {
     abandoned: BTreeSet<ExecutorId>,
     /// Executors on machines that are short of processes, open files or memory.
     short: BTreeSet<ExecutorId>,
-    /// The executors in doubt.
     doubtful: BTreeSet<ExecutorId>,
 }
 
@@ -198,7 +197,6 @@ impl Executors {
         self.enter_reach(id);
     }
 
-    /// The number of executors of a profile that are wanted.
     pub(super) fn wanted(&self, profile: ProfileId) -> usize {
         self.rows.values().filter(|row| row.profile == profile && row.fate == Fate::Wanted).count()
     }
@@ -209,7 +207,6 @@ impl Executors {
         killed.chain(self.abandoned.iter().copied()).collect()
     }
 
-    /// The connections of executors.
     pub(super) fn peers(&self) -> impl Iterator<Item = PeerId> {
         self.peers.keys().copied()
     }
@@ -340,7 +337,6 @@ impl Executors {
         result
     }
 
-    /// Whether an executor has room for a task.
     pub(super) fn has_room(&self, id: ExecutorId, needs: &Needs) -> bool {
         self.rows.get(&id).is_some_and(|row| row.spare.holds(needs))
     }

@@ -47,10 +47,8 @@ impl Spare {
     }
 }
 
-/// Executors with free cores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct FreeExecutors {
-    /// The executors by their free cores.
     by_cores: BTreeMap<Cores, BTreeSet<ExecutorId>>,
     /// The executors by host and rack.
     located: LocalityIndex<ExecutorId>,

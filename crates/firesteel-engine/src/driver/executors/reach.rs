@@ -32,12 +32,10 @@ impl Reach {
         self.executors.get(&profile).into_iter().flat_map(move |executors| executors.on_host(host))
     }
 
-    /// The number of hosts with executors of a profile.
     pub(in crate::driver) fn hosts(&self, profile: ProfileId) -> usize {
         self.executors.get(&profile).map_or(0, LocalityIndex::host_count)
     }
 
-    /// Whether a host has executors of a profile.
     pub(in crate::driver) fn is_on(&self, profile: ProfileId, host: &str) -> bool {
         self.on_host(profile, host).next().is_some()
     }

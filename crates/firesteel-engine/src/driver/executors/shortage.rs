@@ -18,7 +18,6 @@ use crate::driver::{Driver, FailureCause, Note};
 /// The first pause before another try. The pause doubles until a try succeeds.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// How long a shortage may last at an executor that runs nothing. After that, an attempt that is given back counts as

@@ -44,7 +44,6 @@ pub(super) struct Task {
     pub(super) max_failures: Option<u32>,
     /// How many attempts have failed.
     pub(super) failures: u32,
-    /// The number of its next attempt.
     next_attempt: u32,
     needs: Needs,
     shuns: Shuns,
@@ -192,18 +191,15 @@ impl Tasks {
         }
     }
 
-    /// The executor of an attempt, if the attempt runs.
     pub(super) fn executor_of(&self, attempt: AttemptId) -> Option<ExecutorId> {
         let (executor, current) = self.rows.get(&attempt.task)?.phase.at()?;
         (current == attempt).then_some(executor)
     }
 
-    /// The phase of a task, if it has not ended.
     pub(super) fn phase(&self, id: TaskId) -> Option<&TaskPhase> {
         self.rows.get(&id).map(|task| &task.phase)
     }
 
-    /// The index of waiting tasks.
     pub(super) fn waiting(&self) -> &Waiting {
         &self.waiting
     }
@@ -331,7 +327,6 @@ impl Tasks {
         }
     }
 
-    /// Removes a task that was cancelled.
     pub(super) fn drop_cancelled(&mut self, id: TaskId) {
         match self.live(id).phase {
             TaskPhase::Waiting => self.stop_waiting(id),

@@ -27,7 +27,6 @@ pub(in crate::driver) struct Waiting {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::driver) struct Needs {
     pub(in crate::driver) profile: ProfileId,
-    /// The number of cores that it takes.
     pub(in crate::driver) cores: Cores,
     /// The amounts that it takes of the executor's custom resources.
     pub(in crate::driver) resources: TaskResources,
@@ -125,7 +124,6 @@ impl Waiting {
         self.counts.get(&profile).copied().unwrap_or(0) - bound.map(|(_, ids)| ids.len()).sum::<usize>()
     }
 
-    /// The profiles that have waiting tasks.
     pub(in crate::driver) fn profiles(&self) -> impl Iterator<Item = ProfileId> {
         self.counts.keys().copied()
     }

@@ -13,7 +13,6 @@ fn failure() -> StartFailure {
     StartFailure { step: StartStep::Program, error: "sh: Resource temporarily unavailable".to_owned() }
 }
 
-/// Executor 0 gives an attempt back.
 fn give_back(bench: &mut Bench, attempt: AttemptId) -> Vec<Effect> {
     bench.executor(0, ExecutorToDriver::TaskGivenBack { attempt, failure: failure() })
 }

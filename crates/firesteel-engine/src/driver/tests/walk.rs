@@ -123,7 +123,6 @@ fn master_says(message: MasterToDriver) -> Event {
 struct Ledger {
     /// Tasks that were submitted and have not ended, each with its live attempt.
     open: BTreeMap<TaskId, Option<AttemptId>>,
-    /// Tasks that were cancelled.
     cancelled: BTreeSet<TaskId>,
     answers: BTreeSet<QuestionId>,
     ended: usize,

@@ -19,7 +19,6 @@ use crate::draft::{DraftApplication, DraftExecutor};
 const EXECUTOR_MEMORY: MiB = MiB(1024);
 
 impl DraftBuilder<'_> {
-    /// An application of the file.
     pub(super) fn application(
         &mut self,
         name: String,

@@ -21,7 +21,6 @@ pub enum Fault {
     /// The text is not TOML, or has unknown or missing fields.
     #[error("{0}")]
     Form(String),
-    /// The file has no Workers.
     #[error("the file has no Workers: add [[workers]] with cores and memory")]
     NoWorkers,
     #[error("a name must have 1 to {LONGEST_NAME} bytes, but this one has {length}")]
@@ -55,7 +54,6 @@ pub enum Fault {
     /// The executors of a gang have no fixed size.
     #[error("a gang needs executors of a fixed size: add executor-cores")]
     GangWithoutCores,
-    /// The gang is larger than the application.
     #[error("the gang has {gang} executors, but the application asks for {most}: lower gang")]
     GangTooLarge {
         gang: u64,

@@ -37,7 +37,6 @@ impl World {
         Event::EarlierFound { directories: vec![EarlierDirectory { executor, last_written, bytes: 1 }] }
     }
 
-    /// A Worker removes the directories of executors.
     pub(crate) fn remove_executor_directories(&mut self, node: NodeIndex, executors: &[ExecutorKey]) {
         let lives = |key: &&ExecutorKey| {
             self.processes

@@ -39,7 +39,6 @@ impl World {
         self.tell_worker(millis, node, Event::LogRead { peer, outcome });
     }
 
-    /// A Worker answers a client.
     pub(crate) fn answer_client(&mut self, node: NodeIndex, peer: PeerId, message: &WorkerToClient) {
         match message {
             WorkerToClient::LogResponse(piece) => {

@@ -22,7 +22,6 @@ const COMPARED_EVERY: u64 = 64;
 /// The disk of a durable Master.
 #[derive(Debug, Default)]
 pub(crate) struct MasterDisk {
-    /// The records that are durable.
     records: Vec<Record>,
     /// Records that may wait. They become durable with the next ones.
     waiting: Vec<Record>,

@@ -128,7 +128,6 @@ pub(crate) fn seat_address(seat: usize) -> Address {
     Address::new(["master", "other-master"][seat], 7077)
 }
 
-/// The seat with this address.
 pub(crate) fn seat_of(address: &Address) -> usize {
     usize::from(*address != seat_address(0))
 }

@@ -36,7 +36,6 @@ pub enum Fault {
     ExecutorStartsLate,
     /// An executor's process cannot be started.
     ExecutorCannotStart,
-    /// A Worker cannot start any executor.
     WorkerCannotStart,
     /// An executor's process fails within milliseconds, before it dials its driver.
     ExecutorCrashesAtOnce,
@@ -60,7 +59,6 @@ pub enum Fault {
     TaskCannotStart,
     /// A task never ends.
     TaskHangs,
-    /// A task ignores SIGTERM.
     TaskIgnoresTerminate,
     /// A task has more output than credit, and is blocked.
     OutputBeyondCredit,
@@ -72,7 +70,6 @@ pub enum Fault {
     DriverCrash,
     /// A user cancels an application.
     DriverCancel,
-    /// A user cancels one task.
     TaskCancel,
     /// A user asks for the state, or why there are fewer executors than requested.
     Question,

@@ -69,7 +69,6 @@ impl Partition {
 }
 
 impl World {
-    /// A partition begins.
     pub(crate) fn part(&mut self, partition: Partition) {
         let until = (self.now + partition.millis).min(self.scenario.faults.until);
         self.fault(Fault::Partition);

@@ -30,7 +30,6 @@ impl<K: Kind> Default for Tally<K> {
 }
 
 impl<K: Kind> Tally<K> {
-    /// Counts one occurrence.
     pub fn count(&mut self, seen: &K) {
         self.counts[seen.index()] += 1;
     }

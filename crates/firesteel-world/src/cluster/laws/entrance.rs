@@ -21,12 +21,10 @@ pub(crate) fn secret_of(app: u64) -> Secret {
     Secret::new(format!("secret of {app}"))
 }
 
-/// The token of a Worker.
 pub(crate) fn token_of(worker: &WorkerId) -> Secret {
     Secret::new(format!("token of {worker}"))
 }
 
-/// A secret that is not this one.
 pub(crate) fn wrong(secret: &Secret) -> Secret {
     Secret::new(format!("{WRONG}{}", secret.reveal()))
 }

@@ -20,7 +20,6 @@ pub(crate) struct Executors {
 }
 
 impl Executors {
-    /// A Worker starts an executor.
     pub(crate) fn start(&mut self, key: &ExecutorKey, worker: NodeIndex) -> Result<(), String> {
         match self.started.insert(key.clone(), worker) {
             None => Ok(()),
@@ -29,7 +28,6 @@ impl Executors {
         }
     }
 
-    /// The Worker that started an executor.
     pub(crate) fn started_by(&self, key: &ExecutorKey) -> Option<NodeIndex> {
         self.started.get(key).copied()
     }
@@ -39,7 +37,6 @@ impl Executors {
         self.started.iter().filter(|(_, by)| **by == worker).map(|(key, _)| key.app.clone()).collect()
     }
 
-    /// A Worker signals an executor.
     pub(crate) fn signal(&self, key: &ExecutorKey, worker: NodeIndex) -> Result<(), String> {
         if self.started.get(key) == Some(&worker) {
             return Ok(());
@@ -47,7 +44,6 @@ impl Executors {
         Err(format!("a Worker signals executor {key}, which it never started"))
     }
 
-    /// A Worker reports to its Master.
     pub(crate) fn report(&mut self, message: &WorkerToMaster) -> Result<(), String> {
         match message {
             WorkerToMaster::RegisterWorker { .. }
@@ -219,7 +215,6 @@ impl Tasks {
         }
     }
 
-    /// The user cancels a task.
     pub(crate) fn cancel(&mut self, task: u64) {
         if task < self.submitted && !self.ended.contains(&task) {
             self.given_up.insert(task);

@@ -36,7 +36,6 @@ pub(crate) struct Link {
     cut: bool,
 }
 
-/// One end of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
     pub(crate) node: NodeIndex,

@@ -83,7 +83,6 @@ impl World {
         }
     }
 
-    /// The node that listens at a target.
     fn listener_of(&self, target: Target) -> Option<NodeIndex> {
         match target {
             Target::Master(seat) => self.listening_at(seat).map(|(node, _)| node),

@@ -68,7 +68,6 @@ impl SubmissionPlan {
     }
 }
 
-/// The processes of cluster drivers.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterDrivers {
     running: BTreeMap<DriverId, Process>,
@@ -84,7 +83,6 @@ impl ClusterDrivers {
         self.running.get(driver).is_some_and(|process| process.worker == worker)
     }
 
-    /// The Worker that started a cluster driver.
     pub(crate) fn started_by(&self, driver: &DriverId) -> Option<NodeIndex> {
         self.known.get(driver)?.home
     }
@@ -105,7 +103,6 @@ struct Known {
 }
 
 impl World {
-    /// An operator submits a cluster driver.
     pub(crate) fn submit_driver(&mut self, plan: usize) {
         let Some(master) = self.master else { return };
         let description = Box::new(self.scenario.submissions[plan].description.clone());
@@ -227,7 +224,6 @@ impl World {
         self.tell_worker(millis, worker, worker::Event::DriverExited { driver, status });
     }
 
-    /// A Worker signals a cluster driver.
     pub(crate) fn signal_cluster_driver(&mut self, worker: NodeIndex, driver: DriverId, signal: Signal) {
         // The driver may have ended, which its Worker will learn in a moment.
         let Some(process) = self.cluster_drivers.running.get(&driver) else { return };
@@ -244,7 +240,6 @@ impl World {
         self.after(millis, Happening::ClusterDriverEnd { driver, start, status });
     }
 
-    /// A Worker has ended. Its cluster drivers end with it.
     pub(crate) fn end_cluster_drivers(&mut self, worker: NodeIndex) {
         self.cluster_drivers.running.retain(|_, process| process.worker != worker);
     }

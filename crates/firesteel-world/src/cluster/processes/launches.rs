@@ -34,7 +34,6 @@ pub(crate) struct LauncherBody {
 /// A second set of books, from a launcher's events.
 #[derive(Debug, Default)]
 struct Books {
-    /// The latest id of the application.
     id: Option<AppId>,
     /// Its executors that have not ended.
     live: BTreeMap<ExecutorId, Cores>,
@@ -301,7 +300,6 @@ impl World {
         }
     }
 
-    /// The nodes of the living launchers.
     pub(crate) fn living_launchers(&self) -> Vec<NodeIndex> {
         let lives = |phase: &DriverPhase| match phase {
             DriverPhase::Lives(node) => matches!(self.node(*node).body, Body::Launcher(_)).then_some(*node),

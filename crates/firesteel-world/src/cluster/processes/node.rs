@@ -39,7 +39,6 @@ pub(crate) struct Node {
 pub(crate) struct Alarm {
     /// The time that the node asked for.
     pub(crate) due: u64,
-    /// The time at which the alarm rings.
     pub(crate) rings: u64,
 }
 
@@ -99,7 +98,6 @@ pub(crate) struct ExecutorBody {
     pub(crate) process: ExecutorProcess,
 }
 
-/// An event for a node.
 #[derive(Clone, Debug)]
 pub(crate) enum NodeEvent {
     Master(master::Event),

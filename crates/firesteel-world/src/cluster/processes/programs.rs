@@ -14,7 +14,6 @@ use firesteel_sim::dice::Dice;
 /// What an executor's process does after its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExecutorFate {
-    /// It serves its driver.
     Serves,
     /// It serves its driver, and ignores a request to end.
     IgnoresTerminate,
@@ -26,7 +25,6 @@ pub(crate) enum ExecutorFate {
     Hangs,
     /// It is a command: it runs for this time, and exits with this status.
     Works { millis: u64, status: ExitStatus },
-    /// The process cannot be started.
     CannotStart,
 }
 
@@ -50,21 +48,17 @@ impl ExecutorFate {
     }
 }
 
-/// The process of an executor.
 #[derive(Debug)]
 pub(crate) struct ExecutorProcess {
     pub(crate) key: ExecutorKey,
-    /// The Worker that started it.
     pub(crate) worker: NodeIndex,
     /// The application whose driver it serves, as an index into the scenario's applications.
     pub(crate) app: usize,
     pub(crate) cores: Cores,
-    /// The resource addresses that it has.
     pub(crate) resources: Resources,
     pub(crate) fate: ExecutorFate,
     pub(crate) phase: ProcessPhase,
     pub(crate) tasks: BTreeMap<AttemptId, TaskProcess>,
-    /// The resource profile that it has.
     pub(crate) profile: ProfileId,
     /// The time since which it serves its driver and has no task.
     pub(crate) idle_since: Option<u64>,
@@ -72,10 +66,8 @@ pub(crate) struct ExecutorProcess {
     pub(crate) asked_at: Option<u64>,
 }
 
-/// The phase of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessPhase {
-    /// The process is being started.
     Starting,
     /// The process has been running since this time.
     Running { since: u64 },
@@ -98,7 +90,6 @@ impl ExecutorProcess {
     }
 }
 
-/// The process of a task.
 #[derive(Debug)]
 pub(crate) struct TaskProcess {
     pub(crate) program: Program,
@@ -137,7 +128,6 @@ pub(crate) enum TaskStep {
     Works { until: u64 },
     /// It never ends by itself.
     Hangs,
-    /// The process has ended.
     Ends { status: ExitStatus },
 }
 

@@ -63,13 +63,11 @@ impl World {
         self.tell(node, NodeEvent::Driver(driver::Event::CancelTask { task: TaskId(task) }));
     }
 
-    /// A user asks a question.
     pub(crate) fn ask(&mut self, node: NodeIndex, question: Question) {
         let Some(number) = self.driver_mut(node).map(|body| body.questions.next()) else { return };
         self.tell(node, NodeEvent::Driver(driver::Event::Ask { number, question }));
     }
 
-    /// A user cancels an application.
     pub(crate) fn cancel_driver(&mut self, node: NodeIndex) {
         let Some(app) = self.driver_mut(node).map(|body| body.app) else { return };
         let (outcome, until) = (outcome_of(app), driver::Until::Told);

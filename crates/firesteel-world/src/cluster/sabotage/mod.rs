@@ -213,13 +213,11 @@ pub enum Sabotage {
     DropKills,
     /// The driver does not check whether executors are silent.
     IgnoreSilence,
-    /// The driver sends no heartbeats.
     DropDriverHeartbeat,
     /// The launcher ends with a different exit code from its executors'.
     WrongCode,
     /// The launcher does not tell its Master that it ends.
     EndlessLaunch,
-    /// The executor sends no heartbeats.
     DropExecutorHeartbeat,
     /// The executor does not report a task's end.
     DropStatusUpdate,

@@ -42,7 +42,6 @@ pub struct AppPlan {
     pub output_credit: u64,
 }
 
-/// The owner of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppKind {
     /// A driver, whose executors run its tasks.
@@ -51,7 +50,6 @@ pub enum AppKind {
     Launcher(Until),
 }
 
-/// A task of an application.
 #[derive(Clone, Debug)]
 pub struct TaskPlan {
     /// The resource profile whose executors it runs on.
@@ -63,7 +61,6 @@ pub struct TaskPlan {
     pub millis: u64,
     /// The bytes of output on standard output and standard error.
     pub output: [u64; 2],
-    /// What happens to the task.
     pub fate: TaskFate,
     /// The time after its submission at which its user cancels it, in milliseconds, whether or not it has
     /// ended.
@@ -72,7 +69,6 @@ pub struct TaskPlan {
     pub on: Option<ExecutorId>,
 }
 
-/// What happens to a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskFate {
     /// Every attempt succeeds.

@@ -111,7 +111,6 @@ impl AppPlan {
         std::iter::once((ProfileId::DEFAULT, &self.description.profile)).chain(others)
     }
 
-    /// The profile of a task.
     pub(crate) fn profile_of(&self, task: u64) -> ProfileId {
         let task = usize::try_from(task).ok().and_then(|task| self.tasks.get(task));
         task.map_or(ProfileId::DEFAULT, |task| task.profile)

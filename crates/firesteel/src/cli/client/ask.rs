@@ -277,7 +277,6 @@ pub(in crate::cli) fn driver_named(cluster: &Cluster, named: &str) -> Result<Opt
     now(cluster.driver(&DriverId::new(named)))
 }
 
-/// Whether a word is the id of a cluster driver.
 pub(in crate::cli) fn is_driver(word: &str) -> bool {
     word.starts_with(DRIVER)
 }
@@ -376,7 +375,6 @@ pub(in crate::cli) fn each(
     Ok(exit)
 }
 
-/// The error for an unknown application.
 pub(super) fn unknown(app: &str) -> String {
     if let (whole, Some(executor)) = parts(app) {
         return format!(

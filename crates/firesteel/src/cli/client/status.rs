@@ -120,7 +120,6 @@ const REASON: usize = 60;
 /// The lag beyond which a Master is reported as behind.
 const LAG: Duration = Duration::from_secs(1);
 
-/// All tables as text.
 pub(super) fn tables(view: &MasterView, length: Length) -> String {
     let MasterView { url, now, lag_millis, .. } = view;
     let (shown, dead) = without_older_dead(&view.workers, length);

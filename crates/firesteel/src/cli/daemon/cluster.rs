@@ -121,7 +121,6 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     }
 }
 
-/// A daemon in the JSON value.
 #[derive(Default, Serialize)]
 struct Daemon<'a> {
     /// The machine, as the file names it.

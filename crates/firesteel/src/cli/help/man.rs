@@ -123,7 +123,6 @@ fn synopsis(roff: &mut Roff, command: &Command) {
     roff.control("SH", ["SYNOPSIS"]).text(line);
 }
 
-/// The value name of an argument in its help.
 fn values(argument: &Arg) -> String {
     let named = argument.get_value_names().map(|names| names.join(" "));
     named.unwrap_or_else(|| argument.get_id().as_str().to_uppercase())
@@ -222,7 +221,6 @@ fn environment(roff: &mut Roff, command: &Command) {
     entry(roff, "NO_COLOR, CLICOLOR_FORCE, TERM", "whether to use colour, if --color is not given");
 }
 
-/// The files that the command reads.
 fn files(roff: &mut Roff, command: &Command) {
     roff.control("SH", ["FILES"]);
     let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);

@@ -254,7 +254,6 @@ fn rows_of(application: &ApplicationView) -> Vec<Row> {
     application.executors.iter().map(row).collect()
 }
 
-/// Lists logs and their lengths.
 fn list(args: &Args, rows: &[Row], client: &Introduction) -> Result<Exit, Failure> {
     let lengths = block_on(async {
         let mut lengths = Vec::new();

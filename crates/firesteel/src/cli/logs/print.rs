@@ -19,7 +19,6 @@ const PACE: Duration = Duration::from_millis(100);
 /// Maximum length of a line if several logs are printed; longer lines are split.
 const LONGEST_LINE: usize = 1 << 16;
 
-/// The part of a log to print.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) stream: Stream,
@@ -140,7 +139,6 @@ impl Failed {
         self.first.get_or_insert(error);
     }
 
-    /// The result for this number of logs.
     fn end(self, of: usize) -> Result<(), PrintError> {
         match self.first {
             Some(first) => Err(PrintError::Some { failed: self.count, of, first }),
@@ -189,7 +187,6 @@ fn tag(author: &LogAuthor) -> String {
     }
 }
 
-/// The author of a log in JSON values.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub(in crate::cli) enum Author<'a> {
@@ -207,7 +204,6 @@ impl<'a> Author<'a> {
     }
 }
 
-/// A line of a log as a JSON value.
 #[derive(Serialize)]
 struct JsonLine<'a> {
     schema: u32,

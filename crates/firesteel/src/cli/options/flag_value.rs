@@ -6,7 +6,6 @@ use firesteel_settings::{Origin, Reader};
 
 use crate::cli::exit::{Exit, Failure};
 
-/// A flag of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) struct Flag {
     pub(in crate::cli) name: &'static str,

@@ -184,7 +184,6 @@ impl Submit {
         Ok(properties)
     }
 
-    /// The property that an option sets.
     pub(in crate::cli) fn property(option: &str) -> Option<&'static str> {
         let lists = [("--files", keys::FILES), ("--archives", keys::ARCHIVES)];
         let submit = Self::default();

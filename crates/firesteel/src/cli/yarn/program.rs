@@ -25,7 +25,6 @@ use crate::cli::exit::{Exit, Failure};
 const INPUT: &str = "__input__";
 /// Name of the file with the preferred hosts.
 const LOCALITY: &str = "__locality__";
-/// Name of the file with the racks.
 const RACKS: &str = "__racks__";
 
 /// Properties of the submission, which have taken effect before the program starts.

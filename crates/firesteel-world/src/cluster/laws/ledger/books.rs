@@ -52,12 +52,10 @@ pub(super) struct AppBook {
     /// The custom resources of an executor, by profile.
     pub(super) asked: BTreeMap<ProfileId, ResourceAmounts>,
     pub(super) relaunch: Relaunch,
-    /// Its executors, each with its Worker.
     pub(super) executors: BTreeMap<ExecutorId, WorkerId>,
     pub(super) next: u32,
     /// When each of its executors was launched, including ended ones, in milliseconds.
     pub(super) launched: BTreeMap<ExecutorId, u64>,
-    /// The number of its queue.
     pub(super) queue: usize,
     pub(super) priority: i32,
     /// The run time that it announced.

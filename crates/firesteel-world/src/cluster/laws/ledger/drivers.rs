@@ -19,7 +19,6 @@ use super::books::{Availability, DriverHold};
 pub(super) struct DriverBooks {
     /// The cluster drivers that operators or Workers were told about, as submitted.
     known: BTreeMap<DriverId, DriverDescription>,
-    /// The Worker of each placed cluster driver.
     placed: BTreeMap<DriverId, WorkerId>,
     /// When an operator was told that a cluster driver will end, in milliseconds.
     asked: BTreeMap<DriverId, u64>,
@@ -36,7 +35,6 @@ impl Ledger {
         self.drivers.placed.iter().map(|(id, worker)| (id, worker, self.drivers.asked.get(id).copied()))
     }
 
-    /// Checks the answer to a submission.
     pub(super) fn check_submission(
         &mut self,
         event: &Event,
@@ -257,7 +255,6 @@ impl Ledger {
     }
 }
 
-/// The cluster driver that is submitted in an event.
 fn submitted(event: &Event) -> Result<&DriverDescription, String> {
     match event {
         Event::Received {

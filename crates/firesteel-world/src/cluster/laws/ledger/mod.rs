@@ -52,7 +52,6 @@ pub(crate) struct Ledger {
     app_of: BTreeMap<PeerId, AppId>,
     /// The description with which a peer asked to register, until the Master answers.
     candidates: BTreeMap<PeerId, Candidate>,
-    /// The number of applications that have registered.
     registered: u64,
     /// The times at which executors were ended for each application, within the counted period.
     preempted: BTreeMap<AppId, Vec<u64>>,

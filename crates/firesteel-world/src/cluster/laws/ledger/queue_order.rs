@@ -42,7 +42,6 @@ pub(super) struct Preempted {
 pub(super) type Launched = (WorkerId, ExecutorLaunch);
 
 impl AppBook {
-    /// The rank of an application in its queue.
     fn queue_rank(&self) -> (Reverse<i32>, u64, u64) {
         (Reverse(self.priority), self.due, self.order)
     }

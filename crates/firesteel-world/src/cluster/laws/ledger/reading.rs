@@ -43,7 +43,6 @@ impl Ledger {
         self.apps.keys()
     }
 
-    /// The living Workers.
     pub(crate) fn workers(&self) -> impl Iterator<Item = &WorkerId> {
         self.workers.keys()
     }

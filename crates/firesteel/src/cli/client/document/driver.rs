@@ -8,7 +8,6 @@ use firesteel_protocol::process::ExitStatus;
 use firesteel_settings::secrets::shown_text;
 use serde::Serialize;
 
-/// A cluster driver.
 #[derive(Serialize)]
 pub(in crate::cli) struct Driver<'a> {
     id: &'a DriverId,

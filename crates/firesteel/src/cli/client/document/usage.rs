@@ -9,7 +9,6 @@ use serde::Serialize;
 pub(super) struct WorkerUsage<'a> {
     worker: &'a WorkerId,
     web_address: Option<&'a str>,
-    /// When it was reported.
     reported_ms: u64,
     machine: Option<Machine>,
     disk: Option<Space>,

@@ -42,7 +42,6 @@ pub(super) enum Past<'a> {
     Application {
         #[serde(flatten)]
         shown: Application<'a>,
-        /// How many executors failed.
         executors_failed: u64,
         cpu_ms: Option<u64>,
         peak_memory_bytes: Option<u64>,

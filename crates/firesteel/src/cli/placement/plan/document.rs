@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::{Decided, why};
 
-/// The plans, one for each set-up.
 #[derive(Serialize)]
 pub(super) struct Plans<'a> {
     schema: u32,

@@ -63,7 +63,6 @@ struct Drawing<'a> {
     column: f64,
     /// Cores of the largest Worker.
     widest: f64,
-    /// Height of a cell.
     cell: f64,
     y: f64,
 }

@@ -16,7 +16,6 @@ const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZΓΔΘΛΞΠΣΦΨΩБДЖИЦ�
 /// The sign of all applications that have no letter of their own.
 const SHARED: char = '#';
 
-/// The letter of an application.
 pub(super) fn mark(app: usize) -> char {
     LETTERS.chars().nth(app).unwrap_or(SHARED)
 }

@@ -6,12 +6,10 @@ use firesteel_sim::replay::{Fill, Outcome, Shares, SizeClass, Waits};
 
 use super::runs::Run;
 
-/// The waits of all runs together.
 pub(super) fn merged(runs: &[Run<Outcome>], which: impl Fn(&Outcome) -> &Waits) -> Waits {
     Waits::merged(&runs.iter().map(|run| which(&run.outcome)).collect::<Vec<_>>())
 }
 
-/// The waits of one class of sizes in all runs together.
 pub(super) fn of_class(runs: &[Run<Outcome>], class: SizeClass) -> Waits {
     merged(runs, |outcome| {
         let found = outcome.by_size.iter().find(|(of, _)| *of == class);
@@ -42,7 +40,6 @@ pub(super) fn mean_idle(outcome: &Outcome) -> f64 {
     outcome.idle.iter().sum::<f64>() / outcome.idle.len().max(1) as f64
 }
 
-/// The mean of a value over the runs.
 pub(super) fn mean<T>(runs: &[Run<T>], of: impl Fn(&T) -> f64) -> f64 {
     runs.iter().map(|run| of(&run.outcome)).sum::<f64>() / runs.len().max(1) as f64
 }

@@ -150,7 +150,6 @@ pub(in crate::cli) struct Args {
 }
 
 impl Args {
-    /// The policies that are named.
     fn policies(&self) -> Vec<Setup> {
         self.policy.iter().flat_map(|Setups(setups)| setups).cloned().collect()
     }

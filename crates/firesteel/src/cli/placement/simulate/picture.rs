@@ -37,7 +37,6 @@ pub(super) fn draw(report: &Report) -> String {
     page.document()
 }
 
-/// Each set-up by name, with its result.
 fn named<T>(all: &[Runs<T>], result: impl Fn(&[Run<T>]) -> String) -> Vec<(String, String)> {
     all.iter().map(|(setup, runs)| (setup.to_string(), result(runs))).collect()
 }

@@ -22,17 +22,14 @@ pub(super) struct Report {
     /// Number of applications of the trace that could never run.
     pub(super) left_out: u64,
     pub(super) workers: usize,
-    /// Whether any Worker has a GPU.
     pub(super) has_gpus: bool,
     /// The load, where 1 is the whole cluster; 0 if all applications arrive at once.
     pub(super) load: f64,
     pub(super) seeds: u64,
-    /// The workload of each seed.
     pub(super) workloads: Vec<Workload>,
     pub(super) results: Results,
 }
 
-/// The runs by set-up; all are of one kind.
 pub(super) enum Results {
     /// Applications arrived and ended.
     Replays(Vec<Runs<Outcome>>),
@@ -47,13 +44,11 @@ pub(super) type Runs<T> = (Setup, Vec<Run<T>>);
 
 /// One run: one set-up with one seed.
 pub(super) struct Run<T> {
-    /// The outcome of the run.
     pub(super) outcome: T,
     /// Time that the Master took for all its events.
     pub(super) master: Duration,
 }
 
-/// Runs each set-up with each seed.
 pub(super) fn run(args: &Args, trace: &Trace) -> Result<Report, Failure> {
     let setups = match args.policies() {
         named if named.is_empty() => Setup::ALL.to_vec(),
@@ -136,7 +131,6 @@ fn asked(args: &Args) -> Option<f64> {
     }
 }
 
-/// The workload of one seed.
 fn workload(args: &Args, trace: &Trace, seed: u64) -> (Workload, LeftOut) {
     let mut work = Workload::new(trace, seed);
     if let Some(workers) = args.workers {

@@ -28,7 +28,6 @@ pub(super) fn split(mut words: Vec<String>) -> (Vec<String>, Option<Vec<String>>
     }
 }
 
-/// The source of the items.
 pub(super) fn source(
     items: Option<Vec<String>>,
     file: Option<PathBuf>,

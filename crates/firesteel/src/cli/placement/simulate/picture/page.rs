@@ -82,7 +82,6 @@ impl Page {
         self.svg.text(Point { x, y: self.y }, size, weight, Anchor::Start, paint, text);
     }
 
-    /// The page as an SVG document.
     pub(in super::super) fn document(self) -> String {
         self.svg.document(WIDTH, self.y + MARGIN - 10.0)
     }

@@ -16,7 +16,6 @@ use crate::cli::exit::{Exit, Failure};
 /// The contents of a directory of the experiment.
 pub(super) struct Directory {
     pub(super) cluster: Cluster,
-    /// The workloads, by name.
     pub(super) workloads: Vec<(String, Workload)>,
     /// The published results; empty if the directory has none.
     pub(super) figures: BTreeMap<(String, String), Figures>,

@@ -52,7 +52,6 @@ pub(super) fn first_failures(curves: &[Curve]) -> Vec<f64> {
 }
 
 impl Report {
-    /// The published result.
     pub(super) fn published(&self, workload: &str, rule: &Rule, asked: usize) -> Option<Spread> {
         let figures = self.figures.get(&(workload.to_owned(), rule.name().into_owned()))?;
         Spread::of(figures.allocated.get(&asked)?)

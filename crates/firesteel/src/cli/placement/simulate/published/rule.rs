@@ -11,9 +11,7 @@ use firesteel_sim::setup::Setup;
 pub(super) enum Rule {
     /// Any node on which a request fits.
     Random,
-    /// The published best fit.
     BestFit,
-    /// FGD as published.
     Fgd,
     /// Firesteel's Master with this set-up.
     Firesteel(Setup),
