@@ -76,8 +76,8 @@ impl Writing {
     }
 }
 
-/// Measures recovery. The records are those of 1,000 Workers and 1,000 applications of 16 executors, each of which is
-/// replaced once.
+/// Measures recovery. The records: 1,000 Workers, and 1,000 applications of 16 executors. Each executor is replaced
+/// once.
 fn recovery(rounds: usize) {
     let mut writing = Writing::new();
     for n in 0..WORKERS {

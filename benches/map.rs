@@ -1,9 +1,9 @@
 //! What does `firesteel map` cost for each item, beside `xargs -P` and GNU parallel?
 //!
-//! The same tasks with the same number of slots, whole commands, interleaved round by round; medians, and ratios
-//! against xargs of the same round. Each figure includes the start of the tool: for Firesteel, a Master, a Worker, an
-//! executor and a driver. Then the memory of all of Firesteel's processes over the number of items, and a long output
-//! through one executor.
+//! All tools run the same tasks with the same number of slots, as whole commands, alternating round by round. The table
+//! has medians, and ratios to xargs in the same round. Each figure includes the start of the tool: for Firesteel, a
+//! Master, a Worker, an executor and a driver. Then the memory of all of Firesteel's processes over the number of
+//! items, and a long output through one executor.
 //!
 //! `-- --test` runs each once with few items and measures nothing.
 

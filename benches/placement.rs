@@ -1,9 +1,9 @@
 //! What does one placement call cost, over the number of workers and the number of executors?
 //!
 //! One call does a Master's work for one application: filter the offers, sort them, assign. The baseline in the same
-//! run is the algorithm of Spark's Master, which deals executors one at a time and adds up all earlier ones before
-//! each. Its cost grows with the square of the workers, so it stops at 1,000. Before the measurement, both must give
-//! the same placement.
+//! run is the algorithm of Spark's Master, which deals executors one at a time. Before each, it adds up all earlier
+//! executors. Its cost grows with the square of the workers, so it stops at 1,000. Before the measurement, both must
+//! give the same placement.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

@@ -57,7 +57,6 @@ const CASES: [Case; 6] = {
     ]
 };
 
-/// The result of a case.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     on_their_hosts: u64,

@@ -1,7 +1,7 @@
 //! A fake ResourceManager that grants by the rules of YARN's CapacityScheduler, to one application.
 //!
-//! Each machine reports once a second, at a moment of its own. The reporting machine gets containers as long as it has
-//! room and some are wanted. Requests for its host are granted at once. Requests for its rack are granted if more than
+//! Each machine reports once a second, at a moment of its own. The reporting machine gets containers while it has room
+//! and some are wanted. Requests for its host are granted at once. Requests for its rack are granted if more than
 //! [`NODE_DELAY`] machines have reported since the last grant without getting any. Requests for anywhere are granted
 //! one at a time, if more than [`NODE_DELAY`] and [`RACK_DELAY`] machines have. A grant lowers the counts of its host,
 //! of its rack and of anywhere.

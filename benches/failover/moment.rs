@@ -20,7 +20,7 @@ impl Moment {
         Self(digits.parse().expect("a moment is a number"))
     }
 
-    /// The first moment at this time of day, `HH:MM:SS.mmm` in UTC, that is not before `after`.
+    /// The first moment from `after` on at this time of day, `HH:MM:SS.mmm` in UTC.
     pub(crate) fn of_day(time: &str, after: Self) -> Self {
         let field = |from, to| time.get(from..to).and_then(|digits| digits.parse::<u64>().ok());
         let fields = [field(0, 2), field(3, 5), field(6, 8), field(9, 12)];

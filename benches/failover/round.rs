@@ -53,9 +53,8 @@ struct Cluster {
     workers: Vec<Crew>,
     /// The drivers of the running executors.
     drivers: Crew,
-    /// The drivers of the waiting application, and of the one that registers while there is no Master.
+    /// The drivers of two applications: one waits, the other registers while there is no Master.
     hungry: Crew,
-    /// The directory with the Masters' logs.
     _directory: TempDir,
 }
 

@@ -42,7 +42,6 @@ struct Shared {
     failures: AtomicU64,
     /// The number of executors that a Master had ended.
     killed: AtomicU64,
-    /// The running executors, each with its Worker.
     executors: Mutex<BTreeMap<ExecutorKey, Inbox<Event>>>,
     changed: Notify,
 }

@@ -1,5 +1,5 @@
 //! 39,000 preemptions on 130,000 Workers: executors of low priority fill the cluster. Then applications of high
-//! priority arrive, for which 39,000 executors are ended and replaced.
+//! priority arrive: 39,000 executors are ended for them and replaced.
 
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use firesteel_protocol::Machine;
 
 use super::master_events::NOW;
 
-/// The scale of a run: the measured one, or a small one that only shows that the bench works.
+/// The scale of a run: full scale for measurements, or small to show that the bench works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     Full,

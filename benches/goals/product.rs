@@ -26,7 +26,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Workers of 16 cores, of which a permanent application uses 8 each.
+    /// Workers of 16 cores. A permanent application uses 8 cores of each.
     fn new(workers: u64) -> Self {
         let mut cluster =
             Self { master: Master::new(Config::default()), live: VecDeque::new(), drivers: DRIVERS };

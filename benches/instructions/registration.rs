@@ -16,7 +16,7 @@ fn driver(n: u64) -> PeerId {
     PeerId((1 << 32) + n)
 }
 
-/// Workers of 16 cores, of which a permanent application uses 8 each.
+/// Workers of 16 cores. A permanent application uses 8 cores of each.
 fn cluster(workers: u64) -> Master {
     let mut master = Master::new(Config::default());
     for n in 0..workers {

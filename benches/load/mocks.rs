@@ -30,7 +30,7 @@ pub(crate) struct Seen {
     pub(crate) drivers: Cell<u64>,
     /// Executors that drivers were told are running.
     pub(crate) running: Cell<u64>,
-    /// Applications whose executors have all ended.
+    /// Applications that have no executors left.
     pub(crate) gone: Cell<u64>,
     /// Workers that the server gave up or forgot.
     pub(crate) lost: Cell<u64>,

@@ -17,7 +17,6 @@ use crate::spark::{self, Script};
 use crate::stability;
 use crate::table::Sheet;
 
-/// The size and the duration of the scenarios.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     /// The number of Workers; the burst fills their 16 cores.

@@ -28,7 +28,6 @@ pub(crate) struct Script {
     driver: Words,
 }
 
-/// A recorded message.
 struct Words {
     envelope: Envelope,
     graph: Graph,

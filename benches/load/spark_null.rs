@@ -104,7 +104,7 @@ impl SparkNull {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Handles a frame. Returns the peer that registers with it, if any.
+    /// Handles a frame. Returns the peer, if the frame is a registration.
     fn take(&self, frame: Frame, queue: &UnboundedSender<Told>, queued: &mut BytesMut) -> Option<Peer> {
         let (Frame::Request { body, .. } | Frame::OneWay { body }) = &frame else { return None };
         let mut object = body.clone();

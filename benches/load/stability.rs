@@ -107,7 +107,7 @@ async fn workers_that_leave(address: String, seen: std::rc::Rc<mocks::Seen>) {
     }
 }
 
-/// A client that asks for the whole state and disconnects within the answer, and a peer that speaks another protocol.
+/// A client asks for the whole state and disconnects within the answer. Another peer speaks another protocol.
 async fn strangers(address: String) {
     loop {
         if let Ok(mut link) = Link::dial(&address, Role::Client, "stability").await {

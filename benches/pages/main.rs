@@ -89,7 +89,7 @@ fn main() {
     drop(crowd);
 }
 
-/// A cluster with these Workers and applications, and three waiting ones.
+/// A cluster with these Workers and applications, and three waiting applications.
 fn filled(master: &Daemon, workers: u64, applications: u64) -> Crowd {
     let crowd = Crowd::of(&master.address().to_string());
     crowd.workers(0..workers);

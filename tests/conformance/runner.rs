@@ -31,7 +31,7 @@ pub(crate) fn hold_script(options: &[&str], script: &str) -> Finished {
     run(command.env("FIRESTEEL", BINARY))
 }
 
-/// Like `hold_script`, with few cases, without those whose sum overflows.
+/// Like `hold_script`, with few cases, and without cases that overflow a sum.
 pub(crate) fn hold_few(few: &Few, script: &str) -> Finished {
     let (placements, passes) = (few.placements(), few.passes());
     let path = |path: &Path| path.to_str().expect("a path is text").to_owned();

@@ -34,8 +34,8 @@ pub(crate) enum Readiness {
 }
 
 impl Component {
-    /// These tests, if the component is available. Otherwise tests of the same names, which are ignored with a reason,
-    /// or fail if the component is required.
+    /// These tests, if the component is available. If not, tests of the same names that are ignored with a reason; they
+    /// fail if the component is required.
     pub(crate) fn trials(&self, tests: &[(&str, fn())]) -> Vec<Trial> {
         let found = (self.look)();
         tests.iter().map(|&(name, test)| self.trial(name, test, &found)).collect()

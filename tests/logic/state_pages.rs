@@ -133,7 +133,6 @@ impl World {
         self.apply(Event::Received { peer, arrived: self.now, message });
     }
 
-    /// A Worker is lost.
     fn go(&mut self) {
         let peers: Vec<PeerId> = self.workers.keys().copied().collect();
         let Some(index) = self.dice.index(peers.len()) else { return };
@@ -156,7 +155,6 @@ impl World {
         self.apply(Event::Received { peer, arrived: self.now, message });
     }
 
-    /// A driver leaves.
     fn finish(&mut self) {
         let peers: Vec<PeerId> = self.drivers.iter().copied().collect();
         let Some(index) = self.dice.index(peers.len()) else { return };
@@ -202,7 +200,7 @@ impl World {
     }
 }
 
-/// The rows of a state, without those of ended executors, which belong to no state.
+/// The rows of a state, without ended executors: they belong to no state.
 fn rows_of(view: &MasterView) -> Rows {
     let workers =
         view.workers.iter().map(|view| (format!("{}", view.id), StateRow::Worker(Box::new(view.clone()))));

@@ -86,7 +86,7 @@ fn classic(version: &str) {
     assert!(second.finish().contains("sum 4950"));
 }
 
-/// The Workers of an application's executors, each of which has this number of cores and its own Worker.
+/// The Workers of an application's executors. Each executor has this number of cores, and its own Worker.
 fn workers_of(cluster: &Cluster, app: &str, cores: u32) -> BTreeSet<String> {
     let apps = cluster.applications("applications");
     let row =

@@ -119,12 +119,10 @@ fn environment(version: &str) -> PathBuf {
     root.expect("the repository is there").join("target/sparks").join(version)
 }
 
-/// The path of a test application.
 pub(crate) fn app(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real-spark/apps").join(name)
 }
 
-/// The directory of a release, for SPARK_HOME.
 pub(crate) fn home(version: &str) -> PathBuf {
     let file = environment(version).join("home");
     let path = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));

@@ -117,14 +117,14 @@ fn both_end(manager: &mut dyn Manager) -> usize {
 struct Left {
     /// Whether the JVM of a working executor is left.
     executor: bool,
-    /// Whether the JVM of a stopped executor is left, in place of one that hangs.
+    /// Whether the JVM of a stopped executor is left. It stands for an executor that hangs.
     stopped_executor: bool,
     /// The number of processes that tasks started.
     children: usize,
 }
 
 /// SPARK-21821: executors stay when their Worker and their driver are gone. Today a working executor ends itself, and
-/// the processes of its Python tasks. An executor that hangs stays, and so do the processes of its tasks.
+/// the processes of its Python tasks. An executor that hangs stays. The processes of its tasks stay, too.
 fn orphans() {
     let (ours, theirs) = on_both(left);
     println!("left on Spark: {theirs:?}; on Firesteel: {ours:?}");

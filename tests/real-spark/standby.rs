@@ -82,8 +82,9 @@ fn streaming() {
     assert_eq!(ended[0]["state"], "FINISHED", "{ended:?}");
 }
 
-/// SPARK-19052: a driver that is submitted by REST to several Masters knows only those with the same ports for REST and
-/// for drivers as the first. Here it knows the Masters of its Worker, and continues when the leader is killed.
+/// SPARK-19052: a driver is submitted by REST to several Masters. It knows only the Masters whose ports equal those of
+/// the first, for REST and for drivers. Here it knows the Masters of its Worker, and continues when the leader is
+/// killed.
 fn all_masters() {
     let theirs = master_of_spark_s_driver();
     let ensemble = Ensemble::start(1);

@@ -161,7 +161,7 @@ fn supervised() {
 }
 
 /// Cluster drivers with custom resources, by the classic gateway and by REST: each finds its own address in Spark's
-/// way. A restarted Master knows who has which address, and a driver for which none is left waits.
+/// way. A restarted Master knows who has which address. A driver for which no address is left waits.
 fn gpus() {
     let mut cluster = Cluster::durable_with_rest(0, 0);
     let gpus = "spark.worker.resource.gpu.amount=2";

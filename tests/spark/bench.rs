@@ -141,7 +141,6 @@ pub(crate) fn asked(effects: &[Effect]) -> Vec<ClientToMaster> {
     said(effects).into_iter().map(question).collect()
 }
 
-/// The notes for the log.
 pub(crate) fn notes(effects: &[Effect]) -> Vec<Note> {
     let note = |effect: &Effect| match effect {
         Effect::Note(note) => Some(note.clone()),

@@ -157,7 +157,7 @@ fn a_request_that_is_refused_here_does_not_take_the_answer_of_an_earlier_one() {
     assert_eq!(bench.tell(FIRST, requested(true)), [yes(id_of(&frames[2]))]);
 }
 
-/// The frame with one byte of its object changed, the one after these bytes.
+/// The frame, with the byte of its object changed that follows these bytes.
 pub(crate) fn changed_after(frame: &Frame, bytes: &[u8]) -> Frame {
     let Frame::OneWay { body } = frame else { panic!("{frame:?}") };
     let at = body.windows(bytes.len()).position(|window| window == bytes).expect("it is there") + bytes.len();

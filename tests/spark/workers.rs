@@ -18,7 +18,6 @@ use crate::drivers::{description, sent_to};
 
 const VERSIONS: [&str; 4] = ["3.5.7", "4.0.1", "4.1.4", "4.3.0"];
 
-/// Reads a Worker's message.
 pub(crate) fn from_worker(object: &[u8]) -> Result<FromWorker, Unreadable> {
     match messages::read(object)? {
         Message::Worker(message) => Ok(message),

@@ -169,8 +169,8 @@ impl YarnCluster {
         self.manager.kill();
     }
 
-    /// Restarts the ResourceManager from its files. Returns before nodes and ApplicationMasters have found it again:
-    /// those that take half a minute count as lost.
+    /// Restarts the ResourceManager from its files. Returns before nodes and ApplicationMasters have found it again.
+    /// One that needs half a minute counts as lost.
     pub(crate) fn bring_back_resource_manager(&mut self) -> io::Result<()> {
         self.manager.start_again()
     }

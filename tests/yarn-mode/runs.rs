@@ -183,7 +183,7 @@ fn near(cluster: &YarnCluster) {
     running.end();
 }
 
-/// Executors of which each node has room for one; no node has an ApplicationMaster.
+/// The command, with executors so large that each node has room for one. No node has an ApplicationMaster.
 fn one_each(mut command: Command) -> Command {
     command.args(["--executor-memory", "1400m", "--conf", "spark.yarn.unmanagedAM.enabled=true"]);
     command

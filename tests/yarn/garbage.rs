@@ -45,7 +45,7 @@ fn what_is_cut_off_anywhere_is_an_error_and_nothing_else() {
     }
 }
 
-/// No record that is read nests, but unknown fields are skipped, which may nest: groups contain groups.
+/// No known record nests. But unknown fields are skipped, and they may nest: groups contain groups.
 #[test]
 fn a_message_that_nests_without_end_is_refused() {
     let (begin, end) = (15 << 3 | 3, 15 << 3 | 4);

@@ -49,7 +49,6 @@ fn beat(heartbeats: &mut Heartbeats) -> String {
     row(&request)
 }
 
-/// Like `beat`, with these changes.
 fn tell(heartbeats: &mut Heartbeats, changes: Changes) -> String {
     heartbeats.add(changes);
     beat(heartbeats)

@@ -6,7 +6,6 @@ use std::process::Command;
 /// A host on which processes of a test run: this machine, or a network namespace that the test has made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
-    /// The address of its servers.
     pub(crate) address: Ipv4Addr,
     /// The name of its network namespace; `None` for this machine.
     namespace: Option<&'static str>,

@@ -84,7 +84,6 @@ struct Field {
     launch: Daemon,
 }
 
-/// The number of items of each map.
 const ITEMS: usize = 60;
 
 impl Field {
@@ -123,12 +122,10 @@ impl Field {
         placed
     }
 
-    /// How many servers have ended so far.
     fn ends(&self) -> usize {
         self.launch.output_so_far().matches("executor_ended").count()
     }
 
-    /// How many servers run.
     fn running(&self) -> usize {
         self.launch.output_so_far().matches("executor_running").count() - self.ends()
     }

@@ -43,12 +43,12 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts this number of ZooKeeper servers, and two Masters, of which the first leads.
+    /// Starts this number of ZooKeeper servers, and two Masters. The first Master leads.
     pub(crate) fn start(servers: usize) -> Self {
         Self::start_as(Plan::HERE, Ensemble::start(servers))
     }
 
-    /// Starts two Masters, of which the first leads, and one Worker.
+    /// Starts two Masters and one Worker. The first Master leads.
     pub(crate) fn start_as(plan: Plan, ensemble: Ensemble) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let mut cluster = Self { ensemble, masters: Vec::new(), workers: Vec::new(), plan, directory };

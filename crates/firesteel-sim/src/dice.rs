@@ -52,7 +52,6 @@ impl Dice {
         (len > 0).then(|| usize::try_from(self.below(len as u64)).expect("below a usize"))
     }
 
-    /// A random item.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.index(items.len()).expect("there is something to pick from")]
     }

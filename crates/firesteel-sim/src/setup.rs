@@ -81,7 +81,7 @@ impl Setup {
         }
     }
 
-    /// The settings of a Master with this set-up. Settings that do not concern placement are those of `base`.
+    /// The settings of a Master with this set-up. All settings that do not concern placement come from `base`.
     #[must_use]
     pub fn config(&self, base: Config) -> Config {
         let (policy, strategy, worker_order) = match self {

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use firesteel_protocol::Kind;
 
-/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub coverage: Coverage,
-    /// How many events the machine received.
     pub events: u64,
     /// The broken law, if any: what should hold, and what was found.
     pub violation: Option<String>,

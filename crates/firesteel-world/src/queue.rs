@@ -20,7 +20,6 @@ impl<H> Queue<H> {
         self.now
     }
 
-    /// Lets time pass.
     pub(crate) fn pass(&mut self, millis: u64) {
         self.now += millis;
     }
@@ -52,8 +51,6 @@ impl<H> Queue<H> {
 #[derive(Clone, Debug)]
 pub(crate) enum Next<H> {
     Happening(H),
-    /// The machine's deadline.
     Deadline,
-    /// Nothing is planned.
     Nothing,
 }

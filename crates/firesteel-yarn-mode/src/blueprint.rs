@@ -66,7 +66,6 @@ pub enum Deploy {
 pub struct Program {
     /// Its arguments, such as `map`, `--`, `gzip`.
     pub arguments: Vec<String>,
-    /// The variables that are added to its environment.
     pub environment: BTreeMap<String, String>,
     /// The file for its standard input, by its name in the container. `None`: it has no standard input.
     pub input: Option<String>,
@@ -129,7 +128,6 @@ pub struct LocalFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum LocalKind {
-    /// The file is copied unchanged.
     File,
     /// The archive is unpacked into a directory.
     Archive,
@@ -171,7 +169,6 @@ impl Racks {
 /// Why a blueprint cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BlueprintError {
-    /// The file cannot be read.
     #[error("the blueprint {path}: {error}")]
     Read { path: PathBuf, error: io::Error },
     #[error("cannot decode the blueprint {path}: {error}")]
@@ -180,7 +177,6 @@ pub enum BlueprintError {
         /// What is wrong, and where.
         error: serde_json::Error,
     },
-    /// The blueprint names no ResourceManager.
     #[error("the blueprint {path} names no ResourceManager")]
     Nowhere { path: PathBuf },
 }

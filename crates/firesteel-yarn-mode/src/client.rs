@@ -46,7 +46,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Why an application does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum YarnError {
-    /// The application was not submitted.
     #[error(transparent)]
     Submit(#[from] SubmitError),
     /// The application's report cannot be requested.

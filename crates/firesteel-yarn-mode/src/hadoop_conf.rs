@@ -82,10 +82,7 @@ pub enum HadoopConfError {
     Unreadable { path: PathBuf, error: io::Error },
     /// A file is not one of Hadoop's files.
     #[error("{}: {error}", path.display())]
-    File {
-        path: PathBuf,
-        error: SiteFileError,
-    },
+    File { path: PathBuf, error: SiteFileError },
     /// A value cannot be used.
     #[error("{name} cannot be {value:?} ({origin}): write {expected}")]
     Value {
@@ -97,10 +94,7 @@ pub enum HadoopConfError {
     },
     /// The variables in a value refer to each other without end.
     #[error("{name} ({origin}) nests more than {MOST_SUBSTITUTIONS} variables")]
-    TooDeep {
-        name: String,
-        origin: String,
-    },
+    TooDeep { name: String, origin: String },
 }
 
 fn words(paths: &[PathBuf]) -> String {

@@ -17,7 +17,6 @@ const MAX_LINE: u64 = 128 << 10;
 /// The preferred hosts of an application's tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PreferredHosts {
-    /// The tasks prefer no hosts.
     #[default]
     Anywhere,
     /// The tasks prefer these hosts.

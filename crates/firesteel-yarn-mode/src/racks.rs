@@ -29,7 +29,6 @@ pub enum Racks {
     None,
     /// A table of addresses.
     Table(BTreeMap<String, String>),
-    /// A script that prints racks.
     Script {
         path: PathBuf,
         /// The number of hosts per run.
@@ -40,10 +39,8 @@ pub enum Racks {
 /// Why racks cannot be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum RackError {
-    /// The configuration cannot be read.
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
-    /// The table cannot be read.
     #[error("net.topology.table.file.name: cannot read {}: {error}", path.display())]
     Table { path: PathBuf, error: io::Error },
     /// The script cannot be run, or fails.

@@ -15,9 +15,7 @@ use firesteel_settings::variables::Environment;
 /// A YARN cluster that Firesteel can use.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Hadoop's configuration of the cluster.
     pub conf: HadoopConf,
-    /// The user name for calls.
     pub user: String,
     /// The addresses for users: one ResourceManager, or several of which one is active.
     pub resource_managers: Vec<Address>,
@@ -26,7 +24,6 @@ pub struct Site {
 /// Why a cluster cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SiteError {
-    /// The configuration cannot be read.
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
     /// The addresses of its ResourceManagers are not known.
@@ -47,22 +44,16 @@ pub enum SiteError {
         "this cluster signs or encrypts its calls (hadoop.rpc.protection is {protection:?} in {origin}), which Firesteel \
          does not support: use a cluster with hadoop.rpc.protection=authentication"
     )]
-    Protection {
-        protection: String,
-        origin: String,
-    },
+    Protection { protection: String, origin: String },
 }
 
 /// Why a request to the ResourceManager failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// The configuration cannot be used.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// No ResourceManager answered.
     #[error("no ResourceManager answered at {names} (from {origin}): {error}; check that it runs there")]
     Unreachable { names: String, error: IpcError, origin: String },
-    /// The ResourceManager sent an error.
     #[error("the ResourceManager at {names} refused: {error}")]
     Objection { names: String, error: IpcError },
 }

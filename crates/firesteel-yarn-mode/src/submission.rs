@@ -39,7 +39,6 @@ pub struct Request {
     pub program: Option<SharedPath>,
     /// The files of the application that are already on HDFS.
     pub remote: Vec<RemoteFile>,
-    /// Where its driver runs.
     pub deploy: Deploy,
     /// The files that its driver reads in its container.
     pub inputs: Vec<DriverFile>,
@@ -65,7 +64,6 @@ pub enum Content {
     Racks,
 }
 
-/// Why an application was not submitted.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
     /// A request to the ResourceManager failed.
@@ -88,7 +86,6 @@ pub enum SubmitError {
         /// The cluster's settings for the maximum.
         limits: &'static str,
     },
-    /// Files cannot be staged.
     #[error(transparent)]
     Staging(#[from] StagingError),
     /// The racks of hosts cannot be determined.
@@ -97,7 +94,6 @@ pub enum SubmitError {
     /// The path of this program cannot be found.
     #[error("cannot find the firesteel program: {0}")]
     Program(#[source] io::Error),
-    /// The ResourceManager gives no id.
     #[error("the ResourceManager sent no id for the application")]
     NoId,
 }
@@ -227,8 +223,7 @@ impl Request {
         environment
     }
 
-    /// The racks that the ResourceManager reports for its nodes, and those that the configuration gives for
-    /// other hosts.
+    /// The racks of hosts: for nodes as the ResourceManager reports them, for other hosts from the configuration.
     async fn topology(&self, client: &YarnClient) -> Result<Topology, SubmitError> {
         let nodes = client.nodes(&[NodeState::Running]).await.map_err(|error| self.site.explained(error))?;
         let rack = |node: &firesteel_yarn::messages::cluster::NodeReport| {
@@ -247,7 +242,7 @@ impl Request {
         Ok(found.expect("looking for racks does not panic")?)
     }
 
-    /// A message for the user about hosts whose racks were not determined.
+    /// A message for the user about hosts without a known rack.
     ///
     /// # Errors
     /// The configuration cannot be read.

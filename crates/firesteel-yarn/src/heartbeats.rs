@@ -2,7 +2,7 @@
 //! them. The ApplicationMaster counts its wanted containers itself.
 //!
 //! Counts are absolute: each gives the number of containers that are wanted at a location. A ResourceManager lowers its
-//! own counts by what it grants. So a count is reported again even if it has not changed.
+//! own counts by the containers that it grants. So a count is reported again even if it has not changed.
 //!
 //! A heartbeat without a response may have been processed. A ResourceManager that gets the same response id
 //! again repeats its response without reading the request. So exactly the same request is sent until there
@@ -44,7 +44,6 @@ impl Latest {
 /// The meaning of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledged {
-    /// All changes were received.
     All,
     /// The last request was received; there are more changes to report.
     More,

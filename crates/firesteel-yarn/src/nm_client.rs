@@ -46,13 +46,8 @@ pub enum NodeError {
     /// The node could not be reached, or refused the call.
     #[error("the NodeManager {node}: {error}")]
     Call { node: NodeId, error: CallError },
-    /// The node refused one container.
     #[error("the NodeManager {node} refused {container}: {message}")]
-    Refused {
-        node: NodeId,
-        container: ContainerId,
-        message: String,
-    },
+    Refused { node: NodeId, container: ContainerId, message: String },
 }
 
 /// An ApplicationMaster's client of NodeManagers. Each call has its own connection, as in Hadoop.

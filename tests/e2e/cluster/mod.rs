@@ -173,7 +173,6 @@ impl Daemon {
         self.child.id()
     }
 
-    /// What it has logged so far.
     pub(crate) fn log(&self) -> String {
         self.stderr.so_far()
     }

@@ -34,7 +34,7 @@ impl Cluster {
         serde_json::from_str(&done.stdout).expect("it is JSON")
     }
 
-    /// An application that runs until it is ended, with executors of two cores.
+    /// An application with executors of two cores, which run until they are ended.
     fn application(&self, name: &str, cores: &str) -> Daemon {
         let mut command = firesteel();
         command.args(["map", "--master", self.master.url(), "--name", name]);

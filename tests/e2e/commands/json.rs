@@ -22,7 +22,7 @@ const MAPS: [&str; 9] = [
     "where",
 ];
 
-/// Suffixes that look like a unit that is not used.
+/// Suffixes of units that are not used.
 const WRONG_UNITS: [&str; 9] =
     ["_s", "_sec", "_secs", "_seconds", "_millis", "_kib", "_mb", "_gb", "_memory"];
 
@@ -63,7 +63,7 @@ impl Printed {
         value
     }
 
-    /// Adds the values of a command that prints one on each line.
+    /// Adds the values of a command that prints one JSON value per line.
     fn lines(&mut self, name: &str, text: &str) {
         assert!(!text.is_empty(), "{name} prints some");
         self.0.extend(text.lines().map(|line| (name.to_owned(), line.to_owned())));

@@ -1,4 +1,4 @@
-//! A Worker that is killed together with its reaper: the processes and files that it leaves, and who removes them.
+//! A Worker and its reaper are killed together: who ends the remaining processes, and removes the files?
 
 use firesteel_daemons::worker::strays::Marker;
 use firesteel_protocol::messages::DriverToMaster;

@@ -206,7 +206,7 @@ const COMMANDS: [&str; 28] = [
 /// The exit codes of a command that starts, other than a shortage: there is no Master, and its input is wrong.
 const OTHERS: [i32; 6] = [0, 1, 2, 69, 78, 83];
 
-/// Limits of few open files, and of few processes of a user without other ones.
+/// Two limits: few open files, and few processes, for a user without other processes.
 fn limits() -> impl Iterator<Item = (&'static str, String)> {
     let files = [4, 5, 8, 12, 16, 20].map(|most| ("", format!("--nofile={most}")));
     let processes = [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12].map(|most| ("setpriv", format!("--nproc={most}")));

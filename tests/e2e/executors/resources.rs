@@ -140,7 +140,7 @@ map --profile 1 sh -c 'echo $1 $FIRESTEEL_CORES' sh ::: a b
     assert_eq!(found[found.len() - 4..], ["0 1", "1 2 0", "a 2", "b 2"], "{found:?}");
 }
 
-/// The setting with which a Master gives parts of addresses.
+/// The setting that lets a Master give parts of addresses.
 const SHARES: [&str; 2] = ["--conf", "firesteel.master.resourceShares=true"];
 
 #[test]

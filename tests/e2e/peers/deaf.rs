@@ -1,4 +1,4 @@
-//! A Worker whose heartbeats reach its Master, but which receives nothing: its executors run elsewhere.
+//! A Worker's heartbeats reach its Master, but nothing reaches the Worker: its executors run elsewhere.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! A cluster of this version and of a later one, whose messages have more fields. The test plays the peers of the later
-//! one. `heavy/previous.rs` tests whole daemons of another version.
+//! A cluster of this version and of a later one. The later one's messages have more fields. The test plays the peers of
+//! the later one. `heavy/previous.rs` tests whole daemons of another version.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

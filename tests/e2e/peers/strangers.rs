@@ -77,7 +77,6 @@ impl Victim {
         all.map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
     }
 
-    /// The directory of the local cluster.
     fn cluster(&self) -> PathBuf {
         let entries = fs::read_dir(self.directory.path()).expect("it can be read").flatten();
         let mut found =

@@ -8,7 +8,6 @@ use super::normal::Normal;
 use super::session::Session;
 use crate::cluster::{Daemon, wait_for};
 
-/// A parsed page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Page {
     cluster: Option<String>,

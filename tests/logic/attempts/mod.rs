@@ -104,7 +104,7 @@ const IMPOSSIBLE: [(&str, &str, &str); 28] = [
     ("MasterToClient", "HistoryResponse", "YARN keeps the history of its applications"),
 ];
 
-/// Checks that everything else has occurred, and these have not.
+/// Checks that the variants of `IMPOSSIBLE` have never occurred, and all others have.
 fn check_coverage(coverage: &AttemptCoverage) {
     let impossible =
         |row: &Row| IMPOSSIBLE.iter().any(|(kind, name, _)| (*kind, *name) == (row.kind, row.name));

@@ -120,7 +120,6 @@ pub fn violation(seed: u64, bug: Option<Bug>) -> Option<String> {
     }
 }
 
-/// The result of a night.
 #[derive(Debug, Default)]
 struct Morning {
     took: Duration,

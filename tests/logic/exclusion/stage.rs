@@ -23,7 +23,6 @@ pub struct Stage {
     now: Timestamp,
     /// The hosts of the executors, by number.
     hosts: Vec<String>,
-    /// How many tasks were submitted.
     submitted: u64,
     /// The running attempts, each with its executor.
     running: BTreeMap<AttemptId, u32>,

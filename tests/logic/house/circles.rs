@@ -152,7 +152,7 @@ fn file_of(modules: &Modules, path: &[String], depth: usize) -> Option<Names> {
     Some(file)
 }
 
-/// The paths below a module that it imports or exports, which its files can name as their own.
+/// The paths that a module imports or exports. Its files can name them as their own.
 fn exports(code: &str) -> Vec<Names> {
     let uses = code.match_indices("use ").filter(|(at, _)| {
         let line = code[..*at].rsplit('\n').next().unwrap_or_default();

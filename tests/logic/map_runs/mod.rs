@@ -9,7 +9,6 @@ mod worlds;
 use self::stage::Stage;
 use crate::scripts::scripts;
 
-/// The directory of the pages.
 const DIRECTORY: &str = "../tests/logic/map_runs";
 
 scripts! {

@@ -18,7 +18,6 @@ use crate::scripts::{BEGINNING, Timed as _, timed};
 pub struct Stage {
     run: MapRun,
     now: Timestamp,
-    /// Items that were read.
     read: u64,
 }
 

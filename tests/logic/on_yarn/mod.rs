@@ -7,7 +7,6 @@ mod stage;
 use self::stage::Stage;
 use crate::scripts::scripts;
 
-/// The directory of the pages.
 const DIRECTORY: &str = "../tests/logic/on_yarn";
 
 scripts! {

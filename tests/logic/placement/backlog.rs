@@ -1,4 +1,4 @@
-//! A Master that considers only the changes of an event decides like one that considers everything.
+//! The Master considers only the changes of an event, and decides as if it considered everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -139,7 +139,7 @@ impl Arbitrary for Story {
     }
 }
 
-/// A Master, with its peers' knowledge.
+/// A Master, and what its Workers and drivers know.
 struct Bench {
     master: Master,
     now: Timestamp,

@@ -6,7 +6,6 @@ use quickcheck::{Arbitrary, Gen};
 use super::reference::case::{Case, below, pick};
 use super::reference::{Ask, ORDERS, Order, Worker};
 
-/// A cluster and its events.
 #[derive(Clone, Debug)]
 pub struct History {
     pub order: Order,
@@ -18,16 +17,14 @@ pub struct History {
 #[derive(Clone, Debug)]
 pub enum Step {
     Comes(Worker),
-    /// A worker is lost.
     Goes(usize),
-    /// A worker's free amounts change.
     Changes(usize, Worker),
     Places { ask: Ask, spread_out: bool, kept: bool },
     Ends(usize),
 }
 
 impl Arbitrary for History {
-    /// Mostly small clusters, some that fill a few leaves of a tree, and sometimes one that fills branches.
+    /// Mostly small clusters. Some fill a few leaves of a tree, and a few fill branches.
     fn arbitrary(g: &mut Gen) -> Self {
         let most = pick(g, &[1, 3, 6, 12, 12, 12, 12, 40, 40, 200, 200, 600]);
         let count = below(g, most + 1) as usize;

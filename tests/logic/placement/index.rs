@@ -39,7 +39,6 @@ struct Cluster {
     placed_last: Vec<Share>,
 }
 
-/// Executors that run.
 struct Placed {
     ask: Ask,
     /// Worker, executors and cores of each share.

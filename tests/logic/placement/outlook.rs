@@ -42,7 +42,7 @@ fn fits(demand: &Demand, free: &[Amount]) -> bool {
     !place(demand, offers(free), WorkerOrder::WorkerId, Strategy::SpreadOut).is_empty()
 }
 
-/// The whole amounts of workers, of which every third has some in use.
+/// The whole amounts of workers. Every third worker has some in use.
 fn whole(free: &[Amount]) -> Vec<Amount> {
     let mut whole = free.to_vec();
     for (number, worker) in whole.iter_mut().enumerate() {

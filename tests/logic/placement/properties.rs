@@ -187,7 +187,7 @@ fn given(case: &Case, strategy: Strategy) -> Vec<Cores> {
     assign(&translated.demand, &usable(&translated), strategy).cores().to_vec()
 }
 
-/// The cores from each of these workers if it were the only one.
+/// For each of these workers: the cores that it would give if it were the only one.
 fn given_alone(case: &Case) -> Vec<Cores> {
     let translated = case.translate();
     let alone = |offer| assign(&translated.demand, &[offer], Strategy::Consolidate).cores()[0];

@@ -207,8 +207,8 @@ fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
     });
 }
 
-/// Whether a request is not met. A request is the larger of what its cores and its limit allow; without both,
-/// something.
+/// Whether a request is not met. A request is the larger of two numbers: what its cores allow, and what its limit
+/// allows. Without both, one executor is enough.
 fn fewer_than_asked(case: &Case, executors: u64, cores: i64) -> bool {
     let ask = &case.ask;
     let bounded_cores = (ask.cores_left < 1_000_000_000).then_some(ask.cores_left);

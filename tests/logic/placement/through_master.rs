@@ -160,8 +160,7 @@ fn every_recorded_call_comes_out_the_same_through_a_master() {
     assert!(asked_again < 120, "{asked_again} calls are odd");
 }
 
-/// The launches in order, when an application registers at a Master at which these Workers have registered in this
-/// order.
+/// These Workers register at a Master in this order, and then an application. Returns the launches, in order.
 fn registered(case: &Translated, offers: &[Offer<'_>]) -> Vec<(String, ExecutorKey, Cores, Resources)> {
     let config = Config { strategy: case.strategy, worker_order: case.order, ..Config::default() };
     let mut master = Master::new(config);

@@ -91,7 +91,6 @@ pub trait Timed {
     }
 }
 
-/// The directory of the pages.
 const DIRECTORY: &str = "../tests/logic/scripts";
 
 /// Implements [`Timed`] for a stage with the machine in a field, the time in the field `now`, and a function `apply`.

@@ -307,7 +307,6 @@ fn worker_message(message: &MasterToWorker) -> String {
     }
 }
 
-/// A message to a driver, as text.
 pub fn driver_message(message: &MasterToDriver) -> String {
     match message {
         MasterToDriver::RegisteredApplication { .. } => "RegisteredApplication".to_owned(),

@@ -13,7 +13,6 @@ use self::stage::Stage;
 use super::suites::worlds::{self, worlds_from_seeds};
 use crate::scripts::scripts;
 
-/// The directory of the pages.
 const DIRECTORY: &str = "../tests/logic/spark_peers";
 
 scripts! {

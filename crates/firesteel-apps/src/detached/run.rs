@@ -122,7 +122,7 @@ impl DetachedRun {
         Announcement { directory: self.directory.clone() }
     }
 
-    /// Records the exit code with which the driver is about to end.
+    /// Records the driver's exit code, just before the driver ends.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -12,15 +12,15 @@ pub enum Outcome {
         /// The URL that it listens on.
         url: String,
     },
-    /// It was already running.
     Running {
         pid: u32,
         /// The URL on which it listens, if the action asks for it.
         url: String,
     },
     /// It was running, and has ended as asked.
-    Ended { pid: u32 },
-    /// It was not running.
+    Ended {
+        pid: u32,
+    },
     Stopped,
     Failed {
         /// The reason, in words.

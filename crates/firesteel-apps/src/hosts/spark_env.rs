@@ -28,7 +28,6 @@ pub enum SparkEnvError {
     #[error("{} ends the shell that reads it ({status}){said}: firesteel cluster and Spark's scripts need all of it", path.display())]
     Ended {
         path: PathBuf,
-        /// How the shell ended.
         status: ExitStatus,
         /// The last line of its output, after a colon.
         said: String,

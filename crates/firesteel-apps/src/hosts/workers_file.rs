@@ -7,7 +7,6 @@ use firesteel_protocol::host::plain_or_as_given;
 
 use super::remote_shell::is_here;
 
-/// The largest number of hosts in a file.
 const MOST: usize = 10_000;
 
 /// Why the file of hosts is not valid.
@@ -29,9 +28,8 @@ pub enum WorkersFileError {
 }
 
 /// Reads the file. Source: Spark 4.0.1 (`sbin/workers.sh`): `#` begins a comment, blanks separate hosts, and without a
-/// file the only host is localhost. A host that occurs twice, in any form, counts once here, so that it gets one
-/// Worker. Different DNS names of one machine count as different hosts; the second start there finds the first Worker
-/// running.
+/// file the only host is localhost. A host that occurs twice, in any form, counts once: it gets one Worker. Different
+/// DNS names of one machine count as different hosts; the second start there finds the first Worker running.
 ///
 /// # Errors
 /// The file cannot be read, or a word is not a host.

@@ -47,7 +47,6 @@ pub enum LaunchResult {
 /// The inbox of a launcher, and its final result.
 #[derive(Debug)]
 pub struct Handle {
-    /// The launcher's event queue.
     pub inbox: Inbox<Event>,
     /// Receives the final result, once.
     pub result: oneshot::Receiver<LaunchResult>,

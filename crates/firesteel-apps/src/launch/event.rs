@@ -14,8 +14,10 @@ pub const SCHEMA: u32 = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchEvent {
-    /// The launcher made a remark, at this time.
-    Noted { at: Timestamp, note: Note },
+    Noted {
+        at: Timestamp,
+        note: Note,
+    },
     /// The application is over.
     Done {
         at: Timestamp,
@@ -169,7 +171,7 @@ fn ending_json(ending: &Ending) -> Value {
     }
 }
 
-/// The command that shows an application's logs, which Workers keep, or NodeManagers on YARN.
+/// The command that shows an application's logs. Workers keep them; on YARN, NodeManagers do.
 fn logs_command(master: &str, app: &str) -> String {
     match app.parse::<ApplicationId>() {
         Ok(app) => format!("firesteel yarn logs {app}"),

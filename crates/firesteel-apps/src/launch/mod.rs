@@ -1,4 +1,4 @@
-//! `firesteel launch`: an application whose executors each run a command.
+//! `firesteel launch`: an application, each executor of which runs a command.
 //!
 //! ```text
 //!  Launcher (owner loop, daemon) --events--> run --lines--> standard output
@@ -44,7 +44,6 @@ pub struct Launch {
     pub name: String,
     /// Command that each executor runs.
     pub command: Command,
-    /// Working directory of the command.
     pub directory: TaskDirectory,
     /// The condition for the end of the application.
     pub until: Until,

@@ -39,7 +39,6 @@ pub struct Options {
     pub spec: LocalClusterSpec,
     /// The `firesteel` program, usually `std::env::current_exe()`.
     pub program: PathBuf,
-    /// Directory for logs and work directories.
     pub directory: Directory,
     /// Properties of the Master and the Workers, each `key=value`.
     pub properties: Vec<String>,

@@ -29,12 +29,7 @@ pub enum SpecError {
     Form { text: String },
     /// A number is malformed or out of range.
     #[error("{text:?}: {what} cannot be {number:?}: write a whole number from 1 to {most}")]
-    Number {
-        text: String,
-        what: &'static str,
-        number: String,
-        most: i64,
-    },
+    Number { text: String, what: &'static str, number: String, most: i64 },
 }
 
 /// Blanks around the numbers are allowed, as in Spark.

@@ -68,7 +68,6 @@ pub enum InputError {
         origin: Origin,
         /// Number of the record, from 1.
         record: u64,
-        /// The limit in bytes.
         limit: usize,
         /// Where this limit applies, for the error message.
         place: &'static str,
@@ -202,7 +201,7 @@ impl Input {
 
 type Sender = mpsc::Sender<Result<Item, InputError>>;
 
-/// The number of bytes to read, if reading does not have to wait.
+/// The number of bytes to read; `None` if reading may have to wait.
 fn length(source: &Source, preference: &Preference, kept: &Kept) -> Option<u64> {
     let file = |path: &PathBuf| {
         let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
@@ -321,7 +320,7 @@ fn preferences(
     }
 }
 
-/// A file whose reader stops, as at the end of the file, once the other end of a pipe is closed.
+/// A file. Reading stops when the other end of a pipe is closed, as at the end of the file.
 struct UntilEnded {
     file: File,
     ended: PipeReader,

@@ -84,7 +84,6 @@ pub(super) struct Items<R> {
     reader: R,
     cut: Cut,
     origin: Origin,
-    /// Number of records read before now.
     records: u64,
     items: u64,
     /// A record that was read but belongs to the next block.

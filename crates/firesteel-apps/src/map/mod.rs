@@ -77,15 +77,12 @@ pub struct Job {
     pub preference: Preference,
     /// Command for each item, with or without placeholders.
     pub command: Command,
-    /// Working directory of the command.
     pub directory: TaskDirectory,
     pub order: OutputOrder,
     /// File for the items that are not done at the end.
     pub leftovers: Option<PathBuf>,
-    /// Limits of the kept outputs.
     pub limits: SpoolLimits,
     pub name: String,
-    /// The cluster that provides the executors.
     pub cluster: Cluster,
     /// All properties; `spark.driver.*` are read here.
     pub properties: Properties,
@@ -93,7 +90,6 @@ pub struct Job {
     pub announcement: Option<Announcement>,
 }
 
-/// Why a map run did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A file, the cluster or the driver failed.

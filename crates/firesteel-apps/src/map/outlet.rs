@@ -23,7 +23,9 @@ pub enum OutletMessage {
         stream: Stream,
         bytes: Bytes,
     },
-    Discarded { attempt: AttemptId },
+    Discarded {
+        attempt: AttemptId,
+    },
     Ended {
         task: TaskId,
         /// The attempt whose output counts, if there is one.
@@ -34,7 +36,6 @@ pub enum OutletMessage {
 /// A message from the threads.
 #[derive(Debug)]
 pub enum OutletEvent {
-    /// The outputs of these tasks are printed.
     Printed(Vec<TaskId>),
     /// All outputs are printed, or printing failed. This is the last message.
     Ended(Result<(), OutletError>),
@@ -43,7 +44,6 @@ pub enum OutletEvent {
 /// Why outputs are lost.
 #[derive(Debug, thiserror::Error)]
 pub enum OutletError {
-    /// The outputs cannot be stored.
     #[error(transparent)]
     Spool(#[from] SpoolError),
     #[error(transparent)]
@@ -60,7 +60,6 @@ pub enum OutletError {
 pub struct Outlet {
     messages: Option<mpsc::Sender<OutletMessage>>,
     kept: oneshot::Receiver<Result<(), SpoolError>>,
-    /// Whether the spool has kept all outputs.
     all_kept: bool,
     printed: oneshot::Receiver<Result<(), PrintError>>,
     tasks: UnboundedReceiver<Vec<TaskId>>,

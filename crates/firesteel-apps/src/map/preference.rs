@@ -11,7 +11,6 @@ use firesteel_yarn_mode::preferred_hosts::PreferredHosts;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Preference {
-    /// Items have no preferred hosts.
     #[default]
     None,
     /// In a column of each item, which is removed from the item.

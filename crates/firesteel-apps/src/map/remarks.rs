@@ -9,7 +9,6 @@ use firesteel_host::progress::counted;
 use super::items::Unit;
 use crate::end_reason::EndReason;
 
-/// The file for the remaining items.
 #[derive(Clone, Debug)]
 pub(super) struct Leftovers {
     pub(super) file: PathBuf,

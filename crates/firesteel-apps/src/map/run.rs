@@ -69,7 +69,6 @@ struct Reports {
     is_open: bool,
 }
 
-/// The outlet of outputs.
 struct Printing {
     outlet: Outlet,
     /// Whether printing has not ended.

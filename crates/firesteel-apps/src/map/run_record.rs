@@ -4,9 +4,9 @@
 //! remaining items are written to their file, and the run record is removed. If a run is killed, its record stays, and
 //! another run can read it. So an empty file of items always means that nothing remains.
 //!
-//! The items may come from the file that will receive the remaining ones, or from the record of an earlier run for that
-//! file. Therefore a run record gets a copy of all items before the run begins and changes anything. The exception is
-//! an input that is another, long file.
+//! The input may be the file that will receive the remaining items, or the record of an earlier run for that file.
+//! Therefore a run record gets a copy of all items before the run begins and changes anything. The exception is an
+//! input that is another, long file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -73,7 +73,7 @@ pub struct Outputs {
 pub enum StreamOutput {
     /// A small output, in memory.
     Memory(Buffer),
-    /// A large output, or one that found no room in memory.
+    /// A large output, or an output without room in memory.
     File(SpillFile),
 }
 

@@ -30,10 +30,9 @@ pub struct Summary {
     /// Last id of the application, once a Master assigned one.
     #[serde(serialize_with = "as_text")]
     pub app: Option<AppId>,
-    /// Number of items that were taken from the input.
     pub items: u64,
     pub succeeded: u64,
-    /// Number of items that failed as often as allowed.
+    /// Number of items that reached their limit of failures.
     pub failed: u64,
     /// Number of items that were not over when the run ended early.
     pub cancelled: u64,
@@ -41,7 +40,7 @@ pub struct Summary {
     pub unusable: u64,
     /// Number of items that were never taken from the input. `None` if the run ended early and the number is unknown.
     pub unread: Option<u64>,
-    /// Number of items that succeeded but whose output was not printed.
+    /// Number of items that succeeded, without their output being printed.
     pub unprinted: u64,
     /// Number of items for another run, as far as known: all items that were not both successful and printed.
     pub left: u64,
@@ -61,7 +60,6 @@ pub struct Summary {
     pub failures: Vec<Failure>,
     /// Number of failed items that are not in `failures`.
     pub failures_omitted: u64,
-    /// All executors that were used, by number.
     pub executors: Vec<ExecutorUse>,
     pub hosts: BTreeMap<String, HostUse>,
 }

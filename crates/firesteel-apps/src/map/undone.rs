@@ -1,4 +1,4 @@
-//! Reads which records of the input are not done, from the record of a run that did not end.
+//! Reads the record of a run that did not end: which records of the input are not done?
 //!
 //! ```text
 //! {"firesteel_map_record":1,"separator":10,"source":null}
@@ -266,7 +266,7 @@ impl Undone {
         self.records
     }
 
-    /// Goes to the next record that is not done, and returns whether there is one.
+    /// Goes to the next undone record. Returns `false` if there is none.
     fn advance(&mut self) -> io::Result<bool> {
         let separator = self.contents.header.separator;
         loop {

@@ -23,7 +23,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct UnknownHosts {
     worker_hosts: WorkerHosts,
-    /// Each host that no Worker is known to have, with the first item that prefers it.
+    /// Each host without a known Worker, with the first item that prefers it.
     unseen: BTreeMap<String, u64>,
     /// Hosts that were reported, or that a Worker has.
     done: BTreeSet<String>,

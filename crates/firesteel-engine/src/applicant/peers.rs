@@ -26,7 +26,7 @@ pub(crate) enum Step {
     Close {
         peer: PeerId,
     },
-    /// Note that the Master that had the application is lost.
+    /// Note that the application's Master is lost.
     MasterLost {
         master: Address,
     },
@@ -66,7 +66,7 @@ impl Closing {
         effects.push(Step::Close { peer }.into());
     }
 
-    /// Closes a connection that sent a message that is not valid now.
+    /// Closes a connection after a message that is not valid now.
     pub(crate) fn unexpected<E: From<Step>>(&mut self, peer: PeerId, effects: &mut Effects<E>) {
         if !self.contains(peer) {
             effects.push(Step::UnexpectedMessage { peer }.into());
@@ -76,8 +76,8 @@ impl Closing {
 }
 
 impl Registration {
-    /// Whether a message is valid on this connection now. A Master that was asked may register the application, or refuse it; all
-    /// else is valid only from the Master that has the application.
+    /// Whether a message is valid on this connection now. Any Master that was asked may register or refuse the
+    /// application. All other messages are valid only from the application's Master.
     pub(crate) fn may_say(&self, peer: PeerId, message: &MasterToDriver) -> bool {
         match message {
             MasterToDriver::RegisteredApplication { .. } | MasterToDriver::ApplicationRemoved(_) => {
@@ -94,8 +94,8 @@ impl Registration {
         }
     }
 
-    /// Performs the orders of the search for a Master. `executors` are those that the owner believes to be alive. If
-    /// the search is given up, returns the last error of each Master; no order follows then.
+    /// Performs the orders of the search for a Master. `executors`: the executors that the owner believes to be alive.
+    /// If the search is given up, returns the last error of each Master; no order follows then.
     pub(crate) fn follow<E: From<Step>, I: Iterator<Item = ExecutorId>>(
         &self,
         orders: Vec<Order<()>>,

@@ -154,8 +154,8 @@ impl Registration {
         Some((meaning, asked.master, orders))
     }
 
-    /// The message that registers the application with a Master, or registers it again. `executors` are those that its
-    /// driver believes to be alive.
+    /// The message that registers the application with a Master, or registers it again. `executors`: the executors that
+    /// its driver believes to be alive.
     pub(crate) fn request(&self, executors: impl IntoIterator<Item = ExecutorId>) -> DriverToMaster {
         let description = Box::new(self.description.clone());
         match self.app.clone() {

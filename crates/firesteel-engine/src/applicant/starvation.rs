@@ -27,7 +27,6 @@ struct Hunger {
 /// Why the Master was asked for the shortfall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// The Master was not asked.
     Nothing,
     /// To learn of permanent shortfalls at once.
     AtOnce,

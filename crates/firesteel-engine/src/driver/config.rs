@@ -30,8 +30,8 @@ pub struct Config {
     pub registration_timeout: Duration,
     /// How long the driver waits for an executor before it says why none comes. Spark's default is 15 s.
     pub starvation_timeout: Duration,
-    /// `spark.standalone.executorRemoveDelayOnDisconnection`: how long the driver waits for the Master to
-    /// report the end of an executor whose connection ended. Spark's default is 5 s.
+    /// `spark.standalone.executorRemoveDelayOnDisconnection`: After an executor's connection has ended, the driver
+    /// waits this long for the Master's report of its end. Spark's default is 5 s.
     pub loss_delay: Duration,
     /// `firesteel.driver.executorTimeout`: how long the driver waits for an executor with a running process
     /// to register before it asks for another one.
@@ -85,7 +85,6 @@ pub struct LocalityWait {
     pub rack: Duration,
 }
 
-/// How the number of executors is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocation {
     /// The application sets the number itself.
@@ -105,11 +104,11 @@ pub struct DynamicAllocation {
     pub initial: u64,
     /// How long tasks wait before more executors are asked for.
     pub backlog_timeout: Duration,
-    /// The interval at which still more are asked for while tasks wait. More than zero.
+    /// The interval at which more are requested while tasks still wait. More than zero.
     pub sustained_timeout: Duration,
     /// How long an executor may be idle before the driver ends it.
     pub idle_timeout: Duration,
-    /// Which part of the executors that the tasks could keep busy is asked for.
+    /// The requested part of the executors that the tasks could keep busy.
     pub ratio: Ratio,
 }
 
@@ -165,7 +164,6 @@ pub enum Exclusion {
     ByComparison,
     /// Spark's rule: excluded at the limits of the policy.
     ByLimits,
-    /// They are never excluded.
     Off,
 }
 

@@ -29,9 +29,13 @@ pub enum Effect {
     },
     /// Report when everything that has arrived on a connection is handled. Leads to `ArrivedHandled`, or to nothing if
     /// the connection has ended.
-    HandleArrived { peer: PeerId },
+    HandleArrived {
+        peer: PeerId,
+    },
     /// Close a connection, once everything sent before is written. Leads to `Disconnected`.
-    Close { peer: PeerId },
+    Close {
+        peer: PeerId,
+    },
     /// Write a piece of an attempt's output. Leads to `OutputConsumed`.
     Output {
         attempt: AttemptId,
@@ -41,7 +45,9 @@ pub enum Effect {
         bytes: Bytes,
     },
     /// Discard the output of an attempt, since another attempt will be made.
-    DiscardOutput { attempt: AttemptId },
+    DiscardOutput {
+        attempt: AttemptId,
+    },
     /// A task has ended for good. Occurs once for each submitted task.
     TaskEnded {
         task: TaskId,
@@ -49,16 +55,14 @@ pub enum Effect {
     },
     /// Answer a question. Occurs once per question, unless the application ends first.
     Answer {
-        /// The number that the question came with.
         number: QuestionId,
         answer: Answer,
     },
     /// The application has ended. Occurs once; only `Exit` comes after it.
     Done(Ending),
     /// The driver ends once everything is sent. Occurs once, as the last effect. It follows `Done` at once, unless the
-    /// driver was told to stay: then it comes when the executors have ended or no Master can report that any more.
+    /// driver was told to stay: then it comes when the executors have ended or no Master is left to report their ends.
     Exit,
-    /// Write a line to the log.
     Note(Note),
 }
 
@@ -68,7 +72,6 @@ impl From<Note> for Effect {
     }
 }
 
-/// A message from the driver to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
     Master(DriverToMaster),
@@ -114,7 +117,7 @@ pub enum FailureCause {
     StartsNowhere {
         /// How the start failed on the last host.
         failure: StartFailure,
-        /// The number of hosts on which the start was tried.
+        /// How many hosts were tried.
         hosts: usize,
     },
 }

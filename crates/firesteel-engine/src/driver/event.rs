@@ -50,17 +50,9 @@ pub enum Event {
     OutputConsumed { attempt: AttemptId, bytes: u64 },
     /// Adds a resource profile for tasks that need other executors. The needs of its executors are fixed from then on;
     /// its target can change.
-    AddProfile {
-        profile: ProfileId,
-        /// What its executors need.
-        needs: ResourceProfile,
-        total: u64,
-    },
+    AddProfile { profile: ProfileId, needs: ResourceProfile, total: u64 },
     /// Sets the number of executors wanted of a profile. A lower number ends no executor.
-    RequestExecutors {
-        profile: ProfileId,
-        total: u64,
-    },
+    RequestExecutors { profile: ProfileId, total: u64 },
     /// Ends executors, including busy ones. Their tasks run again elsewhere, and this does not count as a
     /// failure.
     KillExecutors { executors: Vec<ExecutorId>, replacement: Replacement },
@@ -101,7 +93,7 @@ pub enum Replacement {
 pub enum Until {
     /// Until the Master has been told.
     Told,
-    /// Until the executors have ended, or no Master can report that any more.
+    /// Until the executors have ended, or no Master is left to report their ends.
     NothingLeft,
 }
 

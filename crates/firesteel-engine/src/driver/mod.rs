@@ -79,7 +79,7 @@ pub use view::{ExecutorView, ExecutorViewState, View};
 /// How soon an application without executors is told why.
 const FIRST_WORD: Duration = Duration::from_millis(1500);
 
-/// How long a driver whose tasks have ended waits for a Master, to report the end. A lost Master may be back by then.
+/// How long a driver waits for a Master to report to, after its tasks have ended. A lost Master may be back by then.
 const FAREWELL: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Debug)]
@@ -299,7 +299,7 @@ impl Machine for Driver {
 
 impl Driver {
     /// The shell submits a task. A task that no executor can ever run fails at once. So does a task that is too long
-    /// for a frame, which would end the connection of each executor in turn.
+    /// for a frame: it would end the connection of each executor in turn.
     fn on_submit(&mut self, task: TaskId, request: TaskRequest) {
         let unfit = self.unfit(&request);
         let (topology, reach) = (&self.config.topology, self.executors.reach());
@@ -378,8 +378,8 @@ impl Driver {
             && waiting.profiles().all(|profile| !self.executors.openings(profile).is_empty())
     }
 
-    /// All tasks have ended. Returns whether the driver waits for a Master to report that to: one that was asked may
-    /// answer, and a lost one may soon be back.
+    /// All tasks have ended. Returns whether the driver waits for a Master, to report the end. A Master that was asked
+    /// may answer, and a lost Master may soon be back.
     fn waits_for_a_master(&mut self, now: Timestamp) -> bool {
         if self.registration.master().is_some() || !self.registration.may_come() {
             return false;

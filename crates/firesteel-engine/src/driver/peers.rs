@@ -54,8 +54,8 @@ impl Driver {
         }
     }
 
-    /// Handles an event after the end of the application. Only two matter: all its executors are gone, or no Master can
-    /// report that any more.
+    /// Handles an event after the end of the application. Only two matter: all its executors are gone, or no Master is
+    /// left to report their ends.
     pub(super) fn hear_of_the_end(&mut self, event: &Event) -> Vec<Effect> {
         let (Some((master, _)), Some(app)) = (self.registration.master(), self.registration.app()) else {
             return Vec::new();
@@ -190,7 +190,7 @@ impl Driver {
         }
     }
 
-    /// Closes a connection that sent a message that is not valid now. Messages of closing connections are ignored.
+    /// Closes a connection after a message that is not valid now. Messages of closing connections are ignored.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
         self.early.remove(&peer);
         self.closing.unexpected(peer, &mut self.effects);

@@ -33,7 +33,6 @@ pub enum Question {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The answer to `Look`.
     View(View),
     /// The answer to `Explain`: the shortfalls by profile, as the Master reports them. Empty if every executor that was
     /// asked for is assigned.

@@ -16,7 +16,7 @@ pub struct View {
     pub submitted: u64,
     /// The number of tasks that wait for a core.
     pub waiting: usize,
-    /// The number of tasks that run, including those that are being ended.
+    /// The number of running tasks, including tasks that are being ended.
     pub running: usize,
     pub succeeded: u64,
     pub failed: u64,
@@ -24,7 +24,6 @@ pub struct View {
     pub cancelled: u64,
     /// The number of failed attempts, including those of tasks that succeeded later.
     pub failed_attempts: u64,
-    /// The number of executors wanted, by profile.
     pub targets: Vec<(ProfileId, ExecutorLimit)>,
     /// The executors that have not ended, by number.
     pub executors: Vec<ExecutorView>,
@@ -60,7 +59,6 @@ pub enum ExecutorViewState {
 }
 
 impl Driver {
-    /// Copies the tables.
     #[must_use]
     pub fn view(&self) -> View {
         let tally = self.tasks.tally();

@@ -11,7 +11,6 @@ use firesteel_protocol::secret::Secret;
 pub struct Config {
     pub app: AppId,
     pub executor: ExecutorId,
-    /// The executor's resource profile.
     pub profile: ProfileId,
     pub worker: WorkerId,
     pub host: String,

@@ -29,14 +29,20 @@ pub enum Effect {
         allowed: u64,
     },
     /// Allow this many more bytes of a task's output to be read.
-    AllowOutput { attempt: AttemptId, bytes: u64 },
+    AllowOutput {
+        attempt: AttemptId,
+        bytes: u64,
+    },
     /// Read a task's output to its end and discard it.
-    DrainOutput { attempt: AttemptId },
+    DrainOutput {
+        attempt: AttemptId,
+    },
     /// Signal a task's process group. If the process has ended, nothing happens.
-    SignalTask { attempt: AttemptId, signal: Signal },
-    /// End the executor's process.
+    SignalTask {
+        attempt: AttemptId,
+        signal: Signal,
+    },
     Exit(Exit),
-    /// Write a line to the log.
     Note(Note),
 }
 
@@ -58,7 +64,6 @@ pub enum Exit {
         /// The length of the silence.
         patience: Duration,
     },
-    /// The driver could not be reached.
     DriverUnreachable {
         /// The kind of error, for the Worker.
         trouble: ExecutorTrouble,

@@ -11,31 +11,31 @@ use firesteel_protocol::process::{ExitStatus, NotStarted};
 pub enum Event {
     /// The process is ready. The first event, once.
     Start,
-    /// The connection to the driver is open.
-    Connected { peer: PeerId },
-    /// The driver could not be reached.
+    Connected {
+        peer: PeerId,
+    },
     ConnectFailed {
         /// The kind of error, for the Worker.
         trouble: ExecutorTrouble,
         /// The error, in words for people.
         error: String,
     },
-    Received { message: DriverToExecutor },
+    Received {
+        message: DriverToExecutor,
+    },
     /// The connection to the driver ended.
     Disconnected,
-    /// A task's process runs.
     TaskStarted {
         attempt: AttemptId,
         /// The id of the process, which leads its own process group.
         pid: u32,
     },
-    /// A task's process could not be started.
     TaskNotStarted {
         attempt: AttemptId,
         /// Why the start failed, and whose fault that is.
         why: NotStarted,
     },
-    /// A piece of a task's output was read, within what was allowed.
+    /// A piece of a task's output was read, within the allowed number of bytes.
     TaskOutput {
         attempt: AttemptId,
         /// Standard output or standard error.

@@ -5,7 +5,6 @@ use std::time::Duration;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::{ApplicationDescription, Relaunch};
 
-/// A launcher's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The Masters to try, in this order.

@@ -36,7 +36,6 @@ pub enum Ending {
         /// executor could not be started.
         code: i32,
     },
-    /// The user asked for its end.
     Asked,
     Removed(ApplicationEnd),
     NoMaster {

@@ -22,7 +22,6 @@ pub enum Event {
         master: Address,
         error: ConnectError,
     },
-    /// A message from a Master arrived.
     Received {
         peer: PeerId,
         message: MasterToDriver,

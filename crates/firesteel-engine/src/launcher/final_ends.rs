@@ -1,4 +1,4 @@
-//! Counts executors that have ended and are not replaced, and what is still wanted.
+//! Counts executors that ended and are not replaced, and the executors that are still wanted.
 //!
 //! The Master counts in the same way, so that both agree on when all executors have ended. A Master that does not know
 //! the application is asked only for the rest.
@@ -6,7 +6,7 @@
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize};
 use firesteel_protocol::messages::{ApplicationDescription, ExecutorState, limit_after_final_end};
 
-/// The exit code for an executor that could not be started: that of a shell that does not find a command.
+/// The exit code for an executor that could not be started. A shell exits with it when it finds no command.
 const NOT_STARTED: i32 = 127;
 
 /// The executors that have ended and are not replaced.

@@ -234,7 +234,7 @@ impl Launcher {
         }
     }
 
-    /// Tells the user about shortfalls. If nothing was missing for long, only permanent ones.
+    /// Tells the user about shortfalls: all of them, or only permanent ones if nothing was missing for long.
     fn on_shortfalls(&mut self, shortfalls: Vec<(ProfileId, Shortfall)>) {
         let told = match self.starvation.answered() {
             Asked::Nothing => return,

@@ -125,7 +125,7 @@ impl Launcher {
         }
     }
 
-    /// Closes a connection that sent a message that is not valid now. Messages of closing connections are ignored.
+    /// Closes a connection after a message that is not valid now. Messages of closing connections are ignored.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
         self.closing.unexpected(peer, &mut self.effects);
     }

@@ -17,7 +17,7 @@ const BYTES: usize = 64 << 20;
 /// Maximum number of items that were begun and not printed.
 const UNPRINTED: usize = 100_000;
 
-/// How many items were begun, and what they hold.
+/// How many items were begun, and how much input they hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Begun {
     /// Number of items whose tasks run or wait.

@@ -3,7 +3,6 @@
 use firesteel_placement::Cores;
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 
-/// The configuration of a map run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Whether the run owns its application.

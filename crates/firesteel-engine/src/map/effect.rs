@@ -13,8 +13,10 @@ pub enum Effect {
     /// Read one item and, if there is a run record, write the item to it first. `InputItem`, `InputEnded` or `InputFailed`
     /// follows. The next `ReadItem` comes only after that.
     ReadItem,
-    /// Give a task to the driver.
-    Submit { task: TaskId, request: TaskRequest },
+    Submit {
+        task: TaskId,
+        request: TaskRequest,
+    },
     /// Tell the driver to end the application, since all tasks are over. `ApplicationEnded` follows, and then
     /// `DriverEnded`.
     FinishApplication {
@@ -29,14 +31,18 @@ pub enum Effect {
         until: Until,
     },
     /// Tell the driver to end these tasks. `TaskEnded` follows for each.
-    CancelTasks { tasks: Vec<TaskId> },
+    CancelTasks {
+        tasks: Vec<TaskId>,
+    },
     /// Keep a piece of an attempt's output for printing.
     Output {
         attempt: AttemptId,
         stream: Stream,
         bytes: Bytes,
     },
-    DiscardOutput { attempt: AttemptId },
+    DiscardOutput {
+        attempt: AttemptId,
+    },
     /// Print the output of a task when it is its turn. `Printed` follows.
     Print {
         task: TaskId,
@@ -50,10 +56,9 @@ pub enum Effect {
         /// The item's number in the input.
         number: u64,
     },
-    /// Write every item that is not marked as done to the file of items that are left, including items that were never
-    /// read. Read no more items. `RestLeft` or `RecordLost` follows.
+    /// Write every item without a mark as done to the file of remaining items, including items that were never read.
+    /// Read no more items. `RestLeft` or `RecordLost` follows.
     LeaveRest,
-    /// Show the user a remark.
     Remark(Remark),
     /// The run is over. This is the last effect.
     Finish,

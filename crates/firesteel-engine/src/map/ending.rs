@@ -17,9 +17,12 @@ pub enum Ending {
     /// The reader of standard output has closed it.
     ReaderGone,
     /// Outputs could not be kept or printed.
-    OutputLost { error: String },
-    /// The run record could not be written.
-    RecordLost { error: String },
+    OutputLost {
+        error: String,
+    },
+    RecordLost {
+        error: String,
+    },
     /// The driver ended before its application.
     DriverLost,
     /// The user asked for the end.

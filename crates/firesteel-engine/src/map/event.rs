@@ -29,10 +29,13 @@ pub enum Event {
         bytes: Bytes,
     },
     /// The driver starts another attempt; discard the output of this one.
-    OutputDiscarded { attempt: AttemptId },
-    /// A task is over for good.
-    TaskEnded { task: TaskId, outcome: TaskOutcome },
-    /// The driver made a remark.
+    OutputDiscarded {
+        attempt: AttemptId,
+    },
+    TaskEnded {
+        task: TaskId,
+        outcome: TaskOutcome,
+    },
     NoteReceived(Note),
     /// The application is over. The driver keeps running until its peers have been told.
     ApplicationEnded(Ending),
@@ -43,13 +46,19 @@ pub enum Event {
     /// The reader of standard output has closed it.
     ReaderClosed,
     /// Outputs cannot be kept or printed any more.
-    OutputLost { error: String },
+    OutputLost {
+        error: String,
+    },
     /// The outputs of these tasks were printed.
-    Printed { tasks: Vec<TaskId> },
+    Printed {
+        tasks: Vec<TaskId>,
+    },
     /// All output is printed, after `CloseOutput`.
     OutputClosed,
     /// The run record cannot be written any more. The run goes on without it.
-    RecordLost { error: String },
+    RecordLost {
+        error: String,
+    },
     /// The items that are left were written, after `LeaveRest`.
     RestLeft {
         /// The number of written items; `None` if the run has no record.

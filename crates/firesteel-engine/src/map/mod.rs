@@ -138,7 +138,6 @@ impl MapRun {
         }
     }
 
-    /// The counts of the run so far.
     #[must_use]
     pub fn tally(&self) -> &Tally {
         &self.tally

@@ -28,7 +28,7 @@ pub struct Tally {
     /// The first items that failed, by number.
     pub failures: BTreeMap<u64, Failure>,
     executors: BTreeMap<ExecutorId, ExecutorUse>,
-    /// Executors of an earlier registration of the application, whose numbers may occur again.
+    /// Executors of an earlier registration of the application. Their numbers may occur again.
     earlier: Vec<ExecutorUse>,
     /// The hosts where unfinished items have failed, by item number.
     failed_on: BTreeMap<u64, Vec<String>>,
@@ -48,7 +48,7 @@ pub struct Totals {
     /// Items that could not become a task: at most one, since the input ends there.
     pub unusable: u64,
     pub open: u64,
-    /// Items that succeeded but whose output was never printed. Set at the end of the run.
+    /// Items that succeeded, without their output being printed. Set at the end of the run.
     pub unprinted: u64,
     /// Items that were never read. `None`: not known.
     pub unread: Option<u64>,
@@ -80,7 +80,6 @@ pub struct Failure {
 pub enum Cause {
     /// Its last attempt failed.
     Failed(FailureCause),
-    /// No executor could run it.
     Unfit(Unfit),
 }
 

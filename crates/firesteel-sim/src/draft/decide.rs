@@ -1,4 +1,4 @@
-//! Gives the draft to a real Master and collects what it decides.
+//! Gives the draft to a real Master and collects its decisions.
 
 use firesteel_master::{
     ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Inbound, Master, Outbound, Presence,
@@ -74,7 +74,6 @@ impl Draft {
     }
 }
 
-/// A Worker in the state that its view shows.
 fn worker(view: &WorkerView, peer: PeerId) -> WorkerSnapshot {
     let offered = Offered { cores: view.cores, memory: view.memory, resources: view.resources.clone() };
     let address = Address::new(view.host.clone(), view.port);

@@ -34,12 +34,11 @@ pub struct Metrics {
     pub resources: ResourceQuantities,
     /// Free addresses that are stranded, by resource.
     pub resources_stranded: ResourceQuantities,
-    /// The greatest number of executors that one application has on one host: what it loses with that host.
+    /// The greatest number of executors of one application on one host. It loses them with that host.
     pub most_on_one_host: u64,
 }
 
 impl Metrics {
-    /// Computes the figures of an outcome.
     #[must_use]
     pub fn of(outcome: &Outcome) -> Self {
         let mut all = Self::default();

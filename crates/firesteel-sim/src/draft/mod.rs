@@ -56,7 +56,6 @@ pub struct DraftApplication {
     pub condition: ApplicationCondition,
 }
 
-/// An executor that is already running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftExecutor {
     pub profile: ProfileId,

@@ -54,7 +54,6 @@ pub struct WorkerExecutor {
 /// Whether an executor ran before the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Since {
-    /// The executor was already running.
     Before,
     /// The Master launched the executor in this decision.
     Now,
@@ -120,7 +119,7 @@ impl Outcome {
         Self { workers: workers.collect(), applications }
     }
 
-    /// The Workers before the decision, with all executors that were running, including those that were ended.
+    /// The Workers before the decision, with all executors that ran then, including preempted ones.
     #[must_use]
     pub fn before(&self, draft: &Draft) -> Vec<WorkerOutcome> {
         let mut workers: BTreeMap<WorkerId, WorkerOutcome> = BTreeMap::new();
@@ -271,7 +270,7 @@ impl WorkerExecutor {
     }
 }
 
-/// The free quantity of each resource in `all`, including those with nothing free.
+/// The free quantity of each resource in `all`, even if it is zero.
 fn with_all_names(all: &Resources, free: &Resources) -> ResourceQuantities {
     all.iter().map(|(name, _)| (name.to_owned(), free.quantity_of(name))).collect()
 }

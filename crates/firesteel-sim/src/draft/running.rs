@@ -49,7 +49,7 @@ impl Draft {
         draft
     }
 
-    /// Leaves out cluster drivers and executors whose Worker is missing, or whose addresses have other users.
+    /// Leaves out cluster drivers and executors if their Worker is missing, or their addresses have other users.
     fn leave_out_contradictions(&mut self) {
         let mut free: BTreeMap<&WorkerId, Resources> =
             self.workers.iter().map(|worker| (&worker.id, worker.resources.clone())).collect();

@@ -53,8 +53,8 @@ impl Axis {
         if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) }
     }
 
-    /// The ticks of a horizontal axis of this length whose labels have room. Labels extend at most `margin` beyond the
-    /// axis.
+    /// The ticks of a horizontal axis of this length, without those whose labels have no room. Labels extend at most
+    /// `margin` beyond the axis.
     pub(super) fn marks(&self, length: f64, margin: f64) -> Vec<Mark<'_>> {
         let mut marks: Vec<Mark<'_>> = Vec::new();
         let half = |name: &str| width(name, SMALL, Weight::Plain) / 2.0;

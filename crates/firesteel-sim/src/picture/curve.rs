@@ -15,7 +15,6 @@ const MARKER: f64 = 4.0;
 pub struct SeriesStyle {
     /// Its number, from 0.
     pub number: usize,
-    /// How many curves there are.
     pub of: usize,
 }
 

@@ -40,7 +40,6 @@ pub enum Weight {
     Bold,
 }
 
-/// A picture that is being drawn.
 #[derive(Clone, Debug)]
 pub struct Svg {
     title: String,

@@ -75,7 +75,7 @@ fn pieces(word: &str, size: f64, most: f64) -> Vec<String> {
     pieces
 }
 
-/// The text with an ellipsis in place of what does not fit. `head` is the part of the room for its beginning, from 0 to
+/// The text, shortened with an ellipsis if it does not fit. `head` is the part of the room for its beginning, from 0 to
 /// 1; its end gets the rest.
 fn cut(text: &str, size: f64, weight: Weight, most: f64, head: f64) -> String {
     if width(text, size, weight) <= most {

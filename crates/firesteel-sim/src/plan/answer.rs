@@ -36,13 +36,7 @@ pub enum PassError {
     #[error(
         "pass {pass}: apps[{app}].next_executor_id: {next} is too low, since the application holds {held} executors"
     )]
-    NextExecutor {
-        pass: u64,
-        app: usize,
-        next: u32,
-        /// Number of executors that it holds.
-        held: usize,
-    },
+    NextExecutor { pass: u64, app: usize, next: u32, held: usize },
     /// The fields contradict each other in another way.
     #[error("pass {pass}: {reason}")]
     Contradiction { pass: u64, reason: SnapshotError },
@@ -92,7 +86,7 @@ impl SchedulePass {
         WorkerSnapshot::serving(description, PeerId(self.workers.len() as u64))
     }
 
-    /// The Master's row of an application, whose id is its index.
+    /// The Master's row of an application. Its id is its index.
     fn application(&self, index: usize, app: &PassApp) -> Result<ApplicationSnapshot, PassError> {
         let (pass, next) = (self.i, app.next_executor_id);
         let numbers: BTreeSet<_> = app.profiles.iter().map(|profile| profile.rp_id).collect();
@@ -149,7 +143,7 @@ impl SchedulePass {
 }
 
 impl PassWorker {
-    /// A Worker whose whole capacity is the free capacity of this one.
+    /// A Worker with this one's free capacity as its whole capacity.
     fn snapshot(&self, peer: PeerId) -> WorkerSnapshot {
         let free = self.resources.iter().map(|(name, addresses)| (name, &addresses.free));
         WorkerSnapshot::serving(

@@ -10,12 +10,8 @@ use super::{Answer, PassError, PlacementCall, Question, SchedulePass};
 /// Why a line cannot be used. Lines are numbered from 1.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// The input could not be read.
     #[error("line {line} cannot be read: {source}")]
-    Read {
-        line: u64,
-        source: io::Error,
-    },
+    Read { line: u64, source: io::Error },
     /// A field is missing or has a wrong value.
     #[error("line {line}: {}{}", at(field), said(reason))]
     Field {

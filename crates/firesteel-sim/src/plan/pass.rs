@@ -52,7 +52,6 @@ pub struct PassAddresses {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum PassWorkerState {
-    /// The Worker takes executors.
     Alive,
     Dead,
     /// The Worker is being decommissioned and takes no new executors.
@@ -94,8 +93,7 @@ pub struct PassProfile {
     pub limit: ExecutorLimit,
 }
 
-/// Executors that an application holds. They run on other Workers than the listed ones, whose free amounts already
-/// exclude them.
+/// Executors that an application holds. The free amounts of the listed Workers already exclude them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct HeldExecutors {
     pub rp_id: u32,
@@ -144,7 +142,6 @@ pub struct AppAfter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum PassAppState {
-    /// The application got no executor.
     Waiting,
     /// The application got at least one executor.
     Running,

@@ -70,7 +70,6 @@ pub struct Outcome {
     /// Jain's fairness index of the share of their time that applications ran instead of waiting; 1 means equal for
     /// all.
     pub fairness: f64,
-    /// When the last application ended.
     pub end: Duration,
 }
 

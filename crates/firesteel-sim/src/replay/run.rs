@@ -28,8 +28,8 @@ pub enum Gangs {
     /// order of arrival. Others may overtake it.
     #[default]
     Retry,
-    /// They request the whole gang from the Master, which reserves room for the first that waits
-    /// (`firesteel.app.gang`).
+    /// They request the whole gang from the Master (`firesteel.app.gang`). The Master reserves room for the first
+    /// waiting gang.
     Reserve,
 }
 
@@ -154,7 +154,7 @@ impl<A: Apply> Run<'_, A> {
         self.try_again();
     }
 
-    /// Lets waiting applications retry. One that needs as much as an application that has just failed is skipped.
+    /// Lets waiting applications retry. An application is skipped if one with equal needs has just failed.
     fn try_again(&mut self) {
         let mut failed: BTreeMap<_, u64> = BTreeMap::new();
         for driver in std::mem::take(&mut self.waiting) {
@@ -289,7 +289,6 @@ impl<A: Apply> Run<'_, A> {
 /// The result of an attempt to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Registration {
-    /// The application stays registered.
     Registered,
     /// The application was unregistered.
     Withdrawn,

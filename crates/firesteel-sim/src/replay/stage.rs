@@ -40,9 +40,7 @@ pub(super) struct Stage<'a, A> {
     now: Timestamp,
     pub(super) allocations: Allocations,
     workers: Vec<Size>,
-    /// The connection of each Worker.
     peers: Vec<PeerId>,
-    /// The driver of each live application.
     drivers: BTreeMap<AppId, u64>,
     applications: BTreeMap<u64, AppId>,
     /// Changes to report to drivers, oldest first.
@@ -145,7 +143,6 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.tell(Event::Disconnected { peer: PeerId(DRIVERS + driver) });
     }
 
-    /// The next change to report to a driver.
     pub(super) fn next_change(&mut self) -> Option<ExecutorChange> {
         self.changes.pop_front()
     }

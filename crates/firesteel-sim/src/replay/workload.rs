@@ -31,7 +31,6 @@ pub struct Size {
 pub struct LeftOut(pub u64);
 
 impl Size {
-    /// The size of an executor for this request.
     #[must_use]
     pub fn of(request: &Request) -> Self {
         Self { cores: request.cores(), memory: request.memory, gpus: request.gpus, models: request.models }
@@ -102,8 +101,8 @@ impl Workload {
         self
     }
 
-    /// The same workload without applications whose executors do not all fit on the empty cluster. If no Worker has a
-    /// GPU, requests for GPUs are dropped; if no GPU has a model, requests for models are.
+    /// The same workload, without applications that do not fit on the empty cluster with all their executors. Requests
+    /// for GPUs are dropped if no Worker has a GPU. Requests for models are dropped if no GPU has a model.
     #[must_use]
     pub fn without_oversized(mut self) -> (Self, LeftOut) {
         if self.workers.iter().all(|size| size.gpus.is_none()) {
@@ -144,15 +143,15 @@ impl Workload {
     }
 
     /// The load until the last application arrives: the mean share of the cluster that applications would use if none
-    /// ever waited. An application counts with its dominant share, that of the resource of which it needs the greatest
-    /// part. 0 if all arrive at once.
+    /// ever waited. An application counts with its dominant share: its share of the resource of which it needs the
+    /// greatest part. 0 if all arrive at once.
     #[must_use]
     pub fn load(&self) -> f64 {
         let span = self.applications.last().map_or(0.0, |last| last.arrival.as_secs_f64());
         if span == 0.0 { 0.0 } else { self.busy() / span }
     }
 
-    /// Number of seconds for which the applications would keep the whole cluster busy.
+    /// The work of all applications, in seconds of the whole cluster.
     fn busy(&self) -> f64 {
         let capacity = self.capacity();
         let work = |application: &TraceApplication| {

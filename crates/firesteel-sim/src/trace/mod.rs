@@ -50,7 +50,6 @@ pub struct TraceApplication {
     /// Time of arrival, since the beginning of the trace.
     pub arrival: Duration,
     pub executors: u64,
-    /// What each executor needs.
     pub request: Request,
     /// Its run time, once it has begun.
     pub lifetime: Duration,

@@ -89,7 +89,7 @@ impl ModelNames {
     }
 }
 
-/// Collects the models of GPU that applications request, among those of the Workers.
+/// Collects the models of GPU that applications request and Workers have.
 pub(super) struct AskedModels<'a> {
     workers: &'a [WorkerKind],
     names: ModelNames,

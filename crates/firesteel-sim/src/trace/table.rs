@@ -73,7 +73,6 @@ pub enum Wrong {
     Text,
     #[error("the table has no rows below its header")]
     Empty,
-    /// Reading the input failed.
     #[error("cannot be read: {0}")]
     Read(std::io::Error),
 }

@@ -1,4 +1,4 @@
-//! The seat that asks the Master for all clients of a connection, and the requests that the answers belong to.
+//! The seat that asks the Master for all clients of a connection, and the open requests in their order.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,4 @@
-//! Connections that a Master opens, to Spark's drivers and Workers that wait for it since it was restarted or took
-//! over.
+//! Connections that a Master opens after a restart or takeover, to Spark's waiting drivers and Workers.
 //!
 //! Source: Spark Master, 4.0.1: a Master that takes over connects to each of them, and first sends `MasterChanged`.
 //! From then on they use that connection in both directions.
@@ -70,7 +69,7 @@ impl Called {
 
 impl Connection {
     /// A connection to a peer that waits for the Master, and the address to connect to. `here` is the Master's address;
-    /// `None` means the one with which the peer registered. The shell opens the connection, and reports when it is
+    /// `None` stands for the address in the peer's registration. The shell opens the connection, and reports when it is
     /// [open](super::Event::Opened).
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 //! The clients on a connection, which submit cluster drivers.
 //!
-//! A request shows the generation of Spark whose client made it, which is all that its answer needs. The driver also
-//! needs the release. The client reveals it by a failure. The machine sends a request to the client's endpoint, which
-//! accepts none and answers with an exception, whose serial version id differs from release to release. The client does
-//! not log this. Only the classes of an unknown generation are asked for one by one, which the client does log. Its
+//! A request shows the client's generation of Spark. The answer needs no more. The driver also needs the release. The
+//! client reveals it by a failure. The machine sends a request to the client's endpoint. The endpoint accepts no
+//! requests, and answers with an exception. The exception's serial version id shows the release. The client does not
+//! log this. Only the classes of an unknown generation are asked for one by one, which the client does log. Its
 //! requests wait until it has answered.
 
 use crate::dialect::{NotTold, Vocabulary, of_failure};
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Asks a client for what its next request needs, or handles its requests.
+    /// Asks a client for the knowledge that its next request needs, or handles its requests.
     fn ask_or_hear(&mut self, client: ClientNumber) {
         let row = &mut self.clients[client.0];
         match row.held.iter().find_map(|(_, request)| row.lacks(request)) {
@@ -165,7 +165,7 @@ impl Connection {
         self.ask_or_hear(client);
     }
 
-    /// Answers a request of one who submits.
+    /// Answers a request of a client that submits.
     pub(super) fn answer_client(&mut self, client: ClientNumber, id: i64, answer: &ToClient) {
         let body = answer.write(&self.clients[client.0].vocabulary).into();
         self.effects.push(Effect::Send(Frame::Response { id, body }));

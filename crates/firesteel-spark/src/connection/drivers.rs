@@ -135,7 +135,7 @@ impl Connection {
         }
     }
 
-    /// Answers all requests of a driver that the Master will not answer any more.
+    /// Answers a driver's open requests, because the Master will not answer them.
     pub(super) fn answer_owed(&mut self, peer: PeerNumber) {
         while !self.peers[peer].owed.is_empty() {
             self.answer_driver(peer, false);

@@ -2,8 +2,8 @@
 //!
 //! Several drivers, Workers and clients may share a connection. A message names an application or a Worker, which
 //! identifies its sender; only reports on executors are identified by the address of their sender. To the Master each
-//! of them is a peer like any other, with a number called a *seat*: the machine says what the shell opens, says and
-//! leaves at each seat.
+//! of them is a peer like any other, with a number called a *seat*. The machine tells the shell which seats to open and
+//! leave, and which messages to say at each.
 //!
 //! ```text
 //! frame ----> Received --> its sender ---> translation --> Say at the seat ----> Master

@@ -26,7 +26,7 @@ pub(super) struct Peer {
     pub(super) held: Option<Held>,
     /// Its unanswered requests, oldest first.
     pub(super) owed: VecDeque<i64>,
-    /// The application that it was given, until it unregisters that.
+    /// Its application, until it unregisters.
     pub(super) application: Option<String>,
     /// Its state as a driver at the Master. `None` if its application has ended, or it has none.
     pub(super) driver: Option<Driver>,
@@ -154,7 +154,7 @@ impl Peers {
         }
     }
 
-    /// The connection has ended: none of its peers is at the Master any more.
+    /// The connection has ended: it has no peers left at the Master.
     pub(super) fn driven_out(&mut self) {
         for row in &mut self.rows {
             row.driver = None;

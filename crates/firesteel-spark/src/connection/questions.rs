@@ -24,7 +24,7 @@ pub(super) enum Question {
     Peer(PeerNumber, &'static str),
     /// The serial version id of this class, asked of a client.
     Client(ClientNumber, &'static str),
-    /// A request that a client answers with a failure, which shows its release.
+    /// A request that a client answers with a failure. The failure shows its release.
     Release(ClientNumber),
 }
 

@@ -16,8 +16,8 @@ use crate::translate;
 /// A Worker that has registered.
 ///
 /// It may register again over another connection, and report over both: a restarted Master may call it while it
-/// registers by itself. The Master then uses the later connection. The earlier one stays open, as it does with Spark's
-/// Master: a Worker that finds it closed keeps what it has to report for two minutes.
+/// registers by itself. The Master then uses the later connection. The earlier connection stays open, as with Spark's
+/// Master: a Worker that finds it closed holds back its reports for two minutes.
 #[derive(Debug)]
 pub(super) struct SparkWorker {
     pub(super) id: WorkerId,

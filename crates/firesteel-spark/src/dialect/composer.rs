@@ -41,7 +41,8 @@ impl<'a> Composer<'a> {
         java::write(&self.graph, root)
     }
 
-    /// Adds an object. The values are those of the fields of its topmost class, then of the class below, and so on.
+    /// Adds an object. The values of the fields come in the order of the classes: first the topmost class, then the
+    /// class below, and so on.
     pub(crate) fn object(&mut self, described: &'static Described, values: &[Value]) -> Value {
         self.object_with(described, values, Vec::new())
     }
@@ -249,7 +250,7 @@ impl<'a> Composer<'a> {
         Value::Object(self.graph.add_object(object))
     }
 
-    /// The graph of what was made.
+    /// The graph of all objects that were made.
     pub(super) fn into_graph(self) -> Graph {
         self.graph
     }

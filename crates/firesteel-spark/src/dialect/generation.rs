@@ -77,7 +77,7 @@ impl Release {
         release.filter(|release| serial(REFERENCE) == Some(release.reference()))
     }
 
-    /// The release whose resource profiles have this serial version id.
+    /// The release with this serial version id of resource profiles.
     pub(crate) fn of_profile(serial: i64) -> Option<Self> {
         match serial {
             6_817_910_790_482_746_242 => Some(Self::V3_4To3_5),
@@ -94,7 +94,7 @@ impl Release {
         reference.map(Self::of_reference).unwrap_or_default()
     }
 
-    /// The releases whose references to endpoints have this serial version id.
+    /// The releases with this serial version id of references to endpoints.
     fn of_reference(serial: i64) -> Vec<Self> {
         let all = [Self::V3_3, Self::V3_4To3_5, Self::V4_0, Self::V4_1To4_2, Self::V4_3];
         all.into_iter().filter(|release| release.reference() == serial).collect()

@@ -21,7 +21,7 @@ pub struct ObjectId(u32);
 pub struct Class {
     /// Its full name, as in `java.lang.Integer` or `[I`.
     pub name: String,
-    /// Its `serialVersionUID`. The JVM refuses a stream whose number differs from that of its own class.
+    /// Its `serialVersionUID`. The JVM refuses a stream if this number differs from the number of its own class.
     pub serial: i64,
     /// How its objects are written: a sum of the constants below.
     pub flags: u8,
@@ -90,7 +90,8 @@ pub enum Object {
     Instance {
         /// The object's own class.
         class: ClassId,
-        /// Its data of each class, from the topmost to its own: one entry per class of [`Graph::line`].
+        /// Its data for each of its classes, from the topmost superclass to its own class: one entry per class of
+        /// [`Graph::line`].
         parts: Vec<Part>,
     },
     /// A Java array.

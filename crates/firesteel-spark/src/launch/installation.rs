@@ -27,7 +27,7 @@ pub struct Variables<'a> {
 }
 
 impl<'a> Variables<'a> {
-    /// The value of a variable.
+    /// The process's own value, or else the inherited one. `None` if both are unset or empty.
     #[must_use]
     pub fn get(self, name: &str) -> Option<&'a str> {
         self.each(name).next()

@@ -101,7 +101,7 @@ impl FromDriver {
     }
 }
 
-/// Reads the question to an `endpoint-verifier`: the name of the endpoint whose existence is asked for.
+/// Reads the question to an `endpoint-verifier`: the name of the endpoint, if the message asks whether it exists.
 ///
 /// # Errors
 ///

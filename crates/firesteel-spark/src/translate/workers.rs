@@ -23,7 +23,7 @@ use crate::shares::told_to_spark;
 /// Why a Worker of Spark is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnfitWorker {
-    /// Its release is unknown, so that it is unknown which executors it can run.
+    /// Its release is unknown, so it may not be able to run the executors.
     #[error("this Master does not know the Worker's release of Spark: start `firesteel worker` there")]
     Release,
 }
@@ -31,7 +31,7 @@ pub enum UnfitWorker {
 /// Why an executor cannot be launched on a Worker of Spark.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unordered {
-    /// It is a program, and such a Worker starts only Spark's Java classes.
+    /// It is a program. A Worker of Spark starts only Spark's Java classes.
     #[error("a Worker of Spark's runs only executors of Spark's")]
     Program,
     /// A number exceeds Spark's range.

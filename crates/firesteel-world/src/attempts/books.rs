@@ -73,7 +73,6 @@ pub(super) enum Manager {
     Known,
 }
 
-/// The state of the application's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
     None,

@@ -33,7 +33,6 @@ pub struct Plan {
     pub ending: Ending,
 }
 
-/// The ways in which an application ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The driver finishes; in cluster mode its program then succeeds.

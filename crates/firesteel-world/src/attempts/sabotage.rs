@@ -5,7 +5,6 @@ use firesteel_protocol::ids::{ExecutorId, PeerId};
 use firesteel_protocol::messages::{ApplicationDescription, DriverToMaster, MasterToDriver, Relaunch};
 use firesteel_protocol::process::Placeholder;
 
-/// A bug of an ApplicationMaster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptSabotage {
     /// It does not report new executors to its driver.
@@ -14,19 +13,16 @@ pub enum AttemptSabotage {
     DropEnded,
     /// It reports an executor's end twice.
     DoubleEnded,
-    /// It tells a driver that reconnects only that it is registered.
+    /// A driver reconnects, and is told only that it is registered.
     DropStory,
     /// A later attempt starts numbering executors again.
     ReuseNumbers,
-    /// It reports an executor on the wrong host.
     WrongHost,
     /// It does not fill in an executor's command.
     ForgetWords,
     /// It does not check a requester's identity.
     TrustStrangers,
-    /// It ignores the driver's targets.
     ForgetTargets,
-    /// It ends no executors.
     ForgetKills,
     /// It replaces executors that ended for good.
     MissTurn,
@@ -58,7 +54,6 @@ pub enum AttemptSabotage {
 }
 
 impl AttemptSabotage {
-    /// The list of all bugs.
     pub const ALL: [Self; 24] = [
         Self::DropAdded,
         Self::DropEnded,

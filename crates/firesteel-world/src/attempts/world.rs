@@ -21,7 +21,6 @@ use firesteel_sim::dice::Dice;
 /// How long after the last fault everything may take to end, in virtual milliseconds.
 const OVER_AFTER: u64 = 3_600_000;
 
-/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub coverage: AttemptCoverage,
@@ -69,7 +68,6 @@ pub(super) enum Happening {
     Begin,
     /// A driver dials its ApplicationMaster.
     Dial(usize),
-    /// A driver sends its requests.
     Wish(usize),
     Whim(usize),
     /// A status client sends a question.
@@ -90,7 +88,6 @@ pub(super) enum CallOutcome {
 pub(super) struct Attempt {
     pub(super) machine: ApplicationMaster,
     pub(super) books: Books,
-    /// Whether its process runs.
     pub(super) alive: bool,
 }
 

@@ -21,7 +21,6 @@ pub enum Telling {
 #[derive(Debug)]
 pub struct Outcome {
     pub coverage: Coverage,
-    /// The broken invariant, if any.
     pub failure: Option<Failure>,
     /// The trace, one line for each event and effect, if it was requested.
     pub trace: Vec<String>,
@@ -35,7 +34,6 @@ pub struct Outcome {
 pub struct Failure {
     /// Virtual milliseconds since the start.
     pub millis: u64,
-    /// How many events had happened by then.
     pub events: u64,
     /// What should hold, and what was found.
     pub sentence: String,

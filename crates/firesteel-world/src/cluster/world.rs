@@ -52,7 +52,7 @@ pub(crate) struct World {
     /// The addresses of Masters: two if they are elected.
     pub(crate) seats: Vec<Seat>,
     pub(crate) reigns: Reigns,
-    /// The Master whose messages are or were held up, and until when.
+    /// The Master with held-up messages, and the end of the delay. It may have passed.
     pub(crate) held_up: Option<(NodeIndex, u64)>,
     /// The connections to Masters on which the Master's hello has not arrived yet.
     pub(crate) ungreeted: BTreeSet<(NodeIndex, PeerId)>,
@@ -80,15 +80,15 @@ pub(crate) struct World {
     pub(crate) trace: Option<Vec<String>>,
 }
 
-/// The phase of an application's driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DriverPhase {
     /// The driver has not started yet.
     Awaited,
-    /// The driver runs as this node.
     Lives(NodeIndex),
     /// The driver ended at this time.
-    Over { at: u64 },
+    Over {
+        at: u64,
+    },
 }
 
 impl World {
@@ -129,7 +129,7 @@ impl World {
         world
     }
 
-    /// Plans the happenings that do not depend on others.
+    /// Plans the happenings of the beginning.
     fn set_out(&mut self) {
         // Sometimes the Master starts so late that early Workers and drivers have given up.
         let master_at = match self.dice.one_in(6) {

@@ -27,7 +27,6 @@ pub struct Manager {
     completed: Vec<Completed>,
 }
 
-/// A granted container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
     pub host: String,
@@ -73,7 +72,6 @@ impl Manager {
         self.wanted.iter().map(|((profile, place), count)| (*profile, place.clone(), *count)).collect()
     }
 
-    /// The hosts that it avoids.
     #[must_use]
     pub fn excluded(&self) -> &BTreeSet<String> {
         &self.excluded

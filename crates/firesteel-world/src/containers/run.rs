@@ -33,7 +33,6 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: ContainerSabotage) -> Outcome
 
 #[derive(Clone, Debug)]
 enum Happening {
-    /// A machine reports to the manager.
     Report(String),
     /// A call reaches the manager, or is lost.
     Arrive(Call, CallOutcome),
@@ -41,7 +40,6 @@ enum Happening {
     Tell(Event),
     /// A container's process has started, or failed to.
     Start(ContainerId),
-    /// A container's process ends.
     End(ContainerId, i32),
     Driver,
     /// A fault strikes at the manager.

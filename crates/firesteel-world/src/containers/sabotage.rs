@@ -3,7 +3,6 @@
 use firesteel_application_master::allocator::{Effect, Event, Location, Note};
 use firesteel_placement::locality::Locality;
 
-/// A bug of an allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContainerSabotage {
     /// It gives no container back.
@@ -14,10 +13,8 @@ pub enum ContainerSabotage {
     AskForMore,
     /// It launches two executors in one container.
     DoubleLaunch,
-    /// It reports an executor on the wrong host.
     WrongHost,
     ForgetGranted,
-    /// It does not report an executor's end.
     DropEnded,
     /// It reports an executor's end twice.
     DoubleEnded,
@@ -31,7 +28,6 @@ pub enum ContainerSabotage {
 }
 
 impl ContainerSabotage {
-    /// The list of all bugs.
     pub const ALL: [Self; 12] = [
         Self::DropRelease,
         Self::DropZero,
@@ -59,7 +55,6 @@ impl Saboteur {
         Self { sabotage }
     }
 
-    /// Changes an event for the allocator.
     pub(super) fn event(&self, event: &mut Event) {
         let Event::Allocated(allocated) = event else { return };
         if self.sabotage == ContainerSabotage::ForgetGranted {
@@ -67,7 +62,6 @@ impl Saboteur {
         }
     }
 
-    /// Changes the effects of the allocator.
     pub(super) fn effects(&self, effects: &mut Vec<Effect>) {
         for effect in effects.iter_mut() {
             match (self.sabotage, effect) {

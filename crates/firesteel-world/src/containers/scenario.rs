@@ -18,7 +18,6 @@ pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
     pub machines: BTreeMap<String, u64>,
-    /// The configuration of the allocator.
     pub config: Config,
     /// The number of profiles that the driver uses.
     pub profiles: u32,

@@ -39,7 +39,6 @@ enum Happening {
     /// The input answers.
     Input,
     TaskEnds(TaskId),
-    /// The run gets an event.
     Tell(Event),
     Printed(TaskId),
     Fault(Fault),

@@ -7,7 +7,6 @@ use firesteel_protocol::messages::Outcome;
 pub enum MapSabotage {
     /// It reads an item while it waits for one.
     ReadTwice,
-    /// It stops reading after a while.
     DropRead,
     SubmitTwice,
     DropSubmit,
@@ -32,7 +31,6 @@ pub enum MapSabotage {
 }
 
 impl MapSabotage {
-    /// The list of all bugs.
     pub const ALL: [Self; 15] = [
         Self::ReadTwice,
         Self::DropRead,
@@ -88,7 +86,7 @@ impl MapSabotage {
     }
 }
 
-/// The same end of the application, with a successful outcome.
+/// The same effect, with a successful outcome.
 fn claim_success(effect: Effect) -> Effect {
     let outcome = Outcome::Succeeded;
     match effect {

@@ -13,7 +13,6 @@ pub struct Scenario {
     pub seed: u64,
     pub items: u64,
     pub config: Config,
-    /// The cores of each executor that starts.
     pub executors: Vec<Cores>,
     /// One task in this many fails for good; 0 means none.
     pub failing: u64,
@@ -40,7 +39,6 @@ pub enum Fault {
     OutputLost,
     /// The disk with the record is full.
     RecordLost,
-    /// A user kills the application.
     Killed,
     /// The driver's task panics.
     DriverPanics,

@@ -19,7 +19,6 @@ const MOST_OPEN: usize = 24 * 5 + 64;
 /// The facts of a world.
 #[derive(Debug, Default)]
 pub(super) struct Truth {
-    /// Whether the run waits for an item.
     reads: bool,
     /// The items that were read from the input.
     pub(super) taken: BTreeSet<u64>,
@@ -36,7 +35,7 @@ pub(super) struct Truth {
     ended: BTreeMap<TaskId, Ended>,
     /// Tasks whose output is to be printed.
     to_print: BTreeSet<TaskId>,
-    /// Tasks whose output was printed, if the run learned it in time.
+    /// Tasks with printed output. The run may not have learned of it.
     printed: BTreeSet<TaskId>,
     output_closed: bool,
     /// Items that are marked as done in the record.
@@ -56,7 +55,6 @@ enum Ended {
 }
 
 impl Truth {
-    /// Whether the run has given the effect `Finish`.
     pub(super) fn is_finished(&self) -> bool {
         self.finished
     }

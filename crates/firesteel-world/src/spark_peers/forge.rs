@@ -159,7 +159,6 @@ pub(super) fn of_later_release(frame: &Frame) -> Frame {
     with_body(frame, bytes.into())
 }
 
-/// The frame as a message of an unknown class.
 pub(super) fn of_unknown_class(frame: &Frame, class: &str) -> Frame {
     renamed(frame, &[(&format!("{DEPLOY}{class}"), &format!("{DEPLOY}Nonsense"))])
 }
@@ -170,7 +169,6 @@ pub(super) fn without_address(frame: &Frame) -> Frame {
     with_body(frame, Envelope { receiver: None, ..envelope }.around(&object))
 }
 
-/// The frame, sent to another endpoint.
 pub(super) fn to_endpoint(frame: &Frame, endpoint: &str) -> Frame {
     let (envelope, object) = opened(frame).expect("it has a message");
     with_body(frame, Envelope { endpoint: endpoint.to_owned(), ..envelope }.around(&object))
@@ -247,7 +245,6 @@ impl Voice {
         request(&with_fields(&self.driver(8), &[("appId", New::Text(app))]), id)
     }
 
-    /// Ends an application.
     pub(super) fn says_goodbye(&self, app: &str) -> Frame {
         let last = self.recorded().driver.len() - 1;
         let application = self.driver(last);
@@ -260,7 +257,6 @@ impl Voice {
         with_fields(&frame, &[("appId", New::Text(app))])
     }
 
-    /// Submits a cluster driver.
     pub(super) fn submits(&self, id: i64) -> Frame {
         request(&self.client(1), id)
     }
@@ -372,7 +368,7 @@ fn object(graph: &mut Graph, class: ClassId, fields: &[Value]) -> Value {
     Value::Object(graph.add_object(Object::Instance { class, parts: vec![part] }))
 }
 
-/// The entry of such a list.
+/// Makes the object of the message in which a Worker lists these executors and drivers.
 fn listed(
     graph: &mut Graph,
     occasion: Occasion,

@@ -77,7 +77,6 @@ fn listens(callback: &Bytes) -> Option<(Address, String)> {
 }
 
 impl Ledger {
-    /// A connection is open.
     pub(super) fn open(&mut self, line: u64, host: &str, limits: Limits, called: Option<&Called>) {
         let id = |called: &Called| match called {
             Called::Driver(resumption) => resumption.app.to_string(),

@@ -53,7 +53,6 @@ impl<T> Way<T> {
 #[derive(Debug)]
 pub(super) enum Arrival {
     Frame(Frame),
-    /// The other side has ended the connection.
     End,
 }
 

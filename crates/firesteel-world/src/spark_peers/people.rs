@@ -54,7 +54,6 @@ pub(super) enum Standing {
 pub(super) enum Step {
     /// It has not submitted yet, or its submission was lost.
     Begins,
-    /// It has submitted this cluster driver.
     Submitted(String),
     /// It has received the driver's state.
     Done,
@@ -256,7 +255,7 @@ impl Person {
         }
     }
 
-    /// Does what a message demands.
+    /// Reacts to a message of the Master.
     fn heed(&mut self, line: u64, read: &Read) -> Vec<Act> {
         let app = read.app.clone().unwrap_or_default();
         match (&mut self.role, read.class.as_str()) {

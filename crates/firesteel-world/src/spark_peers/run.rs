@@ -50,7 +50,7 @@ pub(super) enum Happening {
     ArriveSeat(u64, Seat),
     /// A fault strikes.
     Mischief,
-    /// The Master ends, in order or not, receives nothing any more, or begins.
+    /// A restart in three steps: the Master ends or crashes, its connections learn it, the next Master begins.
     Restart,
     MasterGone,
     MasterBegins,
@@ -174,7 +174,7 @@ impl World {
         self.queue.put(at, happening);
     }
 
-    /// When an item that is sent now arrives.
+    /// The arrival time of an item that is sent now.
     pub(super) fn delayed(&mut self) -> u64 {
         let slow = if self.strikes(3) { 4_000 } else { 40 };
         self.queue.now() + self.dice.between(1, slow)
@@ -471,7 +471,7 @@ impl World {
         }
     }
 
-    /// Whether a frame is for this peer, of those at the other end of a connection.
+    /// Whether a frame is for this peer, which may share its connection with others.
     fn is_for(&self, number: usize, frame: &Frame, read: &forge::Read) -> bool {
         let person = &self.people[number];
         match frame {

@@ -7,7 +7,6 @@ use firesteel_spark::connection::{Effect, Event, Note, Seat};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::messages;
 
-/// A bug of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SparkSabotage {
     /// It passes a peer's message on for another seat.
@@ -16,9 +15,7 @@ pub enum SparkSabotage {
     WrongPeer,
     /// It leaves a seat open after its end.
     DropLeave,
-    /// It leaves a seat twice.
     DoubleLeave,
-    /// It answers a request twice.
     DoubleAnswer,
     DropAnswer,
     /// It answers `false` instead of `true`.
@@ -27,9 +24,7 @@ pub enum SparkSabotage {
     SpeakOn,
     /// It speaks for a Worker without having its token.
     IgnoreToken,
-    /// It orders an executor twice.
     DoubleOrder,
-    /// It orders no executor.
     DropOrder,
     /// It stays in the directory when it leaves.
     DropWithdraw,
@@ -43,14 +38,12 @@ pub enum SparkSabotage {
     DropBytes,
     /// It gives all questions the same number.
     SameNumber,
-    /// It registers an application twice.
     DoubleRegister,
     /// It lets a Worker report under another Worker's id.
     OtherWorker,
 }
 
 impl SparkSabotage {
-    /// The list of all bugs.
     pub const ALL: [Self; 19] = [
         Self::WrongSeat,
         Self::WrongPeer,

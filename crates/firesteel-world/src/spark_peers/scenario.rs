@@ -21,7 +21,6 @@ pub struct Scenario {
     pub until: u64,
     /// One chance for a fault in this many comes true; 0 means none.
     pub faults: u64,
-    /// How often the Master is restarted.
     pub restarts: u64,
     /// One peer in this many shares the connection of another peer of its machine; 0 means none.
     pub sharing: u64,

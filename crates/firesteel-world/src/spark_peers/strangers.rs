@@ -49,7 +49,6 @@ impl Stranger {
         self.next_request
     }
 
-    /// It receives a frame.
     pub(super) fn hear(&mut self, frame: &Frame) {
         let read = forge::read(frame);
         if read.class == "RegisteredApplication" {

@@ -71,7 +71,6 @@ impl Manager {
         Self { requests: sender }
     }
 
-    /// Queues a request for the ResourceManager.
     pub(super) fn send(&self, request: ManagerRequest) {
         self.requests.try_send(request).expect("the machine waits for an answer before its next request");
     }

@@ -58,15 +58,12 @@ use firesteel_settings::SettingError;
 pub use attempt::{Attempt, NoAttempt};
 pub use firesteel_application_master::FinalStatus;
 
-/// Why an ApplicationMaster could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplicationMasterError {
-    /// The blueprint cannot be used.
     #[error(transparent)]
     Blueprint(#[from] BlueprintError),
     #[error(transparent)]
     Attempt(#[from] NoAttempt),
-    /// A setting cannot be used.
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// It cannot listen on its address.

@@ -63,7 +63,6 @@ impl Programs {
         });
     }
 
-    /// Asks the program to end.
     pub(super) fn stop(&self) {
         self.unwanted.notify_one();
     }

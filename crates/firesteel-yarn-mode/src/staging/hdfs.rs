@@ -48,13 +48,10 @@ pub enum Failure {
     /// No answer came in time.
     #[error("HDFS did not answer within {} s; check that it runs there", .0.as_secs())]
     Silent(Duration),
-    /// No NameNode can be reached.
     #[error("{0}; check that HDFS runs there")]
     Unreachable(io::Error),
-    /// HDFS sent an error.
     #[error("HDFS objects: {0}")]
     Objection(String),
-    /// The client of HDFS failed.
     #[error("{0}")]
     Client(String),
     /// The file to stage cannot be read.

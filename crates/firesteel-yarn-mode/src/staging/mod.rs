@@ -41,10 +41,8 @@ use firesteel_settings::variables::Environment;
 /// The directory that contains the applications' directories. Spark's is `.sparkStaging`.
 const PARENT: &str = ".firesteelStaging";
 
-/// Why a file cannot be staged.
 #[derive(Debug, thiserror::Error)]
 pub enum StagingError {
-    /// The configuration cannot be read.
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
     /// The path is on a file system that is not supported.
@@ -52,29 +50,16 @@ pub enum StagingError {
         "cannot use {location} ({origin}), which is neither on this machine nor on HDFS: set {key}=file:///PATH, which all \
          nodes share, or {key}=hdfs://HOST:PORT/PATH"
     )]
-    Unspoken {
-        location: String,
-        origin: String,
-        key: &'static str,
-    },
+    Unspoken { location: String, origin: String, key: &'static str },
     /// The path is on HDFS, and this program was built without HDFS.
     #[error(
         "cannot use {location} ({origin}): this firesteel was built without HDFS; use one that has it (cargo build \
          --features hdfs), or set {key}=file:///PATH, which all nodes share"
     )]
-    WithoutHdfs {
-        location: String,
-        origin: String,
-        key: &'static str,
-    },
+    WithoutHdfs { location: String, origin: String, key: &'static str },
     /// The path is on HDFS, but no NameNode is configured.
     #[error("cannot use {location} ({origin}), which names no NameNode: set {key}=hdfs://HOST:PORT/PATH")]
-    NoNameNode {
-        location: String,
-        origin: String,
-        key: &'static str,
-    },
-    /// An operation on HDFS failed.
+    NoNameNode { location: String, origin: String, key: &'static str },
     #[error("cannot stage {location}: {failure}")]
     Hdfs {
         /// The path of the file or directory on HDFS.
@@ -84,7 +69,6 @@ pub enum StagingError {
     /// The user has no home directory.
     #[error("no directory to stage files in: set HOME or spark.yarn.stagingDir")]
     NoHome,
-    /// The operating system reported an error.
     #[error("cannot stage {}: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
     /// The name cannot be used for a file in a container.
@@ -98,10 +82,7 @@ pub enum StagingError {
     #[error(
         "{word:?} is no archive that can be unpacked: its name must end with .tar, .tar.gz, .tgz, .zip or .jar"
     )]
-    Format {
-        word: String,
-    },
-    /// Two files have the same name.
+    Format { word: String },
     #[error("two files would both be called {name:?}: give one another name, as in PATH#NAME")]
     Twice { name: String },
     #[error(

@@ -12,21 +12,13 @@ use crate::sasl::SaslError;
 pub enum IpcError {
     /// The address accepts no connection.
     #[error("{address} cannot be reached: {why}")]
-    Unreachable {
-        address: String,
-        /// The operating system's error.
-        why: Arc<std::io::Error>,
-    },
-    /// No response came in time.
+    Unreachable { address: String, why: Arc<std::io::Error> },
     #[error("there was no answer within {} s", .0.as_secs_f32())]
     TimedOut(Duration),
-    /// The server sent an error.
     #[error(transparent)]
     Remote(RemoteError),
-    /// The authentication with the token failed.
     #[error(transparent)]
     Sasl(SaslError),
-    /// The server closed the connection.
     #[error("it closed the connection")]
     Closed,
     /// The connection broke, or the bytes received cannot be read.
@@ -46,7 +38,6 @@ pub struct CallError {
     pub method: &'static str,
     /// Whether the call may have been processed.
     pub delivery: Delivery,
-    /// The cause of the failure.
     pub error: IpcError,
 }
 
@@ -104,7 +95,6 @@ pub enum Kind {
     InvalidRelease,
     /// A NodeManager that has not registered yet.
     NodeManagerNotYetReady,
-    /// A ResourceManager that is a standby.
     Standby,
     /// An error that may go away: the call can be repeated.
     Retriable,
@@ -114,7 +104,6 @@ pub enum Kind {
     AccessDenied,
     /// An unknown method, protocol or protocol version.
     NotSpoken,
-    /// Any other exception.
     Other,
 }
 

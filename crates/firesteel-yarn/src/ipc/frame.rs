@@ -12,7 +12,6 @@ pub const MAX_FRAME: usize = 128 << 20;
 /// The value of the first frame's length if the server speaks another version.
 const OTHER_VERSION: u32 = u32::MAX;
 
-/// Why bytes are not a frame.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// The frame is longer than the limit, or the bytes are not a frame at all.
@@ -28,13 +27,10 @@ pub enum FrameError {
     Half,
     /// The server speaks another version of the protocol.
     #[error("it speaks another version: {message}")]
-    OtherVersion {
-        message: String,
-    },
+    OtherVersion { message: String },
     /// A part of the frame cannot be decoded.
     #[error("it sent what cannot be read: {0}")]
     Undecodable(#[from] prost::DecodeError),
-    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }

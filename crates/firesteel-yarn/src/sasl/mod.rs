@@ -12,7 +12,6 @@ use crate::messages::security::Token;
 const METHOD: &str = "TOKEN";
 const MECHANISM: &str = "DIGEST-MD5";
 
-/// Why the authentication failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SaslError {
     /// The server asks for no proof, so it cannot prove itself either.
@@ -32,10 +31,7 @@ pub enum SaslError {
     Unproven,
     /// The server sent a step out of order.
     #[error("it sent step {state} where it was not due")]
-    OutOfOrder {
-        /// The number of the step.
-        state: i32,
-    },
+    OutOfOrder { state: i32 },
 }
 
 /// The state of an authentication.

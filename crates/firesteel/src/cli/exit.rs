@@ -55,7 +55,6 @@ pub(super) const EXAMPLES: &str =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     Done,
-    /// The command failed.
     Failure,
     Usage,
     /// No Master answered. The evidence says whether the address may be wrong.
@@ -237,7 +236,6 @@ impl Failure {
         Self { sentence: format!("{}; {words}", self.sentence), ..self }
     }
 
-    /// Writes the message to standard error.
     pub(super) fn report(self, format: ErrorFormat) -> ExitCode {
         // The reader may have closed standard error.
         let line = format.line(self.exit, &self.sentence);

@@ -241,8 +241,8 @@ fn a_draft_of_ten_thousand_workers_is_decided() {
     assert_eq!((outcome.applications[0].given, outcome.workers.len()), (25_000, 10_000));
 }
 
-/// `a` and `b` request everything. The third has a higher priority and starts with five executors at once, for which
-/// there is no room beside the running ones.
+/// `a` and `b` request everything. The third has a higher priority and starts with five executors at once: they have no
+/// room beside the running ones.
 #[test]
 fn queues_priorities_and_gangs_of_a_file_are_those_of_a_master() {
     let file = |queues: &str, of_b: &str| {

@@ -145,8 +145,8 @@ fn whoever_needs_more_is_named_more_and_whoever_needs_none_is_not_named() {
     });
 }
 
-/// The requests equal the later executors: no host is asked for more than it needs, and none is left out while another
-/// one with a smaller need is asked.
+/// The requests equal the later executors: no host gets more requests than it needs, and none is left out in favour of
+/// a host with a smaller need.
 #[test]
 fn requests_of_one_host_each_add_up_and_no_host_is_asked_for_more_than_it_needs() {
     hold("requests_of_one_host_each_add_up", 50_000, |case: &Case| {

@@ -103,7 +103,6 @@ impl Standing {
     }
 }
 
-/// The failed starts of executors on a host.
 #[derive(Clone, Copy, Debug, Default)]
 struct FailedStarts {
     /// The number of failed starts in a row, since the host was last avoided.
@@ -209,7 +208,7 @@ impl Comparison {
         }
     }
 
-    /// A task succeeded. Counts for the executor where it did, and against those where it failed.
+    /// A task succeeded. The success counts for its executor, and against the executors where the task failed before.
     pub(in crate::driver) fn succeeded(&mut self, success: &Success) {
         let Success { task, profile, on, host, .. } = success;
         let (here, at) = (Subject::Executor(*on), Subject::Host(host.clone()));

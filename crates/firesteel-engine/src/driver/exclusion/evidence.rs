@@ -3,7 +3,7 @@
 /// The value of [`Evidence::level`] that a bet of one unit begins with.
 const ONE: u128 = 1 << 64;
 
-/// The level at which chance is ruled out. By chance alone, at most one executor in this number ever reaches it.
+/// The level at which chance is ruled out. By chance alone, at most one of 10,000 executors reaches it.
 const CONVINCING: u128 = 10_000 * ONE;
 
 /// The highest level. A higher one would prove no more, and would take longer to fall.
@@ -59,8 +59,8 @@ impl Evidence {
         self.level = self.level / 4 * 3;
     }
 
-    /// Changes the level, because a task failed here. `share` is the part of all tasks that end here, and `ratio` how
-    /// many times as many failures the gambler expects.
+    /// Changes the level, because a task failed here. `share` is the part of all tasks that end here. `ratio` is the
+    /// gambler's guess: a failing executor fails this many times as often.
     pub(super) fn failed_here(&mut self, share: Share, ratio: u64) {
         self.level = bet(self.level, u128::from(ratio), share, ratio);
         self.failures += 1;

@@ -1,4 +1,4 @@
-//! Spark's rule: excludes executors and hosts at a number of tasks that failed there and succeeded elsewhere.
+//! Spark's rule: excludes an executor or host after a number of tasks failed there and succeeded elsewhere.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::driver::config::ExclusionPolicy;
 /// Counts failures by executor and host, and remembers what is excluded.
 ///
 /// A failed task counts against an executor once the same task has succeeded on another executor. A task that fails
-/// everywhere counts against none. An executor with too many such tasks is excluded. A host is excluded if it has
-/// too many excluded executors, or if too many executors in a row ended there before they registered. Exclusions
-/// expire. The tracker does not know whether the application can do without an executor: the caller asks what is
-/// [`to_exclude`](Self::to_exclude) and decides.
+/// everywhere counts against none. An executor with too many such tasks is excluded. A host is excluded if it has too
+/// many excluded executors, or if too many executors in a row ended there before they registered. Exclusions expire.
+/// The tracker does not know whether the application can do without an executor. The caller gets the suspects from
+/// [`to_exclude`](Self::to_exclude), and decides.
 ///
 /// Source: Spark's driver, 4.0.1 (`HealthTracker`), which counts the failures of task sets that succeeded.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub(in crate::driver) struct FailureLimits {
 #[derive(Clone, Debug)]
 struct FailedTasks {
     host: String,
-    /// Each task, with the time at which it no longer counts.
+    /// Each task, and the time from which it no longer counts.
     tasks: BTreeMap<TaskId, Timestamp>,
 }
 
@@ -80,7 +80,6 @@ impl FailureLimits {
         hosts
     }
 
-    /// The excluded hosts, in order.
     pub(in crate::driver) fn hosts(&self) -> impl Iterator<Item = &str> {
         self.hosts.keys().map(String::as_str)
     }
@@ -121,7 +120,7 @@ impl FailureLimits {
         self.executors.clear();
     }
 
-    /// The executors and hosts whose counts have reached a limit and that are not excluded yet.
+    /// The executors and hosts that have reached a limit and are not excluded yet.
     pub(super) fn to_exclude(&self) -> Vec<ExclusionCause> {
         let executors = self.failures.iter().filter(|(executor, failed)| {
             !self.is_excluded(**executor, &failed.host)

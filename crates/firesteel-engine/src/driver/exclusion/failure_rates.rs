@@ -40,7 +40,6 @@ pub(in crate::driver) struct FailureRates {
 struct Weights {
     /// The weight of tasks that succeeded or failed. A failure counts once its task has succeeded elsewhere.
     ended: u64,
-    /// The weight of the tasks that failed.
     failed: u64,
 }
 

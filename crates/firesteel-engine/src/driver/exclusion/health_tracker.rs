@@ -17,7 +17,6 @@ use crate::driver::config::{Exclusion, ExclusionPolicy};
 /// them: the caller asks for [`to_exclude`](Self::to_exclude) and decides.
 #[derive(Clone, Debug)]
 pub(in crate::driver) enum HealthTracker {
-    /// Nothing is excluded.
     Off,
     /// Firesteel's rule: those that are worse than the others.
     ByComparison(Comparison),
@@ -49,15 +48,9 @@ pub enum ExclusionCause {
         tasks: usize,
     },
     /// By Spark's rule: a host with excluded executors.
-    HostOfExcluded {
-        host: String,
-        executors: usize,
-    },
+    HostOfExcluded { host: String, executors: usize },
     /// By Spark's rule: a host on which executors failed before they registered.
-    HostOfFailedStarts {
-        host: String,
-        starts: u32,
-    },
+    HostOfFailedStarts { host: String, starts: u32 },
     /// An executor where tasks fail far more often than on the others.
     WorseExecutor {
         executor: ExecutorId,
@@ -80,11 +73,7 @@ pub enum ExclusionCause {
     /// An excluded host where the trial's task failed, too.
     HostAgain { host: String },
     /// A host on which executors failed before they registered. Executors that already run there stay.
-    HostAvoided {
-        host: String,
-        /// The number of failed starts in a row.
-        starts: u32,
-    },
+    HostAvoided { host: String, starts: u32 },
 }
 
 impl ExclusionCause {

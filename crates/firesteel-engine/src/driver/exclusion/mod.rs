@@ -17,8 +17,8 @@ use super::executors::executor::{Executor, Trust};
 use super::{Driver, ExclusionCause, Note, Readmission};
 
 impl Driver {
-    /// Excludes executors and hosts as long as other executors can do their work, ends expired exclusions, and readmits
-    /// an executor if no other is left.
+    /// Excludes executors and hosts while other executors can do their work. Ends expired exclusions. Readmits an
+    /// executor if no other is left.
     pub(super) fn update_exclusions(&mut self, now: Timestamp) {
         let over = self.health.expire(now);
         let host_of = |executor| self.executors.get(executor).map(|row| row.host.clone());
@@ -55,7 +55,7 @@ impl Driver {
         }
     }
 
-    /// Lets exactly those executors take tasks that the health tracker does not exclude.
+    /// Lets an executor take tasks exactly if the health tracker does not exclude it.
     fn apply_exclusions(&mut self, why: Readmission) {
         let change = |(id, row): (ExecutorId, &Executor)| {
             let excluded = self.health.is_excluded(id, &row.host);

@@ -91,9 +91,8 @@ pub(in crate::driver) enum Trust {
 ///                                   `- RegisterExecutor --+--> OFFERING --is said to leave, or killed a task unasked--> LEAVING
 ///                                                                 |                                   |
 ///                                                                 `--------- connection ended --------+--> DISCONNECTED
-/// ```
-/// An executor that registers before the Master has announced it waits outside the table. In each state the Master may
-/// report that the executor is lost. A disconnected executor is also lost after a while, and so is a connected one that
+/// ``` An executor that registers before the Master has announced it waits outside the table. In each state the Master
+/// may report that the executor is lost. A disconnected executor is lost after a while. So is a connected executor that
 /// stays silent. An expected executor that takes too long is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum State {
@@ -160,7 +159,7 @@ impl Executor {
         Size { cores: self.cores, room: AddressPool::of(&self.resources).free() }
     }
 
-    /// Assigns a task its part of what is free. Returns the task's addresses, or `None` if there is too little.
+    /// Assigns free cores and addresses to a task. Returns the task's addresses, or `None` if there is too little.
     pub(super) fn load(&mut self, task: TaskId, needs: &Needs) -> Option<Resources> {
         let taken = self.addresses.take(&needs.resources)?;
         let addresses = taken.addresses();
@@ -170,7 +169,7 @@ impl Executor {
         Some(addresses)
     }
 
-    /// Frees what a task that runs here uses.
+    /// Frees the cores and addresses of a task that runs here.
     pub(super) fn unload(&mut self, task: TaskId) {
         let Load { cores, taken } = self.running.remove(&task).expect("the task runs on the executor");
         self.addresses.give_back(&taken);
@@ -178,7 +177,7 @@ impl Executor {
         self.count_spare();
     }
 
-    /// Recomputes what is free for tasks. On a machine with a shortage, nothing is free once the executor runs as many
+    /// Recomputes the room for tasks. On a machine with a shortage, nothing is free once the executor runs as many
     /// tasks as it can.
     pub(super) fn count_spare(&mut self) {
         self.spare = self.counted_spare();

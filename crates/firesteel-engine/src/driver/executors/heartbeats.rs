@@ -43,7 +43,7 @@ impl Driver {
     }
 
     /// Checks whether a connected executor is silent. If so, its unread messages are handled before it counts as lost,
-    /// since a driver whose owner takes no reports reads nothing.
+    /// since a driver stops reading while its owner takes no reports.
     pub(in crate::driver) fn look_for_life(&mut self, now: Timestamp, executor: ExecutorId) {
         let timeout = self.config.heartbeats.timeout;
         let row = self.executors.live(executor);

@@ -33,11 +33,11 @@ pub(super) struct Executors {
     ended: Ended,
     profiles: BTreeMap<ProfileId, Profile>,
     reach: Reach,
-    /// Executors that were added, removed, or whose tasks changed, since this set was last taken.
+    /// Executors that were added or removed, or got other tasks, since this set was last taken.
     touched: BTreeSet<ExecutorId>,
     /// Deadlines of executors: to register, to show a sign of life, or for the Master to report their ends.
     awaited: BTreeSet<(Timestamp, ExecutorId)>,
-    /// Executors that the driver gave up and that the Master has not ended yet.
+    /// Executors that the driver gave up, while the Master has not ended them.
     abandoned: BTreeSet<ExecutorId>,
     /// Executors on machines that are short of processes, open files or memory.
     short: BTreeSet<ExecutorId>,
@@ -56,7 +56,7 @@ struct Profile {
     next: ExecutorId,
 }
 
-/// For a profile without executors.
+/// The openings of a profile without executors.
 const NO_OPENINGS: &Openings = &Openings::NONE;
 
 impl Executors {
@@ -180,7 +180,7 @@ impl Executors {
         self.profiles.get(&profile).map(|profile| profile.last_cores)
     }
 
-    /// Takes the executors that were added, removed, or whose tasks changed.
+    /// Takes the executors that were added or removed, or got other tasks.
     pub(super) fn take_touched(&mut self) -> BTreeSet<ExecutorId> {
         std::mem::take(&mut self.touched)
     }
@@ -201,7 +201,7 @@ impl Executors {
         self.rows.values().filter(|row| row.profile == profile && row.fate == Fate::Wanted).count()
     }
 
-    /// Executors that the Master was asked to end and that have not ended.
+    /// Executors that have not ended, although their end was requested from the Master.
     pub(super) fn killed(&self) -> Vec<ExecutorId> {
         let killed = self.iter().filter(|(_, row)| row.fate == Fate::Killed).map(|(id, _)| id);
         killed.chain(self.abandoned.iter().copied()).collect()
@@ -319,13 +319,13 @@ impl Executors {
         (peer, addresses)
     }
 
-    /// Frees what a task used on its executor.
+    /// Frees the cores and addresses of a task on its executor.
     pub(super) fn vacate(&mut self, id: ExecutorId, task: TaskId) {
         self.change(id, |row| row.unload(task));
         self.touched.insert(id);
     }
 
-    /// Changes what is free on an executor.
+    /// Changes the room on an executor, and updates the index of executors with room.
     fn change<T>(&mut self, id: ExecutorId, change: impl FnOnce(&mut Executor) -> T) -> T {
         let row = self.rows.get_mut(&id).expect("a task runs on a live executor");
         let before = row.spare.clone();

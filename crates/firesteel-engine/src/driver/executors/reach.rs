@@ -59,7 +59,7 @@ impl Reach {
         std::mem::take(&mut self.changed)
     }
 
-    /// Records those hosts and racks in which no other executor of the profile is.
+    /// Records the hosts and racks without another executor of the profile.
     fn note_change(&mut self, profile: ProfileId, sites: &Sites) {
         let here = self.executors.get(&profile);
         let is_new = |found: Option<ExecutorId>| found.is_none();

@@ -24,7 +24,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// failed.
 pub(super) const PASSES_WITHIN: Duration = Duration::from_secs(60);
 
-/// The shortage of an executor's machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Shortage {
     /// How many tasks the executor takes now.
@@ -83,7 +82,7 @@ impl Executors {
         })
     }
 
-    /// A task has started on an executor, whose shortage is less severe then.
+    /// A task has started on an executor: its shortage is less severe then.
     pub(in crate::driver) fn started_task(&mut self, id: ExecutorId) {
         if let Some(shortage) = &mut self.live_mut(id).shortage {
             shortage.started();

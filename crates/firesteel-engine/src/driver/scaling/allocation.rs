@@ -36,7 +36,6 @@ pub(in crate::driver) struct Situation {
     pub(in crate::driver) target: u64,
     /// The number of executors that the unfinished tasks could keep busy.
     pub(super) needed: u64,
-    /// The number of waiting tasks of the profile.
     pub(in crate::driver) waiting: u64,
     /// The number of executors that take tasks.
     pub(in crate::driver) executors: u64,
@@ -98,7 +97,6 @@ impl Idle {
         }
     }
 
-    /// An executor becomes idle.
     pub(in crate::driver) fn insert(&mut self, id: ExecutorId, now: Timestamp) {
         self.remove(id);
         self.since.insert(id, now);

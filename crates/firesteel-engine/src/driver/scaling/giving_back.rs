@@ -1,4 +1,4 @@
-//! Gives back idle executors that occupy room which another profile needs.
+//! Gives back idle executors if another profile needs their room.
 //!
 //! Only with a fixed number of executors: dynamic allocation ends idle executors anyway. The target of their profile is
 //! lowered, since the Master would otherwise replace them. The target is restored as soon as tasks of the profile wait.
@@ -42,7 +42,7 @@ impl Driver {
         any
     }
 
-    /// The idle executors whose cores suffice for one missing executor. Empty if giving back cannot help.
+    /// Idle executors that together have enough cores for one missing executor. Empty if giving back cannot help.
     fn in_the_way(&self, waiting: &BTreeSet<ProfileId>, shortfall: &Shortfall) -> Vec<ExecutorId> {
         let is_idle = |row: &Executor| row.is_idle() && !waiting.contains(&row.profile);
         let mut idle: Vec<_> = self.executors.iter().filter(|(_, row)| is_idle(row)).collect();

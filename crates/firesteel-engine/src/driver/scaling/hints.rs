@@ -8,7 +8,7 @@ use firesteel_protocol::time::Timestamp;
 
 use crate::driver::Driver;
 
-/// How long the first message about preferred hosts waits, so that it covers all tasks that come at once. A cluster
+/// The delay of the first message about preferred hosts, so that it covers all tasks that come at once. A cluster
 /// manager does not change its first request when it hears of more.
 const FIRST: Duration = Duration::from_millis(100);
 /// The least time between two messages about preferred hosts.
@@ -60,8 +60,8 @@ impl Hints {
 }
 
 impl Driver {
-    /// Tells the Master which hosts waiting tasks prefer and which are excluded. At most once a second, and only after
-    /// a considerable change.
+    /// Tells the Master the preferred hosts of waiting tasks, and the excluded hosts. At most once a second, and only
+    /// after a considerable change.
     pub(in crate::driver) fn hint(&mut self, now: Timestamp) {
         let changes = self.hint_changes();
         let first = if self.health.changes() > 0 { Duration::ZERO } else { FIRST };

@@ -17,7 +17,6 @@ use super::tasks::waiting::Needs;
 use super::{Driver, Note, Ratio, Reason, Replacement};
 use crate::applicant::starvation::Asked;
 
-/// The state of dynamic allocation.
 #[derive(Clone, Debug)]
 pub(super) struct Scaling {
     ramps: BTreeMap<ProfileId, Ramp>,

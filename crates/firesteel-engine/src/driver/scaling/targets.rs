@@ -162,7 +162,7 @@ impl Driver {
         }
     }
 
-    /// Repeats all requests, for a Master that does not know them.
+    /// Repeats all requests to a Master that does not know them.
     pub(in crate::driver) fn repeat_requests(&mut self) {
         let targets = self.targets.profiles.keys().filter_map(|&id| self.targets.wish(id)).collect();
         self.send_targets(targets);

@@ -20,7 +20,7 @@ use crate::driver::LocalityWait;
 /// starts again.
 ///
 /// Source: Spark's driver, 4.0.1 (`TaskSetManager`). There, the time counts from the last such launch. Here, it counts
-/// only while cores are kept free, so that a core that was busy for a long time is also kept.
+/// only while cores are kept free. So a core is kept even after it was busy for a long time.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Delay {
     waits: LocalityWait,

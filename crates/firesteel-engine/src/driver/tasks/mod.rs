@@ -208,7 +208,7 @@ impl Tasks {
         &self.live(id).sites
     }
 
-    /// Updates the locality of waiting tasks that prefer a host or rack whose executors changed.
+    /// Updates the locality of waiting tasks after changes of executors on the hosts and racks that they prefer.
     pub(super) fn reconsider(&mut self, changed: &BTreeSet<(ProfileId, Name)>, reach: &Reach) {
         let preferring = changed.iter().flat_map(|(profile, name)| self.waiting.preferring(*profile, name));
         let preferring: BTreeSet<TaskId> = preferring.collect();
@@ -223,7 +223,7 @@ impl Tasks {
         self.rows.get(&id).map(|task| &task.needs)
     }
 
-    /// Starts a new attempt at a waiting task. Returns the attempt, the command, and what it needs.
+    /// Starts a new attempt at a waiting task. Returns the attempt, its command and its needs.
     pub(super) fn launch(
         &mut self,
         id: TaskId,
@@ -291,7 +291,7 @@ impl Tasks {
         self.live(id).on.is_some()
     }
 
-    /// Forgets on which executors tasks failed, because the Master starts to number executors again.
+    /// The Master starts to number executors again: forgets on which executors tasks failed.
     pub(super) fn forget_executors(&mut self) {
         self.rows.values_mut().for_each(|task| task.failed_on.clear());
     }

@@ -8,7 +8,6 @@ use firesteel_protocol::process::Command;
 
 use crate::driver::TaskRequest;
 
-/// What a task needs of an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskNeeds {
     pub profile: ProfileId,

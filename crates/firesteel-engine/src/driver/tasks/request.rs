@@ -4,7 +4,6 @@ use firesteel_placement::TaskResources;
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 use firesteel_protocol::messages::TaskSpec;
 
-/// A task with its needs and preferences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRequest {
     pub spec: TaskSpec,

@@ -82,7 +82,7 @@ impl Driver {
         (asked > has).then_some(Unfit::TooFewCores { executor, asked, has })
     }
 
-    /// Ends the tasks that are bound to an executor that has ended.
+    /// Ends the tasks that are bound to an ended executor.
     pub(in crate::driver) fn end_bound_to(&mut self, executor: ExecutorId) {
         let bound: Vec<TaskId> = self.tasks.waiting().bound_to(executor).collect();
         for task in bound {

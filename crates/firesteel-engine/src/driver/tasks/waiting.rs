@@ -13,17 +13,16 @@ pub(in crate::driver) struct Waiting {
     bound: BTreeMap<(ExecutorId, Needs), BTreeSet<TaskId>>,
     /// Other tasks that have not failed, by needs.
     fresh: BTreeMap<Needs, Fresh>,
-    /// Tasks that have failed, by their needs and by the executors and hosts that they exclude.
+    /// Tasks that have failed, by their needs and by their excluded executors and hosts.
     failed: BTreeMap<(Needs, Shuns), BTreeSet<TaskId>>,
     /// How many waiting tasks each profile has, if any.
     counts: BTreeMap<ProfileId, usize>,
     /// How many tasks with preferred hosts wait and have not failed.
     picky: u64,
-    /// How many times such a task was added or removed.
+    /// How many times a task that has not failed was added or removed.
     changes: u64,
 }
 
-/// What a task needs of an executor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::driver) struct Needs {
     pub(in crate::driver) profile: ProfileId,
@@ -134,7 +133,6 @@ impl Waiting {
         self.bound.iter().filter_map(move |((on, needs), ids)| Some((*on, needs, first(ids)?)))
     }
 
-    /// The tasks that are bound to this executor.
     pub(super) fn bound_to(&self, executor: ExecutorId) -> impl Iterator<Item = TaskId> {
         let first = (executor, Needs::least_of(ProfileId::DEFAULT));
         let kinds = self.bound.range(first..).take_while(move |((on, _), _)| *on == executor);

@@ -98,7 +98,7 @@ impl Bench {
         }
     }
 
-    /// The driver's next deadline other than heartbeats.
+    /// The driver's next deadline, apart from heartbeats.
     pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
         self.driver.next_deadline().filter(|(at, _)| at.since(self.now) < NEVER / 2)
     }
@@ -191,7 +191,6 @@ impl Bench {
     }
 }
 
-/// The settings of a driver with these Masters.
 pub(super) fn config(masters: &[&str]) -> Config {
     Config {
         masters: masters.iter().map(|&host| master(host)).collect(),

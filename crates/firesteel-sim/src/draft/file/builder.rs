@@ -15,7 +15,6 @@ use super::names::expanded;
 use super::{LONGEST_NAME, MOST_APPLICATIONS, MOST_EXECUTORS, MOST_WORKERS};
 use crate::draft::Draft;
 
-/// A draft that is being built.
 pub(super) struct DraftBuilder<'a> {
     text: &'a str,
     /// What each Worker has left for running executors.

@@ -9,8 +9,8 @@ use firesteel_worker::{EarlierDirectory, Event};
 use crate::cluster::world::{NodeIndex, World};
 
 impl World {
-    /// A Worker searches for old directories. Some of the directories that it ever made count as old. By the time the
-    /// Worker gets the result, some of their applications have new executors.
+    /// A Worker searches for old directories. Some of all directories that it made count as old. By the time the Worker
+    /// gets the result, some of their applications have new executors.
     pub(crate) fn find_stale(&mut self, node: NodeIndex, keep: &BTreeSet<AppId>) {
         if let Some(app) = self.living_apps(node).difference(keep).next() {
             return self.violate(format!("application {app} is not kept though an executor of it lives"));
@@ -21,7 +21,6 @@ impl World {
         self.tell_worker(millis, node, Event::StaleFound { apps });
     }
 
-    /// A Worker removes an application's directory.
     pub(crate) fn remove_directory(&mut self, node: NodeIndex, app: &AppId) {
         if self.living_apps(node).contains(app) {
             self.violate(format!(
@@ -50,7 +49,7 @@ impl World {
         }
     }
 
-    /// The applications with an executor that this Worker has started and that has not ended.
+    /// The applications of which this Worker has started an executor that has not ended.
     fn living_apps(&self, node: NodeIndex) -> BTreeSet<AppId> {
         let own =
             |process: &&NodeIndex| self.process(**process).is_some_and(|process| process.worker == node);

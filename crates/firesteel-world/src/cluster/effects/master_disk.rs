@@ -16,7 +16,7 @@ use crate::cluster::processes::node::{Body, NodeEffects};
 use crate::cluster::sabotage::Sabotage;
 use crate::cluster::world::{NodeIndex, World};
 
-/// How many events of a Master pass between two test recoveries, whose result is compared with the Master.
+/// How many events of a Master pass between two test recoveries. Their result is compared with the Master.
 const COMPARED_EVERY: u64 = 64;
 
 /// The disk of a durable Master.
@@ -35,7 +35,7 @@ pub(crate) struct MasterDisk {
     late: Vec<Held>,
 }
 
-/// An event of the Master whose effects wait.
+/// An event of the Master, and its effects, which wait for the disk.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) event: master::Event,
@@ -113,7 +113,7 @@ impl World {
         }
     }
 
-    /// Keeps the effects of an event back until they are durable.
+    /// Keeps the effects of an event back until its records are durable.
     pub(crate) fn hold_back(&mut self, node: NodeIndex, mut held: Held) {
         if self.is_sabotaged_by(Sabotage::TellBeforeDurable) {
             self.tell_of(node, &held);

@@ -55,7 +55,7 @@ impl World {
         }
     }
 
-    /// Stores what the ledger found in one of the Master's events.
+    /// Stores the ledger's result for one of the Master's events.
     pub(crate) fn take_outcome(&mut self, master: NodeIndex, entry: Result<EventOutcome, String>) {
         let outcome = match entry {
             Ok(outcome) => outcome,
@@ -115,8 +115,8 @@ impl World {
         }
     }
 
-    /// A Worker's repeated report about its executors right after its registration. Spark's Workers send it, and so do
-    /// some of these.
+    /// A Worker's repeated report about its executors right after its registration. Spark's Workers send it, and some
+    /// Workers of this world do, too.
     fn latest_state(&self, node: NodeIndex, message: &worker::Outbound) -> Option<WorkerToMaster> {
         let Body::Worker(body) = &self.node(node).body else { return None };
         match message {

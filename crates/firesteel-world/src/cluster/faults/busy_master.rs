@@ -1,4 +1,4 @@
-//! A busy Master: what arrives waits in the queue of the real daemon, and is handled slower than it comes.
+//! A busy Master: messages wait in the queue of the real daemon, and arrive faster than the Master handles them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

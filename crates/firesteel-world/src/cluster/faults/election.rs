@@ -1,4 +1,4 @@
-//! Elections: several Masters of which one leads, and leaders that are deposed while they are alive.
+//! Elections: one of several Masters leads, and leaders are deposed while they are alive.
 //!
 //! In some clusters with a durable Master there are two addresses (seats) for Masters, which share the journal. One
 //! Master leads, and one at the other seat stands by. As in the product:
@@ -50,7 +50,6 @@ pub struct Election {
 pub struct Deposition {
     /// When it begins, in milliseconds after the start.
     pub from: u64,
-    /// What happens to the leader.
     pub way: Way,
     /// The duration of a second of the leader's clock, in milliseconds.
     pub clock: u64,
@@ -115,11 +114,10 @@ impl Deposition {
 /// An address at which a Master listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seat {
-    /// Nobody listens.
     Empty,
     /// The Master that leads, or whose lease is not over yet.
     Leader(NodeIndex),
-    /// A Master whose lease is over, until its process ends. It accepts no connections.
+    /// A Master after its lease, until its process ends. It accepts no connections.
     Former(NodeIndex),
     Standby(NodeIndex),
 }
@@ -166,7 +164,6 @@ impl World {
         self.master != Some(node)
     }
 
-    /// A Master begins to lead.
     pub(crate) fn begin_reign(&mut self, seat: usize, node: NodeIndex) {
         self.master = Some(node);
         self.seats[seat] = Seat::Leader(node);
@@ -196,7 +193,6 @@ impl World {
         (pause, self.dice.index(self.seats.len()).expect("there is a seat"))
     }
 
-    /// Frees the seat of a Master.
     pub(crate) fn leave_seat(&mut self, node: NodeIndex) {
         let is_its = |seat: &Seat| matches!(seat, Seat::Leader(one) | Seat::Former(one) if *one == node);
         let Some(seat) = self.seats.iter().position(is_its) else { return };
@@ -280,7 +276,7 @@ impl World {
         self.cut_off(&deposition);
     }
 
-    /// If one end is a Master whose messages are held up now, messages on this connection arrive when that is over.
+    /// If one end is a Master whose messages are held up now, the connection's messages arrive afterwards.
     pub(crate) fn hold_up(&mut self, link: LinkIndex) {
         let Some((node, until)) = self.held_up.filter(|(_, until)| self.now < *until) else { return };
         let row = &self.links[link.0];
@@ -314,7 +310,7 @@ impl World {
         links.filter(|link| self.links[link.0].is_open()).collect()
     }
 
-    /// Closes a connection whose owner has received nothing from an elected Master for this long.
+    /// Closes a connection if its owner has received nothing from an elected Master for this long.
     pub(crate) fn hang_up_if_silent(&mut self, link: LinkIndex, side: Side, millis: u64) {
         if self.is_elected() && millis > LONGEST_SILENCE {
             let delay = self.dice.between(LONGEST_SILENCE - SIGN_OF_LIFE, LONGEST_SILENCE);

@@ -74,7 +74,7 @@ impl World {
         }
     }
 
-    /// Checks that a Worker that sends a message need not have ended.
+    /// A Worker sends a message: checks that it did not have to end before.
     pub(crate) fn check_left(&mut self, worker: NodeIndex, message: &WorkerToMaster) {
         let Body::Worker(body) = &self.node(worker).body else { return };
         let WorkerToMaster::Heartbeat { worker, .. } = message else { return };

@@ -57,14 +57,12 @@ pub enum Fault {
     TaskFails,
     /// A task's program does not exist.
     TaskCannotStart,
-    /// A task never ends.
     TaskHangs,
     TaskIgnoresTerminate,
     /// A task has more output than credit, and is blocked.
     OutputBeyondCredit,
     /// A Worker dies without notice.
     WorkerCrash,
-    /// A Worker is asked to end.
     WorkerShutdown,
     /// A driver dies without notice.
     DriverCrash,
@@ -115,7 +113,6 @@ pub enum Fault {
     EarlyDeadline,
     /// An application changes its targets.
     RequestExecutors,
-    /// An application ends some of its executors.
     KillExecutors,
     /// A hostile peer poses as a Worker.
     HostileWorker,
@@ -167,7 +164,6 @@ const STRIKES: [(Fault, u64); 20] = [
     (Fault::OddOrder, 2),
 ];
 
-/// How often faults strike.
 #[derive(Clone, Debug)]
 pub struct FaultPlan {
     /// The time after the start at which all faults stop, in milliseconds.

@@ -53,8 +53,8 @@ impl World {
         }
     }
 
-    /// Checks that a Master which receives heartbeats does not count an executor for long on a Worker that never
-    /// received the order.
+    /// A Worker's heartbeats reach the Master, but orders do not reach the Worker. Checks that the Master does not
+    /// count such an executor for long.
     pub(crate) fn check_unheard(&mut self, event: &Event) {
         let Event::Received { peer, arrived, message: Inbound::Worker(message) } = event else { return };
         if let WorkerToMaster::ExecutorStateChanged(report) = message {

@@ -238,7 +238,7 @@ impl World {
         }
     }
 
-    /// A driver asks the Master for what belongs to another application.
+    /// A driver sends the Master requests about another application.
     fn ask_in_anothers_name(&mut self, fault: Fault, executors: Vec<ExecutorId>) {
         let Some(node) = self.some_driver() else { return };
         let Some((_, peer)) = self.driver_mut(node).and_then(|body| body.registration.clone()) else {

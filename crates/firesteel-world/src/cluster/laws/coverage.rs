@@ -223,7 +223,7 @@ impl Coverage {
         }
     }
 
-    /// Counts what a driver learns about executors, Workers and its own end.
+    /// Counts a driver's news about executors, Workers and its own end.
     fn told(&mut self, message: &MasterToDriver) {
         match message {
             MasterToDriver::ExecutorUpdated { state, .. } => {

@@ -18,7 +18,6 @@ const SLACK: u64 = 2_000;
 /// The requests of one driver.
 #[derive(Debug, Default)]
 pub(crate) struct Headcount {
-    /// The latest targets, by profile.
     targets: BTreeMap<ProfileId, u64>,
     /// The executors that its user has ended.
     dismissed: BTreeSet<ExecutorId>,
@@ -131,7 +130,7 @@ impl World {
         }
     }
 
-    /// Checks that at most as many executors exceed the idle timeout as are wanted.
+    /// Checks that no more executors exceed the idle timeout than are wanted.
     pub(crate) fn check_idle(&mut self, node: NodeIndex, since: u64) {
         let Some(process) = self.process(node).filter(|process| process.idle_since == Some(since)) else {
             return;

@@ -34,9 +34,9 @@ impl World {
         self.after(SETTLED_AFTER, Happening::Audit);
     }
 
-    /// Helps applications that could never end: those whose limits leave them without executors request some; those
-    /// that need more than any Worker has are cancelled, and so is every task that never ends. This frees their
-    /// resources for others.
+    /// Helps applications that could never end. If its own limits leave an application without executors, it requests
+    /// some. If it needs more than any Worker has, it is cancelled. Every task that never ends is cancelled, too. This
+    /// frees their resources for others.
     pub(crate) fn mend(&mut self) {
         self.after(AUDIT_EVERY, Happening::Mend);
         self.mend_launchers();

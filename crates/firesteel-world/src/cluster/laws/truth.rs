@@ -112,7 +112,6 @@ impl Tasks {
         self.submitted
     }
 
-    /// An attempt is sent to an executor.
     pub(crate) fn launch(&mut self, attempt: AttemptId, credit: u64, limit: u64) -> Result<(), String> {
         if self.ended.contains(&attempt.task.0) {
             return Err(format!("attempt {attempt} is launched after its task has ended"));
@@ -142,7 +141,6 @@ impl Tasks {
         Ok(())
     }
 
-    /// An executor starts an attempt's process.
     pub(crate) fn start(&mut self, attempt: AttemptId) -> Result<(), String> {
         let Some(row) = self.attempts.get_mut(&attempt) else {
             return Err(format!("attempt {attempt} is started without a launch"));
@@ -184,7 +182,6 @@ impl Tasks {
         Ok(())
     }
 
-    /// A driver stores a piece of output.
     pub(crate) fn store(
         &mut self,
         attempt: AttemptId,
@@ -221,7 +218,6 @@ impl Tasks {
         }
     }
 
-    /// An executor is told to end an attempt.
     pub(crate) fn kill(&mut self, attempt: AttemptId) -> Result<(), String> {
         if !self.given_up.contains(&attempt.task.0) {
             return Err(format!("attempt {attempt} is ended, and its task was not given up"));
@@ -235,7 +231,6 @@ impl Tasks {
         self.given_up.contains(&task) && !self.ended.contains(&task) && !self.killed.contains(&task)
     }
 
-    /// A driver reports the end of a task.
     pub(crate) fn end(
         &mut self,
         task: u64,
@@ -292,7 +287,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Checks that attempts that were given back do not count as failures.
+    /// Checks that given-back attempts do not count as failures.
     fn check_count(&self, task: u64, failures: u32) -> Result<(), String> {
         let attempts = self.attempts.iter().filter(|(id, _)| id.task.0 == task);
         let count = attempts.filter(|(_, attempt)| !attempt.is_given_back).count();

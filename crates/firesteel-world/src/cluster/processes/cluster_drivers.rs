@@ -73,7 +73,6 @@ pub(crate) struct ClusterDrivers {
     running: BTreeMap<DriverId, Process>,
     /// The Worker that first started each cluster driver, and whether it is supervised.
     known: BTreeMap<DriverId, Known>,
-    /// The number of processes that were ever started.
     starts: u64,
 }
 
@@ -150,7 +149,6 @@ impl World {
         }
     }
 
-    /// A Worker starts a process of a cluster driver.
     pub(crate) fn start_cluster_driver(&mut self, worker: NodeIndex, plan: DriverPlan) {
         let driver = plan.driver;
         let drivers = &mut self.cluster_drivers;
@@ -274,7 +272,7 @@ impl World {
         }
     }
 
-    /// Compares what the Master and the Workers believe about cluster drivers with the running processes.
+    /// Compares the tables of the Master and the Workers with the running processes of cluster drivers.
     pub(crate) fn audit_cluster_drivers(&mut self) {
         let wrong = self.wrong_worker_driver().or_else(|| self.wrong_master_driver());
         if let Some(sentence) = wrong {
@@ -282,7 +280,7 @@ impl World {
         }
     }
 
-    /// Describes a cluster driver that its Worker counts as running and that was never started.
+    /// Describes a cluster driver that was never started, but counts as running on its Worker.
     fn wrong_worker_driver(&self) -> Option<String> {
         self.living_workers().into_iter().find_map(|node| {
             let Body::Worker(body) = &self.node(node).body else { return None };
@@ -302,8 +300,7 @@ impl World {
         })
     }
 
-    /// Describes a cluster driver that the Master counts and its Worker does not have, or one that should have ended
-    /// long ago.
+    /// Describes a cluster driver of the Master that its Worker does not have, or that should have ended long ago.
     fn wrong_master_driver(&self) -> Option<String> {
         if !self.is_settled() {
             return None;

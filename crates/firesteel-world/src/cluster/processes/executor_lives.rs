@@ -22,7 +22,6 @@ pub(crate) fn no_such_file() -> StartFailure {
 }
 
 impl World {
-    /// A Worker starts an executor's process.
     pub(crate) fn start_executor(&mut self, worker: NodeIndex, plan: ExecutorPlan) {
         let result = self.executors.start(&plan.executor, worker);
         self.hold(result);

@@ -41,8 +41,8 @@ struct Books {
     lost: BTreeSet<ExecutorId>,
     /// The exit codes of executors that ended by themselves before the application was to end.
     codes: Vec<i32>,
-    /// How many executors an application without a number and a maximum still wants: those left when the first executor
-    /// ended by itself, minus those that ended since.
+    /// How many executors an application without a number and a maximum still wants: the executors left when the first
+    /// one ended by itself, minus the later ends.
     wanted: Option<usize>,
     /// The cores that may still be held, if there is a maximum.
     cores_left: Option<Cores>,
@@ -57,7 +57,6 @@ impl LauncherBody {
         self.waits_for_the_end || self.books.is_ending
     }
 
-    /// Enters an event that the launcher is told.
     fn hear(&mut self, event: &launcher::Event) {
         let launcher::Event::Received { message, .. } = event else { return };
         let books = &mut self.books;

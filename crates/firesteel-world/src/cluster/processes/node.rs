@@ -28,7 +28,6 @@ pub(crate) struct Node {
     pub(crate) alarm: Option<Alarm>,
     /// When it was last woken, and how many times at that moment.
     pub(crate) woken: (u64, u32),
-    /// The number of events that it was told.
     pub(crate) events: u64,
     /// Events that wait while the process is paused.
     pub(crate) waiting: Option<VecDeque<NodeEvent>>,
@@ -58,7 +57,6 @@ pub(crate) enum Body {
     Standby {
         leader: Option<usize>,
     },
-    /// The process has ended.
     Gone,
 }
 
@@ -68,7 +66,7 @@ pub(crate) struct WorkerBody {
     pub(crate) id: WorkerId,
     /// The machine that it runs on, as an index into the scenario's machines.
     pub(crate) plan: usize,
-    /// Logs that are being read for clients, each with its author if that was alive when the reading began.
+    /// Logs that are being read for clients. Each has its author, if the author was alive when the reading began.
     pub(crate) readings: BTreeMap<PeerId, Option<LogAuthor>>,
     /// When it must have ended, if it is decommissioned.
     pub(crate) gone_by: Option<u64>,
@@ -88,7 +86,7 @@ pub(crate) struct DriverBody {
     pub(crate) headcount: Headcount,
     /// Which executors may be accepted.
     pub(crate) entrance: Entrance,
-    /// Executors that register in effects that are still to be performed. Ended tasks do not know them.
+    /// Executors that register in effects which are not performed yet. Ended tasks do not know them.
     pub(crate) newcomers: BTreeSet<ExecutorId>,
 }
 
@@ -107,7 +105,6 @@ pub(crate) enum NodeEvent {
     Executor(executor::Event),
 }
 
-/// The effects of a node's machine.
 #[derive(Clone, Debug)]
 pub(crate) enum NodeEffects {
     Master(Vec<master::Effect>),

@@ -18,13 +18,21 @@ pub(crate) enum ExecutorFate {
     /// It serves its driver, and ignores a request to end.
     IgnoresTerminate,
     /// It serves its driver, and dies after this time.
-    DiesAfter { millis: u64, status: ExitStatus },
+    DiesAfter {
+        millis: u64,
+        status: ExitStatus,
+    },
     /// It ends before it dials its driver.
-    EndsAtOnce { status: ExitStatus },
+    EndsAtOnce {
+        status: ExitStatus,
+    },
     /// It neither dials its driver nor ends.
     Hangs,
     /// It is a command: it runs for this time, and exits with this status.
-    Works { millis: u64, status: ExitStatus },
+    Works {
+        millis: u64,
+        status: ExitStatus,
+    },
     CannotStart,
 }
 
@@ -70,7 +78,9 @@ pub(crate) struct ExecutorProcess {
 pub(crate) enum ProcessPhase {
     Starting,
     /// The process has been running since this time.
-    Running { since: u64 },
+    Running {
+        since: u64,
+    },
 }
 
 impl ExecutorProcess {
@@ -121,14 +131,21 @@ pub(crate) struct TaskProcess {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TaskStep {
     /// A piece of output is read.
-    Output { stream: usize, bytes: Bytes },
+    Output {
+        stream: usize,
+        bytes: Bytes,
+    },
     /// There is more output than allowed: it is blocked.
     Waits,
     /// It works until this time.
-    Works { until: u64 },
+    Works {
+        until: u64,
+    },
     /// It never ends by itself.
     Hangs,
-    Ends { status: ExitStatus },
+    Ends {
+        status: ExitStatus,
+    },
 }
 
 impl TaskProcess {

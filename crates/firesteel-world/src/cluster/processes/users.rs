@@ -124,7 +124,7 @@ impl World {
         }
     }
 
-    /// Checks a cancelled task that has ended: it has no process on an executor that the driver still has.
+    /// Checks a cancelled task that has ended: none of the driver's executors has a process of it.
     pub(crate) fn check_given_up(&mut self, node: NodeIndex, task: TaskId) {
         let Body::Driver(body) = &self.node(node).body else { return };
         if body.machine.is_done() {

@@ -6,7 +6,6 @@ pub(super) mod saboteur;
 
 use firesteel_protocol::Kind;
 
-/// A deliberate bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
     /// The Master misses an executor's end and never frees its share.
@@ -31,7 +30,7 @@ pub enum Sabotage {
     WrongDriver,
     /// The Master sends an order to launch to the wrong peer.
     LaunchOnTheDead,
-    /// The Master gives an executor one core more than it counted.
+    /// The Master gives an executor one core more than it counts itself.
     OneCoreTooMany,
     /// The Master does not report a new executor to the driver.
     DropExecutorAdded,
@@ -39,7 +38,7 @@ pub enum Sabotage {
     DropRegisteredWorker,
     /// The Master does not tell a driver that its application was killed.
     DropKilled,
-    /// The Master counts an executor that ended by itself as ended by its Worker.
+    /// An executor ends by itself, and the Master counts it as ended by its Worker.
     MissTurn,
     /// The Master gives an application only a part of its gang.
     SplitGang,
@@ -241,7 +240,6 @@ firesteel_protocol::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch Forge
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
 
 impl Sabotage {
-    /// The list of all bugs.
     pub const ALL: &'static [Self] = &[
         Self::DropGiveBack,
         Self::DoubleLaunch,

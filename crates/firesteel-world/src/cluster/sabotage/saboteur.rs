@@ -101,7 +101,6 @@ impl Saboteur {
         }
     }
 
-    /// Changes an event for a machine.
     pub(crate) fn event(
         &mut self,
         now: Timestamp,
@@ -305,7 +304,6 @@ impl Saboteur {
         }
     }
 
-    /// Changes the effects of a machine.
     pub(crate) fn effects(&mut self, effects: &mut NodeEffects, ledger: &Ledger, dice: &mut Dice) {
         match effects {
             NodeEffects::Master(effects) => {

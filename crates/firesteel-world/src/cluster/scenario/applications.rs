@@ -30,7 +30,6 @@ pub struct AppPlan {
     pub description: ApplicationDescription,
     /// Whether it has a driver with tasks, or a launcher.
     pub kind: AppKind,
-    /// How its number of executors is decided.
     pub allocation: Allocation,
     /// Its resource profiles besides the default one.
     pub profiles: Vec<(ProfileId, ResourceProfile)>,
@@ -52,7 +51,7 @@ pub enum AppKind {
 
 #[derive(Clone, Debug)]
 pub struct TaskPlan {
-    /// The resource profile whose executors it runs on.
+    /// The resource profile of the executors on which it runs.
     pub profile: ProfileId,
     pub cores: Cores,
     /// The custom resources that it takes of its executor.
@@ -62,8 +61,7 @@ pub struct TaskPlan {
     /// The bytes of output on standard output and standard error.
     pub output: [u64; 2],
     pub fate: TaskFate,
-    /// The time after its submission at which its user cancels it, in milliseconds, whether or not it has
-    /// ended.
+    /// When its user cancels it, in milliseconds after its submission. It may have ended before.
     pub given_up_after: Option<u64>,
     /// The only executor on which it may run, if it is bound to one.
     pub on: Option<ExecutorId>,

@@ -54,9 +54,9 @@ pub struct Scenario {
     pub gang_preemption: Option<GangPreemption>,
     /// The machines that Workers run on.
     pub workers: Vec<WorkerPlan>,
-    /// The number of the machine whose Worker cannot start executors until the faults stop.
+    /// The machine, by number, on which no executors can start until the faults stop.
     pub bad_worker: Option<usize>,
-    /// When the Master handles messages more slowly than they arrive, if ever.
+    /// A time in which the Master handles messages more slowly than they arrive.
     pub busy_spell: Option<BusySpell>,
     /// The machine whose disk is full for a while, if any.
     pub full_disk: Option<FullDisk>,
@@ -81,7 +81,7 @@ pub struct Scenario {
     pub max_drivers: usize,
     pub apps: Vec<AppPlan>,
     pub faults: FaultPlan,
-    /// How many events pass between two checks of the Master or of a driver, whose tables are the largest. For the
+    /// How many events pass between two checks of the Master or of a driver: their tables are the largest. For the
     /// Master this includes the comparison of its tables with the ledger. Other machines are checked after each event.
     pub check_every: u64,
 }

@@ -16,7 +16,6 @@ pub struct LocalityPlan {
     pub topology: Topology,
     /// The preferred hosts by task. Tasks without any have no entry.
     pub hosts: BTreeMap<u64, Vec<String>>,
-    /// When executors and hosts are excluded.
     pub exclusion: ExclusionPolicy,
     /// How long tasks wait for their hosts, and then for their racks.
     pub waits: [Duration; 2],

@@ -96,7 +96,7 @@ impl Masters {
         Self { master }
     }
 
-    /// The same, or the Masters of these properties if no option names any.
+    /// Falls back to the Masters of these properties, if no option names any.
     pub(in crate::cli) fn or_those_of(&self, properties: &Properties) -> Self {
         let master = self.master.clone().or_else(|| properties.get(keys::MASTER).map(str::to_owned));
         Self { master }
@@ -159,7 +159,6 @@ impl Cluster {
         Introduction::from(name).in_local_cluster(self.masters.iter().find_map(key::of))
     }
 
-    /// The Masters' names for people.
     pub(super) fn names(&self) -> String {
         self.masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
     }
@@ -179,7 +178,6 @@ impl Cluster {
         Err(Unanswered(errors))
     }
 
-    /// Returns a Master's tables.
     pub(in crate::cli) async fn state(&self, extent: Extent) -> Result<MasterView, Unanswered> {
         let name = &self.name;
         self.first(|master| async move { open(&master, name).await?.state(extent).await }).await
@@ -305,8 +303,8 @@ struct Refused<'a> {
     error: String,
 }
 
-/// Gives an order for each name in turn. Returns the JSON value with the results, whose rows stand under `list`; `None`
-/// if nothing was done. If an order is refused, there is also a failure.
+/// Gives an order for each name in turn. Returns the JSON value with the results: their rows are in the field `list`.
+/// `None` if nothing was done. If an order is refused, there is also a failure.
 pub(super) fn each_in_json(
     names: &[String],
     (list, undone): (&str, &str),

@@ -12,7 +12,6 @@ use super::ask::{self, Done, Masters};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::help;
 
-/// Version of the JSON value.
 const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "  firesteel decommission worker-20261120212235-node-2-7078

@@ -17,7 +17,6 @@ use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
 use crate::cli::table::clean;
 
-/// Version of the JSON value.
 const SCHEMA: u32 = 4;
 
 const EXAMPLES: &str = "  firesteel explain app-20261120212235-0000
@@ -80,7 +79,6 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     exit::written(if args.json { print_json(&detail, &sentences) } else { print(&sentences) })
 }
 
-/// The JSON value of a cluster driver.
 #[derive(Serialize)]
 struct DriverExplanation<'a> {
     schema: u32,

@@ -111,7 +111,6 @@ impl Args {
     }
 }
 
-/// The JSON value.
 #[derive(Serialize)]
 struct Document<'a> {
     pub(super) schema: u32,

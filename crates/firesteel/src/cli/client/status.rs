@@ -159,7 +159,7 @@ pub(in crate::cli) fn settings(settings: &[(&'static str, String)]) -> Option<St
     (!settings.is_empty()).then(|| format!("Scheduling settings\n{}", table(&["SETTING", "VALUE"], rows)))
 }
 
-/// The Workers with only the latest dead ones, and the number of Workers left out.
+/// All live Workers and the latest dead ones, and the number of omitted Workers.
 fn without_older_dead(workers: &[WorkerView], length: Length) -> (Vec<&WorkerView>, usize) {
     let mut dead: Vec<&WorkerView> = workers.iter().filter(|worker| worker.state.is_gone()).collect();
     dead.sort_by_key(|worker| (Reverse(worker.last_heartbeat), &worker.id));
@@ -261,7 +261,7 @@ fn executors(applications: &[ApplicationView], now: Timestamp) -> String {
     table(&["EXECUTOR", "STATE", "CORES", "MEMORY", "RESOURCES", "WORKER", "LAUNCHED"], rows.collect())
 }
 
-/// The table of cluster drivers, and the number of ended ones that are left out.
+/// The table of cluster drivers, and the number of omitted ended ones.
 fn drivers(view: &MasterView, length: Length) -> (String, usize) {
     let MasterView { drivers, now, .. } = view;
     let ended = drivers.iter().filter(|driver| driver.state.is_finished()).count();

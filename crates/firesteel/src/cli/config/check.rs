@@ -63,7 +63,6 @@ pub(super) struct Check {
 /// Set if spark-env.sh was already read: Spark's scripts do not read it twice.
 const SPARK_ENV_LOADED: &str = "SPARK_ENV_LOADED";
 
-/// The JSON value of `config check`.
 #[derive(Serialize)]
 struct Checked {
     schema: u32,

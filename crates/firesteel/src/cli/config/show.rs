@@ -52,7 +52,6 @@ pub(super) struct Show {
     conf: Conf,
 }
 
-/// The JSON value of `config show`.
 #[derive(Serialize)]
 struct Shown {
     schema: u32,

@@ -18,7 +18,6 @@ use crate::cli::client::document;
 use crate::cli::exit::{Exit, Failure, written};
 use crate::cli::help;
 
-/// Version of the JSON value.
 const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str =

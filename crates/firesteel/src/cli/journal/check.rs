@@ -16,7 +16,6 @@ use super::{Source, failure, recovered};
 use crate::cli::client::document;
 use crate::cli::exit::{self, Exit, Failure};
 
-/// Version of the JSON value.
 const SCHEMA: u32 = 1;
 
 /// Which journal to check.
@@ -120,7 +119,6 @@ fn say_repaired(copy: &Path) {
 struct Found {
     path: String,
     length_bytes: u64,
-    /// How many writes follow the image.
     later_writes: u64,
     records: u64,
     /// The last write, if it is incomplete.

@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// An event within a span whose fields a peer chose.
+    /// An event within a span with fields that a peer chose.
     fn remark() {
         let span = tracing::info_span!("event", kind = "Client/KillApplication", peer = 7);
         let _entered = span.enter();

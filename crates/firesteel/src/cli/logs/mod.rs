@@ -27,7 +27,6 @@ use print::{Part, PrintError, Until};
 
 pub(super) use self::print::{Author, json_line};
 
-/// Version of the JSON values.
 const SCHEMA: u32 = 1;
 
 /// Maximum number of executors whose logs are followed at once.

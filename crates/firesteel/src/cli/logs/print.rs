@@ -24,7 +24,6 @@ pub(super) struct Part {
     pub(super) stream: Stream,
     pub(super) from: LogStart,
     pub(super) until: Until,
-    /// Whether each line is printed as a JSON value.
     pub(super) is_json: bool,
 }
 

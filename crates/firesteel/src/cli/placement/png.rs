@@ -21,7 +21,6 @@ const FONTS: [&[u8]; 2] =
 pub(super) enum PngError {
     #[error(transparent)]
     Svg(#[from] usvg::Error),
-    /// The picture has too many pixels.
     #[error("a picture of {width} x {height} pixels is too large for PNG: use --svg")]
     TooLarge { width: u32, height: u32 },
     /// The pixels cannot be encoded.

@@ -123,8 +123,8 @@ fn option<A: Args>(name: &str, word: &str) -> Failure {
     Failure::of(Exit::Usage, format!("unknown option {word:?}: {advice}"))
 }
 
-/// The shortest known option whose words begin with those of this one, in the same order: `--total-cores` is short for
-/// `--total-executor-cores`.
+/// The shortest known option that contains this option's words, possibly shortened, in the same order: `--total-cores`
+/// is short for `--total-executor-cores`.
 fn containing<'a>(option: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let asked = option.strip_prefix("--").filter(|words| words.len() > 2)?;
     let contains = |known: &&str| {

@@ -12,7 +12,6 @@ use crate::cli::client::ask::{Done, each, user_at_host};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::help;
 
-/// Version of the JSON value.
 const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "  firesteel yarn kill application_1700000000123_0007";

@@ -103,9 +103,7 @@ fn usage(words: String) -> Failure {
 
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct Summary<'a> {
-    /// The value of `--summary`.
     pub(in crate::cli) form: &'a str,
-    /// The value of `--summary-file`.
     pub(in crate::cli) file: Option<&'a Path>,
 }
 

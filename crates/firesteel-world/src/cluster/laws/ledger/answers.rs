@@ -120,7 +120,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks what a client is told about the Workers that it decommissions.
+    /// Checks the answer to a client about the Workers that it decommissions.
     fn check_leaving(&self, event: &Event, workers: &[LeavingWorker], more: u64) -> Result<(), String> {
         let Event::Received {
             message: Inbound::Client(ClientToMaster::DecommissionWorkers { which, .. }),

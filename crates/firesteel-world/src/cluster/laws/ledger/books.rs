@@ -40,7 +40,6 @@ pub(super) enum Availability {
     Decommissioning,
 }
 
-/// A live application.
 #[derive(Debug)]
 pub(super) struct AppBook {
     /// Its driver's connection. `None` until the driver has returned after a restart of the Master.
@@ -70,7 +69,6 @@ pub(super) struct AppBook {
     pub(super) is_fixed: bool,
     /// The number of applications that registered before it.
     pub(super) order: u64,
-    /// Whether it ever had an executor.
     pub(super) begun: bool,
     /// Whether its driver ever excluded hosts.
     pub(super) avoids: bool,

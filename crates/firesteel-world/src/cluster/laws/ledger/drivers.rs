@@ -74,8 +74,8 @@ impl Ledger {
         }
     }
 
-    /// Checks that a Worker is told to end each cluster driver whose end an operator was told, and again when it
-    /// returns with the driver.
+    /// An operator was told that a cluster driver ends. Checks that its Worker is told to end it, and again when the
+    /// Worker returns with the driver.
     pub(super) fn check_driver_kills(&self, event: &Event, effects: &[Effect]) -> Result<(), String> {
         let is_told = |peer: PeerId, id: &DriverId| {
             effects.iter().any(|effect| {
@@ -115,7 +115,6 @@ impl Ledger {
         }
     }
 
-    /// A Worker gets a cluster driver.
     pub(super) fn launch_driver(
         &mut self,
         peer: PeerId,

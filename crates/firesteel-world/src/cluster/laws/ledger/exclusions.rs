@@ -1,7 +1,7 @@
 //! The check of excluded Workers, and of applications that end because their executors fail.
 //!
 //! The Master may know more than these books: it stops counting failures of a Worker once an executor is proven there.
-//! So the checks cover only Workers on which no executor of the application ever failed or ended early.
+//! So the checks cover only Workers without a failure or early end of the application's executors.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ impl Ledger {
         }
     }
 
-    /// An executor that the Master still counted has ended by itself.
+    /// An executor has ended by itself while the Master still counted it.
     pub(super) fn count_early_end(&mut self, worker: &WorkerId, key: &ExecutorKey, end: &ExecutorState) {
         let Some(app) = self.apps.get(&key.app) else { return };
         let started = self.started.remove(key);
@@ -72,8 +72,8 @@ impl Ledger {
         }
     }
 
-    /// Another Worker with an executor of the application, on which none of its executors ever failed or ended early.
-    /// Returned with the profile of that executor.
+    /// Another Worker with an executor of the application, and without a failure or early end of one. Returned with the
+    /// profile of that executor.
     fn clean_worker_of(&self, app: &AppId, but: &WorkerId) -> Option<(WorkerId, ProfileId)> {
         let book = self.apps.get(app).filter(|book| !book.avoids)?;
         let is_clean = |(_, worker): &(_, &WorkerId)| *worker != but && self.is_clean(app, worker);

@@ -83,7 +83,7 @@ impl Ledger {
         book.is_some_and(|book| book.grants.contains_key(executor))
     }
 
-    /// Whether an order repeats one that the Worker's heartbeat did not confirm.
+    /// Whether an order repeats an earlier one, which the Worker's heartbeat did not confirm.
     fn is_repeated(&self, peer: PeerId, launch: &ExecutorLaunch, event: &Event) -> bool {
         let is_heartbeat = matches!(event, Event::Received { peer: worker,
             message: Inbound::Worker(WorkerToMaster::Heartbeat { .. }), .. } if *worker == peer);

@@ -7,7 +7,7 @@
 //! - `reading`: queries of the ledger, and its comparison with the Master's tables.
 //! - `answers`, `pages`: the check of answers to status clients.
 //! - `resumption`: restarts of the Master, and the peers that return to it.
-//! - `presence`: the check of Workers that have left, and of late ones.
+//! - `presence`: the check of Workers that left or are late.
 //! - `exclusions`: the check of excluded Workers, and of applications that end because their executors fail.
 //! - `queue_order`: the check of the order in which applications are served.
 
@@ -50,12 +50,12 @@ pub(crate) struct Ledger {
     apps: BTreeMap<AppId, AppBook>,
     worker_of: BTreeMap<PeerId, WorkerId>,
     app_of: BTreeMap<PeerId, AppId>,
-    /// The description with which a peer asked to register, until the Master answers.
+    /// A peer's description in its registration, until the Master answers.
     candidates: BTreeMap<PeerId, Candidate>,
     registered: u64,
     /// The times at which executors were ended for each application, within the counted period.
     preempted: BTreeMap<AppId, Vec<u64>>,
-    /// Applications that were given an executor on a Worker in the current event, which was preempted at once.
+    /// Applications that got an executor on a Worker in the current event, and lost it at once to preemption.
     taken: BTreeSet<(WorkerId, AppId)>,
     /// Applications that have ended, by their drivers' connections, each with the executors whose end was
     /// not reported.
@@ -84,7 +84,7 @@ pub(crate) struct EventOutcome {
     pub(crate) registered: Vec<(AppId, PeerId)>,
     /// The applications of connections that the event ended.
     former: BTreeMap<PeerId, AppId>,
-    /// Executors that were taken back from a live Worker, which must be told to end them.
+    /// Executors that were taken back from a live Worker. The Worker must be told to end them.
     doomed: BTreeSet<ExecutorKey>,
     /// Executors that a Worker was told to end.
     killed: BTreeSet<ExecutorKey>,
@@ -92,14 +92,14 @@ pub(crate) struct EventOutcome {
     killed_on: BTreeMap<ExecutorKey, WorkerId>,
     /// Executors that were ended to make room for other applications.
     preempted: Vec<Preempted>,
-    /// The executors of ended applications whose drivers were told that the processes have ended.
+    /// Executors of ended applications. Their drivers were told that the processes have ended.
     pub(crate) gone: Vec<ExecutorKey>,
     /// The driver that returned.
     resumed: Option<Resumed>,
 }
 
 impl EventOutcome {
-    /// Notes an executor that a Worker was told to end, if that was for another application.
+    /// Notes an executor that a Worker was told to end for another application.
     fn see_preempted(&mut self, key: &ExecutorKey, state: &ExecutorState) {
         if let ExecutorState::Lost(LossReason::Preempted { by }) = state
             && let Some(worker) = self.killed_on.get(key).cloned()
@@ -270,7 +270,7 @@ impl Ledger {
         }
     }
 
-    /// Enters what an effect ends.
+    /// Enters the executors and applications that an effect ends.
     fn on_release(
         &mut self,
         effect: &Effect,

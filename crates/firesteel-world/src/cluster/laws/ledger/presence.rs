@@ -1,4 +1,4 @@
-//! The check of Workers that have left, and of late ones.
+//! The check of Workers that left or are late.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::books::{Availability, WorkerBook};
 /// What Workers have reported about their presence.
 #[derive(Debug, Default)]
 pub(super) struct Presence {
-    /// The Workers that announced their end, and whose connections ended when nothing was left there.
+    /// The Workers that announced their end, and had nothing left when their connections ended.
     left: BTreeSet<WorkerId>,
     /// When the latest heartbeat that the Master has handled arrived, in milliseconds.
     heard: BTreeMap<WorkerId, u64>,

@@ -109,7 +109,7 @@ impl Ledger {
     /// Checks preemption. An executor may be ended for an application of higher priority in its queue. It may also be
     /// ended for a gang of the same priority that has waited long, if the executor was launched since then or not long
     /// before, its application comes later in the order, and that application is no gang. The other application gets an
-    /// executor in its place, unless a third application takes that in turn. The number of executors ended for one
+    /// executor in its place, unless a third application takes that one. The number of executors ended for one
     /// application is limited.
     fn check_preempted(
         &mut self,
@@ -157,7 +157,7 @@ impl Ledger {
         }
     }
 
-    /// The least number of executors like this one with which an application starts.
+    /// The size of the application's gang, in executors like this one: no more than its limits allow.
     fn gang(&self, app: &AppBook, launch: &ExecutorLaunch) -> u64 {
         let limit = match app.limits.get(&launch.profile) {
             Some(ExecutorLimit::AtMost(limit)) => *limit,
@@ -201,7 +201,7 @@ impl Ledger {
     }
 
     /// Whether an application is served behind a gang with a reservation. The first reservation comes before all
-    /// applications except those before it in its queue. For later reservations, applications of other queues may come
+    /// applications, except earlier ones in its queue. For later reservations, applications of other queues may come
     /// before.
     fn is_behind(&self, app: &AppBook, reservation: &ReservationView, is_first: bool) -> bool {
         self.apps.get(&reservation.app).is_some_and(|holder| match holder.queue == app.queue {
@@ -210,8 +210,8 @@ impl Ledger {
         })
     }
 
-    /// Whether an application announces that it will end before a gang with a reservation can start. The announcement
-    /// of one that had executors before is always believed, since the ledger does not know since when it runs.
+    /// Whether an application announces that it will end before a gang with a reservation can start. If the application
+    /// had executors before, the announcement is always believed: the ledger does not know when it began to run.
     fn ends_in_time(
         &self,
         id: &AppId,
@@ -259,8 +259,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks shares. A queue that gets something must use no more of its share than any queue that gets something
-    /// later in the same event and could have used the room.
+    /// Checks shares. A queue gets something in an event. Another queue, which gets something later in this event,
+    /// could have used the room. Then the first queue must use no more of its share than the other.
     fn check_shares(&self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
         let weights: Vec<u32> = order.queues.iter().map(|queue| queue.weight).collect();
         if weights.len() < 2 || launched.is_empty() {

@@ -27,7 +27,6 @@ impl Ledger {
         self.app_of.contains_key(&peer)
     }
 
-    /// The connection of a living Worker.
     pub(crate) fn peer_of_worker(&self, worker: &WorkerId) -> Option<PeerId> {
         self.workers.get(worker).and_then(|book| book.peer)
     }
@@ -38,7 +37,6 @@ impl Ledger {
         dice.index(executors.len()).map(|index| executors[index])
     }
 
-    /// The live applications.
     pub(crate) fn apps(&self) -> impl Iterator<Item = &AppId> {
         self.apps.keys()
     }
@@ -47,7 +45,6 @@ impl Ledger {
         self.workers.keys()
     }
 
-    /// The executors that the Master counts as held.
     pub(crate) fn executors(&self) -> impl Iterator<Item = (&ExecutorKey, &WorkerId)> {
         self.workers.iter().flat_map(|(worker, book)| book.grants.keys().map(move |key| (key, worker)))
     }
@@ -58,7 +55,6 @@ impl Ledger {
         book.grants.keys().max_by_key(|key| key.executor).cloned()
     }
 
-    /// Whether the Master counts this executor as held.
     pub(crate) fn holds(&self, key: &ExecutorKey) -> bool {
         self.apps.get(&key.app).is_some_and(|book| book.executors.contains_key(&key.executor))
     }
@@ -116,7 +112,7 @@ impl Ledger {
         self.told.keys().rev().find(|app| !self.apps.contains_key(*app))
     }
 
-    /// Compares an application's listed outcome with the one that its driver reported.
+    /// Compares an application's listed outcome with its driver's report.
     pub(super) fn compare_outcome(&self, app: &AppId, listed: Option<&Outcome>) -> Result<(), String> {
         let told = self.told.get(app);
         match listed == told {

@@ -27,7 +27,7 @@ impl Candidate {
     }
 }
 
-/// A driver that returned, and what it was told in the same event.
+/// A driver that returned, and its news in the same event.
 #[derive(Debug)]
 pub(super) struct Resumed {
     peer: PeerId,
@@ -60,8 +60,8 @@ pub(super) struct Numbers {
 }
 
 impl Ledger {
-    /// The Master died, and a new one begins with its records except for `lost`. There are no connections, and
-    /// executors whose start is not recorded count as starting until their Workers return.
+    /// The Master died, and a new one begins with its records except for `lost`. There are no connections. Executors
+    /// without a record of their start count as starting until their Workers return.
     pub(crate) fn restart(&mut self, lost: &[Record]) {
         for record in lost {
             if let Record::ExecutorStarted { app, executor } = record
@@ -82,7 +82,7 @@ impl Ledger {
         self.apps.values_mut().for_each(|book| book.peer = None);
     }
 
-    /// Enters what records say about absent peers, which cannot be told.
+    /// Enters records about absent peers, to whom no message can be sent.
     pub(super) fn on_records(
         &mut self,
         records: &[Record],
@@ -163,8 +163,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks that a driver that returned was told of each of its executors, and of the end of each that it believed to
-    /// be alive.
+    /// A driver returned. Checks that it was told of each of its executors, and of the end of each executor that it
+    /// wrongly believed to be alive.
     pub(super) fn check_news(&self, resumed: &Resumed) -> Result<(), String> {
         let Resumed { app, known, told, told_ended, .. } = resumed;
         // The application may have ended in the same event.

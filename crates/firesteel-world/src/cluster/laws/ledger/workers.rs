@@ -130,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// Counts an executor that ended by itself and is not replaced, because only lost ones are.
+    /// Counts an executor that ended by itself. It is not replaced: only lost executors are.
     fn count_final_end(&mut self, key: &ExecutorKey, end: &ExecutorState, launch: &ExecutorLaunch) {
         let by_itself = matches!(end, ExecutorState::Exited(_) | ExecutorState::Failed(_));
         let Some(book) = self.apps.get_mut(&key.app) else { return };

@@ -1,8 +1,8 @@
 //! A peer that has met a later leader leaves the former ones, and sends them nothing more.
 //!
 //! Reason: messages of a former leader may be in transit for any time. The later leader has read the former one's
-//! records, and may have decided otherwise since. So a peer that can know that an order is old must not carry it out.
-//! No message counts on a connection that its owner has closed.
+//! records, and may have decided otherwise since. So a peer must not carry out an order if it can know that the order
+//! is old. No message counts on a connection that its owner has closed.
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,6 @@ use self::heed::Heed;
 use self::numbers::Numbers;
 use self::voice::Voices;
 
-/// The books of the leaders.
 #[derive(Debug, Default)]
 pub(crate) struct Reigns {
     /// The epoch of each Master that ever led.
@@ -43,7 +42,6 @@ impl Reigns {
         self.epochs.get(&node).copied()
     }
 
-    /// The latest epoch that has begun.
     pub(crate) fn latest(&self) -> u64 {
         self.latest
     }

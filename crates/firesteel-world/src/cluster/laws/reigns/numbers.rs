@@ -12,7 +12,7 @@ use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::Body;
 use crate::cluster::world::{NodeIndex, World};
 
-/// To which nodes ids were given, and in which epoch.
+/// The node and the epoch for which each id was given.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     executors: BTreeMap<ExecutorKey, Given>,
@@ -27,7 +27,7 @@ struct Given {
 }
 
 impl Given {
-    /// Enters that an id is given.
+    /// Enters an id. If another node already has it, returns the epoch in which that node got it.
     fn enter<K: Ord + Clone>(self, books: &mut BTreeMap<K, Self>, id: &K) -> Result<(), u64> {
         match *books.entry(id.clone()).or_insert(self) {
             Self { epoch, to } if to != self.to => Err(epoch),

@@ -28,11 +28,9 @@ pub(in crate::cli) struct Driver<'a> {
     last_exit_code: Option<i32>,
     /// When it restarts, during a pause.
     next_start_ms: Option<u64>,
-    /// Why it waits for a Worker.
     waits_for: Option<String>,
     /// 128 + N for signal N.
     pub(in crate::cli) exit_code: Option<i32>,
-    /// Why it is in state ERROR.
     pub(in crate::cli) error: Option<String>,
     /// The cluster driver that replaced it, if it was relaunched.
     successor: Option<&'a DriverId>,

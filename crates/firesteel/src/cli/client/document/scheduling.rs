@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::next_executor::NextExecutor;
 
-/// The scheduling status of a live application.
 #[derive(Serialize)]
 pub(in crate::cli::client) struct Scheduling<'a> {
     profiles: Vec<Profile<'a>>,

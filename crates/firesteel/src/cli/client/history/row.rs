@@ -11,7 +11,6 @@ use serde::Serialize;
 use super::super::document::{Application, Driver};
 use crate::cli::table::{clean, duration};
 
-/// The columns of the table.
 pub(super) const HEADER: [&str; 10] =
     ["ID", "NAME", "USER", "STATE", "OUTCOME", "SUBMITTED", "TOOK", "EXECUTORS", "CPU", "MEMORY"];
 

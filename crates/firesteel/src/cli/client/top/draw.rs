@@ -168,7 +168,7 @@ fn beginning(text: &str, width: usize, cut: char) -> String {
     }
 }
 
-/// The end of a text that does not fit, since ids differ at their ends.
+/// Shortens a text from its beginning: ids differ at their ends.
 fn tail(text: &str, width: usize, cut: char) -> String {
     let length = text.chars().count();
     match width {

@@ -89,7 +89,6 @@ enum Input {
     Explained(Vec<String>),
     /// The result of a request to end an application.
     Killed(String),
-    /// A request to end this process.
     End(EndRequest),
 }
 

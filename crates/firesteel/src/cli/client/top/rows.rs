@@ -14,7 +14,6 @@ use firesteel_daemons::wording::usage;
 use firesteel_daemons::wording::worker::state_in_words;
 use firesteel_host::plain;
 
-/// One of the three tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TableKind {
     Workers,

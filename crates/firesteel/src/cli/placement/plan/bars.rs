@@ -14,7 +14,7 @@ pub(super) const BAR: f64 = 20.0;
 pub(super) const THIN: f64 = 5.0;
 /// Height and greatest width of a cell, in pixels.
 pub(super) const SQUARE: f64 = 7.0;
-/// Height of a cell whose address is shared, so that the parts can be distinguished.
+/// Height of the cell of a shared address, so that the parts can be distinguished.
 pub(super) const SHARED: f64 = 14.0;
 
 /// The colour of what cluster drivers use.

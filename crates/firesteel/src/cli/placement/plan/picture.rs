@@ -36,7 +36,6 @@ const EACH: usize = 16;
 const MOST_ROWS: usize = 48;
 const MOST_APPLICATIONS: usize = 21;
 
-/// The picture as an SVG document.
 pub(super) fn draw(source: &Source, decided: &[Decided]) -> String {
     let before = decided.first().map(|one| one.outcome.before(&source.draft)).unwrap_or_default();
     let mut columns = Vec::new();
@@ -59,7 +58,6 @@ struct Drawing<'a> {
     /// The requests of waiting applications, by column.
     demands: Vec<Vec<&'a ProfileView>>,
     width: f64,
-    /// Width of a column of bars.
     column: f64,
     /// Cores of the largest Worker.
     widest: f64,

@@ -11,7 +11,6 @@ use super::figures::{mean, merged};
 use super::runs::{Report, Results, Run, Runs};
 use super::text::{heading, line, percent};
 
-/// The picture as an SVG document.
 pub(super) fn draw(report: &Report) -> String {
     let title = match &report.results {
         Results::Replays(_) => "How long applications wait",

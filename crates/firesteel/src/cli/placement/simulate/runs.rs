@@ -31,7 +31,7 @@ pub(super) struct Report {
 }
 
 pub(super) enum Results {
-    /// Applications arrived and ended.
+    /// The replay of a workload: applications arrive and end.
     Replays(Vec<Runs<Outcome>>),
     /// Applications arrived and stayed until the cluster was full.
     Fills(Vec<Runs<Fill>>),

@@ -53,7 +53,6 @@ fn replays(report: &Report, all: &[Runs<Outcome>]) -> String {
     format!("{}\n\n{}\n\n{}\n\n{REPLAY_COLUMNS}\n", heading(report), waits(all), usage(report, all))
 }
 
-/// How long applications wait.
 fn waits(all: &[Runs<Outcome>]) -> String {
     let several = all.iter().any(|(_, runs)| runs.len() > 1);
     let row = |(setup, runs): &Runs<Outcome>| {

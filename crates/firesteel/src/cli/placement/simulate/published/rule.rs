@@ -18,7 +18,7 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// The yardsticks, then these set-ups; without any, those that consider GPUs.
+    /// The yardsticks, then these set-ups. If there are none: the set-ups that consider GPUs.
     pub(super) fn all(asked: &[Setup]) -> Vec<Self> {
         let usual = [Setup::BestFit, Setup::LeastFragmentation, Setup::LearnedFragmentation];
         let asked = if asked.is_empty() { &usual } else { asked };
