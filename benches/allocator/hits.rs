@@ -3,8 +3,8 @@
 //!
 //! The tasks of a trace wait, each with three hosts. An allocator requests executors from a ResourceManager, which
 //! grants them as machines report, in virtual time. Then a maximum matching assigns tasks to executors. The best
-//! possible result is another maximum matching, with all the room of the machines; it is limited to what as many
-//! executors could run of the tasks of the hosts with the most tasks.
+//! possible result is another maximum matching, with all the room of the machines. Its limit: as many executors, on the
+//! hosts with the most tasks, could run no more tasks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

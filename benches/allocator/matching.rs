@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 /// The most tasks that can each have a place on one of their hosts; `places` are the places of each host.
 ///
 /// Each task in turn searches for a place, breadth first, along paths on which placed tasks move to other hosts. Later
-/// tasks need not repeat what a failed search has seen, so that all failed searches together cost no more than the
-/// number of tasks and hosts.
+/// tasks need not repeat a failed search. So all failed searches together cost no more than the number of tasks and
+/// hosts.
 pub fn most_on_their_hosts(tasks: &[[usize; 3]], places: &[u64]) -> u64 {
     let mut left = places.to_vec();
     let mut on_host: Vec<Vec<usize>> = vec![Vec::new(); places.len()];

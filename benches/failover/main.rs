@@ -9,11 +9,11 @@
 //! ```
 //!
 //! A real ZooKeeper of one server, two real Masters that share a cluster, and processes of mocks, all over sockets on
-//! loopback. The mocks are the state machines and the connections of the product's own Workers and drivers, so that
-//! they search for a Master in the same way; only executors are missing. The cluster is full, one application waits for
-//! room, and the leader is killed with SIGKILL. Some executors end while there is no Master, which makes room for the
-//! waiting application, and for a new one that registers then. All times are from one clock. Every wait has a limit,
-//! and every process ends with this one.
+//! loopback. The mocks are the product's own state machines and connections of Workers and drivers. So they search for
+//! a Master in the same way. Only executors are missing. The cluster is full, one application waits for room, and the
+//! leader is killed with SIGKILL. Some executors end while there is no Master, which makes room for the waiting
+//! application, and for a new one that registers then. All times are from one clock. Every wait has a limit, and every
+//! process ends with this one.
 //!
 //! Needs Java and Maven, for ZooKeeper. benches/README.md has the figures.
 

@@ -44,7 +44,6 @@ impl Size {
     }
 }
 
-/// The whole cluster with its processes.
 struct Cluster {
     ensemble: Ensemble,
     leader: Master,

@@ -94,8 +94,8 @@ pub fn decide_after_b(decisions: usize) {
 }
 
 /// Measures how fast the machine fetches as many cache lines as one decision needs. The lines come from as much memory
-/// as the index of 100,000 workers takes, after B has used the caches: once each line points to the next, and once all
-/// at the same time.
+/// as the index of 100,000 workers takes, after B has used the caches. They are read in two ways: each line points to
+/// the next, or all are read at the same time.
 fn fetches(scale: Scale, sheet: &mut Sheet) {
     /// The number of cache lines per decision, counted with `decide_after_b`.
     const LINES: usize = 19;

@@ -34,7 +34,7 @@ pub(crate) struct Outgoing {
 
 impl Link {
     /// Connects and sends its hello. If very many peers connect at once, the kernel answers with SYN cookies, and
-    /// sometimes rejects one, which resets the connection: then it connects again.
+    /// sometimes rejects one. This resets the connection, and the peer connects again.
     pub(crate) async fn dial(address: &str, role: Role, name: &str) -> io::Result<Self> {
         let mut resets = 0;
         loop {

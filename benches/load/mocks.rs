@@ -36,7 +36,6 @@ pub(crate) struct Seen {
     pub(crate) lost: Cell<u64>,
     /// The longest delay of a heartbeat at a Worker.
     pub(crate) late: Cell<Duration>,
-    /// Frames received, by kind.
     pub(crate) frames: RefCell<BTreeMap<&'static str, u64>>,
     changed: Notify,
 }
@@ -78,8 +77,8 @@ impl Drop for Mock {
     }
 }
 
-/// Connects a Worker with this number of cores. It reports each executor as running as soon as it gets the order to
-/// launch it, and as killed as soon as it gets the order to kill it.
+/// Connects a Worker with this number of cores. It reports an executor as running as soon as it gets the launch order,
+/// and as killed as soon as it gets the kill order.
 pub(crate) fn worker(address: &str, number: u64, cores: i64, seen: &Rc<Seen>) -> Mock {
     let (address, seen) = (address.to_owned(), Rc::clone(seen));
     Mock(spawn_local(async move {

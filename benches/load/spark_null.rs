@@ -43,7 +43,6 @@ struct Worker {
     queue: UnboundedSender<Told>,
 }
 
-/// The peer on a connection.
 struct Peer {
     dialect: Dialect,
     /// The address by which it knows the Master.

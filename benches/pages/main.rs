@@ -7,9 +7,9 @@
 //! cargo bench -p firesteel --bench pages -- --test                                  small and once; measures nothing
 //! ```
 //!
-//! Workers and drivers are connections of this process. Each page is asked for many times, one request after the other
-//! with pauses, so that the Master's state is also read repeatedly, as for readers. An application's executors are
-//! launched with and without readers, in turn. docs/MONITORING.md has the figures.
+//! Workers and drivers are connections of this process. Each page is requested many times, one request after the other
+//! with pauses. So the Master's state is read repeatedly, as for readers. An application's executors are launched with
+//! and without readers, in turn. docs/MONITORING.md has the figures.
 
 use std::fs;
 use std::sync::Arc;

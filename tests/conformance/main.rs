@@ -1,6 +1,5 @@
-//! The cases of `fixtures/conformance`, used as by other projects: the runner checks Firesteel's Master with them and
-//! finds deliberate mistakes, and the schemas describe the files. `tests/real-spark` compares them with Spark's own
-//! Master.
+//! The cases of `fixtures/conformance`, used as by other projects. The runner checks Firesteel's Master with them, and
+//! finds deliberate mistakes. The schemas describe the files. `tests/real-spark` compares them with Spark's own Master.
 
 use std::process::ExitCode;
 

@@ -4,8 +4,8 @@ use std::net::TcpListener;
 use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The first port. The ports are below those that the system assigns itself (from 32768), so that no other program gets
-/// one between this check and the start of the server.
+/// The first port. The system itself assigns ports from 32768 on; these are lower. So no other program gets one between
+/// this check and the start of the server.
 const FIRST: u16 = 20_000;
 const COUNT: usize = 12_000;
 

@@ -137,7 +137,6 @@ impl Browser {
         self.post("/url", &json!({"url": url}));
     }
 
-    /// Runs a script in the page, and returns its result.
     pub(crate) fn run(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({"script": script, "args": []}))
     }

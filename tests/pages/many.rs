@@ -17,7 +17,6 @@ const ESCAPE: &str = "\u{e00c}";
 
 const WORKERS: u64 = 1000;
 const APPLICATIONS: u64 = 40;
-/// The number of executors of each application.
 const EXECUTORS: u64 = 250;
 
 /// How long the cluster may take to start.

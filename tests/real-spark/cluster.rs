@@ -430,7 +430,6 @@ impl Driver {
         })
     }
 
-    /// Waits until its log has these words.
     pub(crate) fn wait_for_log(&self, words: &str) {
         wait("the driver's word", LONGEST, || {
             // Spark 3.3 writes its log to standard output.

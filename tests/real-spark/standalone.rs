@@ -74,7 +74,7 @@ fn workers(workers: &Value, field: &str) -> Vec<(String, u64)> {
     used
 }
 
-/// Waits for the Worker on this port, with which its id ends.
+/// Waits for the Worker on this port: its id ends with the port.
 fn wait_for_worker(manager: &dyn Manager, port: &str) {
     wait("a Worker to register", LONGEST, || {
         manager.workers().iter().any(|(id, _)| id.ends_with(&format!("-{port}"))).then_some(())
@@ -202,7 +202,6 @@ impl Standalone {
     }
 }
 
-/// One of Spark's daemons.
 fn daemon(class: &str, words: &[&str]) -> Command {
     let mut command = clean(home(MAIN).join("bin/spark-class"));
     command.arg(format!("org.apache.spark.deploy.{class}")).args(words).env("SPARK_DAEMON_MEMORY", "256m");

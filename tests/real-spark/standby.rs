@@ -116,8 +116,8 @@ fn all_masters() {
     wait("the end of the driver", LONGEST, || (state() == "FINISHED").then_some(()));
 }
 
-/// The Masters that Spark's own Master passes to a driver submitted by REST to one of two: the other one's port remains
-/// the one for REST.
+/// A driver is submitted by REST to one of two Masters of Spark. These are the Masters that it is given: the other
+/// one's port remains the port for REST.
 fn master_of_spark_s_driver() -> String {
     let mut spark = Standalone::with_rest(&[]);
     spark.add_worker(0, "127.0.0.1", 2);

@@ -61,7 +61,6 @@ fn heard(version: &str, release: &str) -> (Bench, Vec<Effect>) {
     (bench, heard)
 }
 
-/// A recorded request of a client.
 fn request(version: &str, number: usize) -> FromClient {
     let (_, object) = opened(&said(version, "to")[number]).expect("it has a body");
     match messages::read(&object) {

@@ -41,7 +41,6 @@ pub(crate) fn connections() -> Vec<PathBuf> {
     versions.into_iter().flat_map(files).collect()
 }
 
-/// All frames of a recorded connection.
 pub(crate) fn frames(path: &Path) -> Vec<Frame> {
     let mut bytes = BytesMut::from(&read(path)[..]);
     let mut frames = Vec::new();

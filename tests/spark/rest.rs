@@ -36,8 +36,8 @@ fn answer(call: &Call, next: &str) -> Answer {
     }
 }
 
-/// A message without the parts that differ between parsers: the text after the kind of a JSON error, and the reason of
-/// a failed validation, which Spark puts into a stack trace.
+/// A message without the parts that differ between parsers. They are the text after the kind of a JSON error, and the
+/// reason of a failed validation (Spark puts it into a stack trace).
 fn in_common(body: &Map<String, Value>) -> Map<String, Value> {
     let mut body = body.clone();
     if let Some(Value::String(message)) = body.get_mut("message") {

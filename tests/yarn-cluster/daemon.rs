@@ -38,7 +38,6 @@ const LONGEST_LINE: usize = 500;
 /// The file with the names of hosts, in a daemon's directory.
 const HOSTS: &str = "hosts";
 
-/// The superuser of HDFS.
 pub(crate) const SUPERUSER: &str = "hdfs";
 
 pub(crate) type Properties = Vec<(&'static str, String)>;

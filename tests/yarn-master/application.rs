@@ -135,7 +135,6 @@ impl Submitted {
         Address::new(report.host(), u16::try_from(report.rpc_port()).expect("it is a port"))
     }
 
-    /// A driver that knows these Masters.
     pub(crate) async fn driver(&self, masters: Vec<Address>) -> (Handle, mpsc::Receiver<Report>) {
         let pairs: Vec<String> =
             self.blueprint.properties.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -154,7 +153,6 @@ impl Submitted {
     }
 }
 
-/// A task that runs this script.
 pub(crate) fn task(number: u64, script: &str) -> (TaskId, TaskRequest) {
     let command = Command {
         program: "sh".to_owned(),

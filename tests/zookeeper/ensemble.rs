@@ -1,8 +1,8 @@
 //! A real ZooKeeper ensemble: one server or three, a Java process each, on free ports of 127.0.0.1 or of separate
 //! hosts.
 //!
-//! No server is left behind, however the test ends: each server has a watcher that reads from a pipe, and kills the server
-//! when the other end of the pipe is closed.
+//! No server is left behind, however the test ends. Each server has a watcher, which kills the server when the other
+//! end of a pipe is closed.
 
 #[path = "host.rs"]
 mod host;
@@ -262,7 +262,6 @@ struct Server {
     host: Host,
     /// The address for clients.
     address: SocketAddr,
-    /// The class that is started.
     class: &'static str,
     /// Java itself, not a shell: signals reach the server.
     child: Child,

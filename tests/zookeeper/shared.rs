@@ -150,7 +150,6 @@ impl Cluster {
         own.filter(|process| !is_reaper(*process)).collect()
     }
 
-    /// The URL of all Masters.
     pub(crate) fn url(&self) -> String {
         let addresses = self.masters.iter().map(|master| master.url().trim_start_matches("spark://"));
         format!("spark://{}", addresses.collect::<Vec<_>>().join(","))

@@ -145,7 +145,6 @@ pub enum Visibility {
     Application,
 }
 
-/// The racks of hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Racks {
@@ -172,11 +171,7 @@ pub enum BlueprintError {
     #[error("the blueprint {path}: {error}")]
     Read { path: PathBuf, error: io::Error },
     #[error("cannot decode the blueprint {path}: {error}")]
-    Malformed {
-        path: PathBuf,
-        /// What is wrong, and where.
-        error: serde_json::Error,
-    },
+    Malformed { path: PathBuf, error: serde_json::Error },
     #[error("the blueprint {path} names no ResourceManager")]
     Nowhere { path: PathBuf },
 }

@@ -299,7 +299,6 @@ impl HadoopConf {
     }
 }
 
-/// The current name of a property.
 fn current(name: &str) -> &str {
     RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
 }

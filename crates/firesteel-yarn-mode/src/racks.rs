@@ -27,7 +27,6 @@ const AT_ONCE: u64 = 100;
 pub enum Racks {
     /// There is no source: all hosts share [`DEFAULT_RACK`].
     None,
-    /// A table of addresses.
     Table(BTreeMap<String, String>),
     Script {
         path: PathBuf,

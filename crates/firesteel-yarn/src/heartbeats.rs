@@ -98,7 +98,6 @@ impl Heartbeats {
         request
     }
 
-    /// Takes the response to a heartbeat.
     pub fn answered(&mut self, response: &AllocateResponse) -> Acknowledged {
         if response.response_id() == self.response_id {
             self.refused();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};
 
-/// The lines of a log, each of which is an object.
+/// The lines of a log. Each is a JSON object.
 fn lines(log: &str) -> Vec<Value> {
     let parsed = log.lines().map(|line| {
         let value: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));

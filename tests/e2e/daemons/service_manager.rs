@@ -12,7 +12,6 @@ use crate::cluster::{Daemon, forgetful_master, processes, wait_for};
 struct ServiceManager(UnixDatagram);
 
 impl ServiceManager {
-    /// Waits for a message with these words.
     fn wait_for(&self, words: &str) -> String {
         loop {
             let message = self.next(Duration::from_secs(60)).unwrap_or_else(|| panic!("nobody said {words}"));

@@ -69,7 +69,6 @@ impl Driver {
         wire::decode(&read_frame(&mut self.stream)).expect("a message")
     }
 
-    /// Waits for an executor with a wanted state.
     pub(crate) fn until(
         &mut self,
         mut wanted: impl FnMut(&ExecutorState) -> bool,

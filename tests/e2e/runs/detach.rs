@@ -39,7 +39,6 @@ impl Site {
         run(&mut self.command(&[&first, words].concat()))
     }
 
-    /// The id of an application that runs detached.
     fn detached(&self, kind: &str, words: &[&str]) -> String {
         let done = self.detach(kind, words);
         assert_eq!(done.code(), 0, "{done}");

@@ -147,7 +147,6 @@ impl Cluster {
         driver
     }
 
-    /// Kills an application, as a user does.
     fn kill(&self, app: &str) {
         let killing = run(firesteel().args(["kill", "--master", self.master.url(), app]));
         assert_eq!(killing.code(), 0, "{killing}");

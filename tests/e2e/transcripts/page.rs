@@ -120,7 +120,6 @@ impl fmt::Display for Page {
     }
 }
 
-/// The daemons of a page.
 struct Cluster {
     // Fields are dropped in this order.
     _workers: Vec<(Daemon, TempDir)>,

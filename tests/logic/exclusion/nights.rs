@@ -63,7 +63,6 @@ enum Bad {
 }
 
 impl Bad {
-    /// Whether this exclusion is justified.
     fn is(self, cause: &ExclusionCause) -> bool {
         let (executor, host) = match cause {
             ExclusionCause::Executor { executor, host, .. }

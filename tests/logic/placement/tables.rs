@@ -161,7 +161,6 @@ fn launches(row: &Row) -> String {
     words(placement.executors().map(|executor| format!("{}:{}", executor.worker, executor.cores)))
 }
 
-/// Checks the rows of a table and counts them.
 fn check(table: &str, outcome: impl Fn(&Row) -> String) -> usize {
     let rows = table.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut checked = 0;

@@ -296,7 +296,6 @@ impl Stage {
         effects.iter().flat_map(|effect| self.names.effect(effect)).collect()
     }
 
-    /// Recovers a Master from the records.
     fn recovered(&self) -> Master {
         // A Master without records has no changed state.
         if self.journal.is_empty() {

@@ -1,5 +1,5 @@
-//! Connections of Spark's peers at a Master: golden scripts of recorded ones with all effects, and worlds from seeds
-//! with hostile peers and deliberate bugs.
+//! Connections of Spark's peers at a Master: golden scripts of recorded connections with all effects, and worlds from
+//! seeds with hostile peers and deliberate bugs.
 //!
 //! Pages have the format of a Master's (see `scripts`).
 

@@ -46,7 +46,6 @@ pub struct Entry {
 #[derive(Clone, Debug)]
 pub struct Machines {
     pub workers: Vec<String>,
-    /// How they are reached.
     pub shell: RemoteShell,
     /// The program's path: the same on all machines, or else the program in `PATH` there.
     pub program: PathBuf,

@@ -35,11 +35,7 @@ const MOST_WAITING: usize = 65_536;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchResult {
     /// The application is over.
-    Done {
-        ending: Ending,
-        /// The request to end, if there was one.
-        asked: Option<EndRequest>,
-    },
+    Done { ending: Ending, asked: Option<EndRequest> },
     /// The request to end was repeated: the daemon stops at once, without cleaning up.
     Abandoned(EndRequest),
 }

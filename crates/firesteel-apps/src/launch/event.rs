@@ -27,7 +27,6 @@ pub enum LaunchEvent {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineFormat {
-    /// Text for people.
     Text,
     Json,
     Nothing,

@@ -28,9 +28,9 @@ const TERM_GRACE: Duration = Duration::from_secs(5);
 
 /// A Master or a Worker.
 ///
-/// It ends when its standard input is closed. This process holds the other end, and the system
-/// closes that end when this process dies, for any reason. The daemon leads a process group of its
-/// own, so ctrl-c on the terminal reaches only this process, which then ends all daemons in order.
+/// It ends when its standard input is closed. This process holds the other end, and the system closes that end when
+/// this process dies, for any reason. The daemon leads a process group of its own, so ctrl-c on the terminal reaches
+/// only this process. This process then ends all daemons in order.
 #[derive(Debug)]
 pub(super) struct Daemon {
     name: DaemonName,

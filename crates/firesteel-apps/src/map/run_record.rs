@@ -90,10 +90,7 @@ pub enum RecordError {
         "{path} has the items of a run that did not end: run them with --input {path}, or remove it",
         path = path.display()
     )]
-    Unfinished {
-        /// The record of the earlier run.
-        path: PathBuf,
-    },
+    Unfinished { path: PathBuf },
     #[error("cannot write the failed items to {}: {error}", path.display())]
     Write {
         path: PathBuf,

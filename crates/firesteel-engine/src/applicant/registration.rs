@@ -114,7 +114,7 @@ impl Registration {
         &self.description
     }
 
-    /// The same description, to be changed.
+    /// The description that the next Master will get, to be changed.
     pub(crate) fn description_mut(&mut self) -> &mut ApplicationDescription {
         &mut self.description
     }

@@ -120,7 +120,7 @@ impl DynamicAllocation {
     }
 }
 
-/// A ratio, in millionths.
+/// A part of a whole, in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ratio(pub u32);
 

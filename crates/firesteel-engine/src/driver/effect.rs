@@ -61,7 +61,8 @@ pub enum Effect {
     /// The application has ended. Occurs once; only `Exit` comes after it.
     Done(Ending),
     /// The driver ends once everything is sent. Occurs once, as the last effect. It follows `Done` at once, unless the
-    /// driver was told to stay: then it comes when the executors have ended or no Master is left to report their ends.
+    /// driver was told to stay. In that case it comes when the executors have ended or no Master is left to report
+    /// their ends.
     Exit,
     Note(Note),
 }

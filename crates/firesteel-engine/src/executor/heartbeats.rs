@@ -11,7 +11,6 @@ use super::Reason;
 /// The shortest interval, so that a faulty driver cannot keep its executors busy with heartbeats.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// The heartbeats of a registered executor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heartbeats {
     interval: Duration,

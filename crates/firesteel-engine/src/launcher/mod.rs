@@ -203,7 +203,6 @@ impl Launcher {
         }
     }
 
-    /// Removes an executor that has ended.
     fn lose(&mut self, now: Timestamp, executor: ExecutorId, end: ExecutorEnd) {
         let row = self.executors.remove(&executor).expect("it was found live");
         let Executor { host, running, .. } = row;

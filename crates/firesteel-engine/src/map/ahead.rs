@@ -1,8 +1,8 @@
 //! Decides how far ahead of the executors items are read.
 //!
 //! Enough tasks wait at the driver that no core waits for an item, and no more. The bytes of waiting blocks are also
-//! bounded. So is the number of items that were begun and not printed, so that outputs do not pile up behind a slow
-//! first item or a slow reader.
+//! bounded. The number of items that were begun and not printed is limited, too. So outputs do not pile up behind a
+//! slow first item or a slow reader.
 
 use firesteel_placement::Cores;
 

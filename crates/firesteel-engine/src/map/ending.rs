@@ -11,7 +11,6 @@ pub enum Ending {
     Completed,
     /// The input failed; the items read before have ended and are printed.
     BadInput {
-        /// What was wrong with the input.
         error: String,
     },
     /// The reader of standard output has closed it.
@@ -25,7 +24,6 @@ pub enum Ending {
     },
     /// The driver ended before its application.
     DriverLost,
-    /// The user asked for the end.
     Asked(EndRequest),
     /// The user asked again, and the run stopped without waiting.
     Abandoned(EndRequest),

@@ -4,8 +4,8 @@
 //! how it ends. The run uses the driver: the driver's effects are events of the run, and effects of the run are events
 //! of the driver. The shell reads the input, submits tasks, prints outputs and words remarks.
 //!
-//! An item is *done* when it succeeded and its output was printed. Every other item is left for another run, if there is a
-//! *run record*: the shell writes each item that it reads to the record, and marks the items that are done.
+//! An item is *done* when it succeeded and its output was printed. With a *run record*, every other item is left for
+//! another run: the shell writes each item that it reads to the record, and marks the done items.
 
 mod ahead;
 mod check;

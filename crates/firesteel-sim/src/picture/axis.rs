@@ -34,7 +34,6 @@ pub enum Scale {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mark<'a> {
     pub(super) at: f64,
-    /// The middle of its label.
     pub(super) middle: f64,
     pub(super) name: &'a str,
 }

@@ -18,7 +18,6 @@ pub enum Paint {
     Muted,
     /// Lines of axes and grids.
     Grid,
-    /// Free capacity.
     Free,
     /// The series with this number, from 0.
     Series(usize),

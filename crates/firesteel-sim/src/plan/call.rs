@@ -37,7 +37,6 @@ pub struct CallWorker {
     pub resources_free: Resources,
 }
 
-/// The answer to a placement call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CallAnswer {
     pub i: u64,

@@ -194,8 +194,8 @@ impl Workload {
         self
     }
 
-    /// The share of the cluster of these cores, MiB and GPUs: the share of its GPUs if it has any, else the greater one
-    /// of cores and memory.
+    /// The share of the cluster that these cores, MiB and GPUs are. In a cluster with GPUs, only GPUs count; in any
+    /// other, the greater share of cores and memory.
     #[must_use]
     pub fn asked(&self, amounts: [f64; 3]) -> f64 {
         let capacity = self.capacity();

@@ -18,7 +18,7 @@ impl Models {
         Self(1 << number)
     }
 
-    /// Whether it contains all models of the other set.
+    /// Whether it contains all models of `model`.
     #[must_use]
     pub fn allows(self, model: Self) -> bool {
         self.0 & model.0 == model.0

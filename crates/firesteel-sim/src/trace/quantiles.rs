@@ -51,9 +51,9 @@ fn gib(application: &TraceApplication) -> f64 {
     application.request.memory.0 as f64 / 1024.0
 }
 
-/// Kolmogorov's distance between weighted values and a table: the greatest difference between the share of values up to
-/// a row of the table and the share in that row. If many values are equal, the share jumps; any share within the jump
-/// is accepted.
+/// Kolmogorov's distance between weighted values and a table. For each row of the table, it compares the share of
+/// values up to there with the row's own share. The greatest difference counts. If many values are equal, the share
+/// jumps; any share within the jump is accepted.
 #[must_use]
 pub fn distance(values: impl Iterator<Item = (f64, f64)>, table: Quantiles) -> f64 {
     let values: Vec<_> = values.collect();

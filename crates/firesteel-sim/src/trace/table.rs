@@ -53,7 +53,6 @@ pub struct TraceError {
 pub enum Wrong {
     #[error("there is no {0}")]
     Missing(String),
-    /// A field has a wrong form.
     #[error("{column}: {found:?} is not {wanted}")]
     Field { column: String, found: String, wanted: &'static str },
     #[error("{column}: {found} is not from {least} to {most}")]

@@ -41,7 +41,7 @@ pub enum Effect {
         /// The application, without a token: only a Master that calls the driver can bring it back.
         description: Box<ApplicationDescription>,
     },
-    /// Pass on a message of a Worker that the Master knows by another connection: the one with this id and this token
+    /// Pass on a message of a Worker that the Master knows by another connection. The Worker's id and token are the key
     /// in the [directory](super::Directory). If there is none, [`FoundNobody`](super::Event::FoundNobody) follows.
     SayElsewhere {
         /// The number of the sender on this connection.

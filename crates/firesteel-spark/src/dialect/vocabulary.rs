@@ -10,8 +10,8 @@ use crate::java::Graph;
 
 /// The classes of one peer's release.
 ///
-/// So far all releases of a generation have the same serial version ids. The ids of an unknown release can be asked of
-/// the peer: it refuses a class with a wrong id, and tells its own in the refusal.
+/// So far all releases of a generation have the same serial version ids. The ids of an unknown release can be learned
+/// from the peer: it refuses a class with a wrong id, and tells its own in the refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vocabulary {
     /// The generation of the classes.

@@ -84,7 +84,6 @@ pub(super) enum CallOutcome {
     ResponseLost,
 }
 
-/// One attempt at the application.
 pub(super) struct Attempt {
     pub(super) machine: ApplicationMaster,
     pub(super) books: Books,
@@ -102,7 +101,6 @@ pub(super) struct World {
     pub(super) supervisor: Supervisor,
     pub(super) manager: Manager,
     pub(super) next_peer: u64,
-    /// The targets of the driver now.
     pub(super) targets: Vec<ExecutorTarget>,
     pub(super) wishes: HostWishes,
     sabotage: Option<AttemptSabotage>,

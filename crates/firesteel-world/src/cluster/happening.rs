@@ -181,7 +181,6 @@ pub(crate) enum Doom {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// The Master at this seat.
     Master(usize),
     /// The driver of the application with this index.
     Driver(usize),

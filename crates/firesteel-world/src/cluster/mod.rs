@@ -1,10 +1,10 @@
-//! Whole clusters in one thread: the real state machines in virtual time, with random choices from a seed, connections
-//! that break and processes that misbehave.
+//! Whole clusters in one thread: the real state machines in virtual time. A seed makes all random choices. Connections
+//! break, and processes misbehave.
 //!
 //! [`Scenario`] describes a cluster, and [`run()`] simulates it. While faults strike, nothing unsafe may happen. After
-//! each event the machine's own invariants are checked, its effects are compared with the facts of the world
-//! (`laws::truth`), and the Master is compared with a second set of books (`laws::ledger`). Then all faults stop and
-//! the cluster must recover by itself (`laws::healing`).
+//! each event the machine's own invariants are checked. Its effects are compared with the facts of the world
+//! (`laws::truth`), and the Master with a second set of books (`laws::ledger`). Then all faults stop and the cluster
+//! must recover by itself (`laws::healing`).
 //!
 //! - `scenario`: the description of a cluster and of its applications.
 //! - `world`, `run`, `happening`, `events`: virtual time, the queue of happenings, one run, and how machines receive

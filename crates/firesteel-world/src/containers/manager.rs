@@ -83,7 +83,6 @@ impl Manager {
         &self.containers
     }
 
-    /// The hosts of the machines.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.machines.keys().map(String::as_str)
     }

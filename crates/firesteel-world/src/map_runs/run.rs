@@ -36,7 +36,6 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: MapSabotage) -> Outcome {
 
 #[derive(Clone, Debug)]
 enum Happening {
-    /// The input answers.
     Input,
     TaskEnds(TaskId),
     Tell(Event),

@@ -46,7 +46,6 @@ struct Account {
     running: BTreeSet<(String, u32)>,
 }
 
-/// The books of one seat.
 #[derive(Debug)]
 struct Seated {
     role: Role,

@@ -37,7 +37,6 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: SparkSabotage) -> Outcome {
     World::new(scenario, Some(sabotage)).run()
 }
 
-/// A planned happening.
 #[derive(Clone, Debug)]
 pub(super) enum Happening {
     /// An honest or a hostile peer acts.

@@ -33,7 +33,6 @@ const REGISTER_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum number of registrations in that case.
 const REGISTRATIONS: u32 = 3;
 
-/// A request for the ResourceManager.
 #[derive(Debug)]
 pub(super) enum ManagerRequest {
     Register,

@@ -59,7 +59,6 @@ impl Default for Timeouts {
 #[derive(Clone, Debug)]
 pub struct Connection {
     calls: mpsc::Sender<Call>,
-    /// Why the connection ended, once it has.
     ended: Arc<OnceLock<IpcError>>,
 }
 

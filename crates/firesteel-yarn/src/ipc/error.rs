@@ -93,7 +93,6 @@ pub enum Kind {
     InvalidBlacklist,
     /// The release of a container that the application does not have.
     InvalidRelease,
-    /// A NodeManager that has not registered yet.
     NodeManagerNotYetReady,
     Standby,
     /// An error that may go away: the call can be repeated.

@@ -18,10 +18,7 @@ pub enum FrameError {
     #[error(
         "it announced a frame of {length} bytes; {MAX_FRAME} are the most: is this one of Hadoop's ports?"
     )]
-    TooLong {
-        /// The length that the frame announces.
-        length: u32,
-    },
+    TooLong { length: u32 },
     /// The connection ended within the frame.
     #[error("it closed the connection in the middle of a frame")]
     Half,

@@ -45,7 +45,6 @@ impl Protocol {
     }
 }
 
-/// The identity of a caller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Identity {
     /// A user without authentication (in a cluster without Kerberos).

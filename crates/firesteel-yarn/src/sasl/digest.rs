@@ -13,7 +13,6 @@ use crate::messages::security::Token;
 /// The count of uses of a nonce. It is always this, because every connection authenticates once.
 const COUNT: &str = "00000001";
 
-/// Why a challenge cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChallengeError {
     /// The challenge is not a list of names and values.
@@ -31,10 +30,7 @@ pub enum ChallengeError {
     },
     /// The server requires another digest.
     #[error("it wants the algorithm {algorithm}; md5-sess is known")]
-    Algorithm {
-        /// The digest that it requires.
-        algorithm: String,
-    },
+    Algorithm { algorithm: String },
 }
 
 pub(super) struct Answer {

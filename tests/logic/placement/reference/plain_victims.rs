@@ -11,7 +11,6 @@ struct Choice<'a> {
     worker: &'a PreemptibleWorker,
     /// The indexes of the chosen victims, in order.
     ended: Vec<usize>,
-    /// The number of new executors.
     placed: u64,
 }
 

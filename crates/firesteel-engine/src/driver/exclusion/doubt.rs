@@ -1,7 +1,7 @@
 //! Executors where one task after the other fails, before any of these tasks has succeeded elsewhere.
 //!
 //! A failure says nothing about its executor until the task has been tried elsewhere. If good tasks take long, the
-//! other executors have no room to try it, and an executor that fails every task at once would take all of them. So an
+//! other executors have no room to try it. Then an executor that fails every task at once would take all of them. So an
 //! executor is in doubt after several failures in a row that no other host has confirmed or refuted. It then takes no
 //! more tasks while another host runs some; the next free core there goes to the tasks that failed. The doubt about a
 //! task ends when the task ends, or fails on another host. Doubt excludes nobody: only evidence does, which bounds the

@@ -25,14 +25,13 @@ const ON_PAROLE: u128 = CONVINCING / 32;
 /// - The gambler has a stake of 1 in all. Half of it is bet after the first failure here, a sixth after the second, and
 ///   `1 / (n * (n + 1))` after failure `n`. So earlier successes never use up the whole stake.
 ///
-/// If all executors are alike, the level is expected never to rise above the stake, so the probability that it *ever*
-/// reaches 10,000 is at most 1/10,000 (Ville's inequality). This holds for any failure rate, which may change with time,
-/// for any number of tasks, and however often one looks.
+/// If all executors are alike, the level's expected value never rises above the stake. So the probability that the
+/// level *ever* reaches 10,000 is at most 1/10,000 (Ville's inequality). This holds for any failure rate, which may
+/// change with time, for any number of tasks, and however often one looks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Evidence {
     /// The gambler's wealth, in units of 2^-64.
     level: u128,
-    /// The number of failures here.
     failures: u128,
 }
 
@@ -60,7 +59,7 @@ impl Evidence {
     }
 
     /// Changes the level, because a task failed here. `share` is the part of all tasks that end here. `ratio` is the
-    /// gambler's guess: a failing executor fails this many times as often.
+    /// gambler's guess: failures are this many times as frequent here.
     pub(super) fn failed_here(&mut self, share: Share, ratio: u64) {
         self.level = bet(self.level, u128::from(ratio), share, ratio);
         self.failures += 1;

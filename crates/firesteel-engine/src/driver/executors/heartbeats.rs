@@ -16,8 +16,8 @@ impl Driver {
         self.next_heartbeat.get_or_insert(now + interval);
     }
 
-    /// Sends every connected executor a heartbeat, if one is due. These are not answers to the executors' heartbeats: a
-    /// driver may be alive although its owner takes no reports, and it reads no messages then.
+    /// Sends every connected executor a heartbeat, if one is due. These are not answers to the executors' heartbeats. A
+    /// driver reads no messages while its owner takes no reports, but it is alive.
     pub(in crate::driver) fn send_heartbeats(&mut self, now: Timestamp) {
         if self.next_heartbeat.is_none_or(|due| due > now) {
             return;

@@ -26,8 +26,8 @@ pub(super) struct Scaling {
     idle_due: Option<(Timestamp, ExecutorId)>,
 }
 
-/// Until when the initial target stands: until executors for the first task have had time to come, or an executor has
-/// reached the idle timeout.
+/// When the initial target ends: executors for the first task have had time to come, or an executor has reached the
+/// idle timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
     NoTaskYet,

@@ -47,7 +47,6 @@ impl Targets {
         self.profiles.get(&id)?.needs.cores.or(default)
     }
 
-    /// Whether no executor of a profile is wanted.
     pub(in crate::driver) fn wants_none(&self, id: ProfileId) -> bool {
         self.profiles.get(&id).is_some_and(|profile| profile.target == ExecutorLimit::AtMost(0))
     }

@@ -1,7 +1,7 @@
 //! Flow control for the output of an attempt.
 
-/// The output window of one attempt. Each byte of it is either granted to the executor, or handed to the shell, or
-/// written by the shell and not granted again yet.
+/// The output window of one attempt. Each byte of it is in one of three states: granted to the executor; handed to the
+/// shell; or written by the shell, and not granted again yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Credit {
     window: u64,

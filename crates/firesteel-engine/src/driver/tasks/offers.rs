@@ -11,8 +11,8 @@ use super::delay::Pass;
 use crate::driver::Driver;
 
 impl Driver {
-    /// Launches all tasks that can be launched, in this order: tasks bound to one executor; tasks that failed before,
-    /// on executors where they did not fail; then all others: on a preferred host, in its rack, anywhere. Within each
+    /// Launches all tasks that can be launched, in this order: first, tasks bound to one executor; second, tasks that
+    /// failed before, on other executors; last, all others, on a preferred host, in its rack, anywhere. Within each
     /// group, tasks are taken in order, and executors in rotation with one task each.
     ///
     /// A task takes the nearest level that it can have at once. It takes a farther level once cores were kept free for

@@ -293,7 +293,6 @@ pub(super) fn welcome() -> DriverToExecutor {
     DriverToExecutor::RegisteredExecutor(config(&[]).heartbeats.rules())
 }
 
-/// Attempt `number` at a task.
 pub(super) fn attempt(task: u64, number: u32) -> AttemptId {
     AttemptId { task: TaskId(task), attempt: number }
 }

@@ -106,8 +106,8 @@ impl World {
         }
     }
 
-    /// Checks a Master that calls a Worker silent. No heartbeat of the Worker may have arrived for the whole timeout,
-    /// counted up to the time until which the Master has handled all messages.
+    /// Checks a Master that calls a Worker silent. The Master has handled all messages up to some time. For the whole
+    /// timeout before that time, no heartbeat of the Worker may have arrived.
     pub(crate) fn check_silence(&mut self, node: NodeIndex, effects: &[Effect]) {
         let heard_until = self.heard_until(node);
         let mut silent = None;

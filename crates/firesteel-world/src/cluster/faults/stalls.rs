@@ -11,8 +11,8 @@ use super::Fault;
 use crate::cluster::world::World;
 use firesteel_sim::dice::Dice;
 
-/// How long the Master may count an executor on a Worker that has not received the order, while heartbeats arrive, in
-/// milliseconds: four late heartbeats, and some more.
+/// A Worker has not received an order, while its heartbeats arrive: how long the Master may count the executor, in
+/// milliseconds. Four late heartbeats, and some more.
 const MOST_UNHEARD: u64 = 90_000;
 
 #[derive(Clone, Debug)]

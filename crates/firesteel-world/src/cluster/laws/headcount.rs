@@ -106,7 +106,6 @@ impl World {
         Ok(())
     }
 
-    /// Whether a task is in transit to an executor.
     fn task_is_under_way(&self, executor: NodeIndex) -> bool {
         self.pending().any(|happening| match happening {
             Happening::Deliver {

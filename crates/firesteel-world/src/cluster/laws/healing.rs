@@ -56,9 +56,9 @@ impl World {
         }
     }
 
-    /// Gives one profile of an application a turn with the application's cores. The profile is random: in a fixed
-    /// order, two applications might alternate forever, one of them always holding all cores of the only Worker that
-    /// fits both.
+    /// Gives one profile of an application a turn with the application's cores. The profile is random. In a fixed
+    /// order, two applications might alternate forever, if only one Worker fits both: one of them would always hold all
+    /// its cores.
     fn turn_to_a_profile(&mut self, node: NodeIndex, app: usize) {
         let own: Vec<ProfileId> = self.scenario.apps[app].all_profiles().map(|(id, _)| id).collect();
         let Some(turn) = self.dice.index(own.len()).map(|index| own[index]) else { return };

@@ -333,7 +333,6 @@ impl Tasks {
     }
 }
 
-/// The questions to one driver.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     last: u64,

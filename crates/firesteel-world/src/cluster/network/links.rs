@@ -68,7 +68,7 @@ impl Link {
         &self.ends[side as usize]
     }
 
-    /// The side that this node holds.
+    /// Which end of the connection belongs to this node.
     pub(crate) fn side_of(&self, node: NodeIndex) -> Side {
         if self.ends[0].node == node { Side::Dialler } else { Side::Listener }
     }

@@ -254,8 +254,8 @@ impl World {
         }
     }
 
-    /// A user cancels the application at the moment when an executor has come and the Master has not yet
-    /// told the driver its application id.
+    /// A user cancels the application at a special moment: an executor has come, but the driver does not know its
+    /// application id yet.
     fn change_mind_early(&mut self, node: NodeIndex) {
         let waits = self.driver_mut(node).is_some_and(|body| body.machine.app().is_none());
         if waits && self.dice.one_in(8) {

@@ -41,8 +41,8 @@ struct Books {
     lost: BTreeSet<ExecutorId>,
     /// The exit codes of executors that ended by themselves before the application was to end.
     codes: Vec<i32>,
-    /// How many executors an application without a number and a maximum still wants: the executors left when the first
-    /// one ended by itself, minus the later ends.
+    /// For an application without a number and a maximum: how many executors it still wants. These are the executors
+    /// left when the first one ended by itself, minus the later ends.
     wanted: Option<usize>,
     /// The cores that may still be held, if there is a maximum.
     cores_left: Option<Cores>,

@@ -33,7 +33,6 @@ pub(crate) struct Node {
     pub(crate) waiting: Option<VecDeque<NodeEvent>>,
 }
 
-/// When a node is to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alarm {
     /// The time that the node asked for.

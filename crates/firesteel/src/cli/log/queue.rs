@@ -1,7 +1,7 @@
 //! A daemon's log on its way to standard error.
 //!
 //! A separate thread writes the lines, many per system call. So a daemon does not wait while nobody reads its standard
-//! error (a pipe to a stopped pager, a full terminal), and its heartbeats continue.
+//! error, such as a stopped pager. Its heartbeats continue.
 
 use std::io::{self, Write};
 use std::mem;

@@ -185,7 +185,6 @@ pub(super) fn empty_argument(command: &[String]) -> Option<String> {
 struct ShellLine<'a> {
     shell: &'a str,
     line: &'a str,
-    /// The words after the line.
     after: &'a [String],
 }
 

@@ -57,7 +57,6 @@ pub(super) struct AppBook {
     pub(super) launched: BTreeMap<ExecutorId, u64>,
     pub(super) queue: usize,
     pub(super) priority: i32,
-    /// The run time that it announced.
     pub(super) run_time: Option<Duration>,
     /// Its deadline for the serving order, in milliseconds; 0 if applications are served in the order of registration.
     pub(super) due: u64,

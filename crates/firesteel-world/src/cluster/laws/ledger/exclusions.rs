@@ -99,8 +99,8 @@ impl Ledger {
         }
     }
 
-    /// Checks that a launch is not on a Worker where executors of the application have just ended early, if another
-    /// Worker is left, or if they ended with exit code 0.
+    /// Checks the Worker of a launch. Executors of the application must not have just ended early there, if another
+    /// Worker is left or they ended with exit code 0.
     pub(super) fn check_excluded(&self, worker: &WorkerId, launch: &ExecutorLaunch) -> Result<(), String> {
         let app = &launch.executor.app;
         let Some(book) = self.early_ends.get(&(app.clone(), worker.clone())) else { return Ok(()) };

@@ -88,7 +88,7 @@ pub(crate) struct EventOutcome {
     doomed: BTreeSet<ExecutorKey>,
     /// Executors that a Worker was told to end.
     killed: BTreeSet<ExecutorKey>,
-    /// The Worker of each of those executors.
+    /// For each executor in `killed`, its Worker.
     killed_on: BTreeMap<ExecutorKey, WorkerId>,
     /// Executors that were ended to make room for other applications.
     preempted: Vec<Preempted>,

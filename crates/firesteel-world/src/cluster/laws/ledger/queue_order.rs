@@ -107,10 +107,10 @@ impl Ledger {
     }
 
     /// Checks preemption. An executor may be ended for an application of higher priority in its queue. It may also be
-    /// ended for a gang of the same priority that has waited long, if the executor was launched since then or not long
-    /// before, its application comes later in the order, and that application is no gang. The other application gets an
-    /// executor in its place, unless a third application takes that one. The number of executors ended for one
-    /// application is limited.
+    /// ended for a gang of the same priority that has waited long. Then the executor's application must come later in
+    /// the order, and be no gang. The executor must have been launched since the gang waits, or not long before. The
+    /// other application gets an executor in its place, unless a third application takes that one. The number of
+    /// executors ended for one application is limited.
     fn check_preempted(
         &mut self,
         preempted: &Preempted,

@@ -118,7 +118,6 @@ struct Decided {
     metrics: Metrics,
 }
 
-/// Makes the plan and prints it.
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(questions) = &args.jsonl {
         if args.submit != Submit::default() {

@@ -189,7 +189,6 @@ impl<'a> Drawing<'a> {
         format!("{}, {}: {}", worker.id, self.columns[column].heading, parts.join("; "))
     }
 
-    /// The x position of the column with this number.
     fn x(&self, column: usize) -> f64 {
         MARGIN + NAMES + column as f64 * (self.column + GAP)
     }
