@@ -23,7 +23,6 @@ pub struct Size {
     pub memory: i64,
 }
 
-/// The request of an application.
 #[derive(Clone, Debug)]
 pub struct Ask {
     pub executors: u64,

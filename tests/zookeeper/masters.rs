@@ -249,7 +249,8 @@ fn password() {
     }
 }
 
-/// The ZooKeeper node at the end of the setting, in the form of ZooKeeper's own clients. They do not create it.
+/// The setting ends with a node of ZooKeeper, as in the addresses of ZooKeeper's own clients. They do not create the
+/// node.
 fn chroot() {
     let ensemble = Ensemble::start(1);
     let with = |node: &str| master(&format!("{}/{node}", ensemble.url()), &["--port", "0"]);

@@ -52,8 +52,8 @@ impl Terminal {
         (&*self.pty).write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
-    /// Changes the terminal's size, of which the program is notified. The screen keeps at least two rows: `vt100`
-    /// panics if a line wraps on a screen of one row, which older lines may do.
+    /// Changes the terminal's size, of which the program is notified. The screen keeps at least two rows: older lines
+    /// may wrap, and `vt100` panics if a line wraps on a screen of one row.
     pub(crate) fn resize(&self, rows: u16, columns: u16) {
         let mut screen = self.screen.lock().expect("no thread panics with the lock");
         screen.screen_mut().set_size(rows.max(2), columns);

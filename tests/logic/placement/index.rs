@@ -30,7 +30,7 @@ fn an_index_decides_what_looking_at_every_worker_decides() {
     });
 }
 
-/// A cluster with its index, and without.
+/// The same cluster twice: with an index, and as a plain table.
 struct Cluster {
     order: reference::Order,
     index: Index<String>,

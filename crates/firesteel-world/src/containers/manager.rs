@@ -93,7 +93,7 @@ impl Manager {
         self.excluded.clear();
     }
 
-    /// Ends an attempt at the application, and its containers without a report.
+    /// Ends an attempt at the application. Its containers end, too, and are not reported.
     pub fn end_all(&mut self) {
         self.forget();
         self.containers.clear();

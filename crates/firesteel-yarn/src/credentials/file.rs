@@ -29,7 +29,6 @@ pub enum MalformedTokens {
     UnknownFormat { format: u8 },
     #[error("it is damaged: {0}")]
     Damaged(#[from] Malformed),
-    /// The protocol buffer cannot be decoded.
     #[error("it is damaged: {0}")]
     Undecodable(#[from] prost::DecodeError),
 }

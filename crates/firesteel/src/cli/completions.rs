@@ -178,7 +178,7 @@ fn executors(view: &MasterView) -> Vec<Named> {
     executors_of(view, &own_words().collect::<Vec<_>>())
 }
 
-/// The executors of the application that one of the words names, or of all applications.
+/// The executors of the applications that the words name. If they name none: the executors of all applications.
 fn executors_of(view: &MasterView, words: &[String]) -> Vec<Named> {
     let all = || view.applications.iter().chain(&view.completed);
     let is_named = |id: &str| words.iter().any(|word| word == id);

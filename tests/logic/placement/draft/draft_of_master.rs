@@ -110,7 +110,6 @@ impl Stage {
         self.master.apply(self.now, Event::Received { peer, arrived: self.now, message })
     }
 
-    /// Registers an application, and returns the result.
     fn register(&mut self, app: &App) -> Fate {
         self.drivers += 1;
         let register = DriverToMaster::RegisterApplication(Box::new(app.description()));

@@ -344,7 +344,7 @@ impl World {
         }
     }
 
-    /// Ends a process; its peers notice in one of the possible ways.
+    /// Ends a process. `end` decides how its peers notice.
     pub(crate) fn end_process(&mut self, node: NodeIndex, end: ProcessEnd) {
         self.node_mut(node).body = Body::Gone;
         self.node_mut(node).alarm = None;

@@ -16,7 +16,6 @@ const FAMILY: &str = "DejaVu Sans";
 const FONTS: [&[u8]; 2] =
     [include_bytes!("../../../fonts/DejaVuSans.ttf"), include_bytes!("../../../fonts/DejaVuSans-Bold.ttf")];
 
-/// Why a picture cannot be drawn.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PngError {
     #[error(transparent)]

@@ -53,7 +53,7 @@ fn chart(workload: &WorkloadReport) -> Chart {
     }
 }
 
-/// The mean over the seeds, for each requested per cent.
+/// For each requested per cent of the cluster: the mean over the seeds.
 fn points(curves: &[Curve]) -> Vec<(f64, f64)> {
     let at = |asked: usize| Some((asked as f64 / 100.0, Spread::of(&allocated(curves, asked))?.mean / 100.0));
     (FROM..=TO).filter_map(at).collect()
