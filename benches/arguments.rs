@@ -1,22 +1,22 @@
-//! The arguments of a bench that is not criterion's. What a bench does not know is an error: a bench that ignored it would measure
-//! everything for an hour.
+//! Parses the arguments of benches without criterion. An unknown argument is an error: a bench that ignored it would
+//! measure everything for an hour.
 
 #![allow(dead_code, reason = "a bench need not have numbers or words")]
 
 use std::process::exit;
 
-/// What a bench takes besides `--test` and `--help`.
+/// The arguments that a bench accepts besides `--test` and `--help`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Known<'a> {
     /// Options that stand alone.
     pub(crate) flags: &'a [&'a str],
     /// Options that are followed by a number.
     pub(crate) numbers: &'a [&'a str],
-    /// Words that choose what is measured.
+    /// Words that select what is measured.
     pub(crate) words: &'a [&'a str],
 }
 
-/// The arguments that were given, all of which are known.
+/// The given arguments, after validation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arguments {
     options: Vec<String>,
@@ -25,8 +25,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The arguments of this process. For `--help` it prints what the bench takes, and ends with exit code 0; for what the bench
-    /// does not take, with 2.
+    /// Parses the arguments of this process. For `--help` it prints the accepted arguments and exits with code 0; for
+    /// an unknown argument with 2.
     pub(crate) fn of(known: Known<'_>) -> Self {
         let given: Vec<String> = std::env::args().skip(1).collect();
         if given.iter().any(|word| word == "--help" || word == "-h") {
@@ -60,7 +60,7 @@ impl Arguments {
         Ok(read)
     }
 
-    /// Whether each thing is done once and small, and nothing is measured.
+    /// Whether to run everything once with small sizes, without measuring.
     pub(crate) fn test(&self) -> bool {
         self.has("--test")
     }

@@ -1,6 +1,6 @@
 //! What do a Master's records cost? Recovery beside plain decoding of the same bytes, and Spark's workload of persistence.
 //!
-//! Recovery: a busy Master's records, decoded as they are, and decoded and replayed, by turns; medians and their ratio.
+//! Recovery: a busy Master's records are decoded only, or decoded and replayed, in turns; medians and their ratio.
 //!
 //! The workload is that of Spark's `PersistenceEngineBenchmark`: 1,000 Workers, 2,000 drivers and 2,000 applications are
 //! added one by one, read, and removed one by one. Here a driver has no record of its own, so 4,000 applications are added.
@@ -48,7 +48,7 @@ fn config() -> Config {
     Config { durability: Durability::Durable, ..Config::default() }
 }
 
-/// A Master, and what it has written down.
+/// A Master, with the records that it has written.
 struct Writing {
     master: Master,
     batches: Vec<Vec<Record>>,
@@ -76,7 +76,8 @@ impl Writing {
     }
 }
 
-/// A cluster of 1,000 Workers that runs 1,000 applications of 16 executors, of which each is replaced once.
+/// Measures recovery. The records: 1,000 Workers, and 1,000 applications of 16 executors. Each executor is replaced
+/// once.
 fn recovery(rounds: usize) {
     let mut writing = Writing::new();
     for n in 0..WORKERS {

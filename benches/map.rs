@@ -1,9 +1,9 @@
 //! What does `firesteel map` cost for each item, beside `xargs -P` and GNU parallel?
 //!
-//! The same tasks with the same number of slots, whole commands, interleaved round by round; medians, and
-//! ratios against xargs of the same round. Whatever a tool spends on starting itself is in its figure: a
-//! Master, a Worker, an executor and a driver with Firesteel. Then the memory of all of Firesteel's processes over the
-//! number of items, and a long output through one executor.
+//! All tools run the same tasks with the same number of slots, as whole commands, alternating round by round. The table
+//! has medians, and ratios to xargs in the same round. Each figure includes the start of the tool: for Firesteel, a
+//! Master, a Worker, an executor and a driver. Then the memory of all of Firesteel's processes over the number of
+//! items, and a long output through one executor.
 //!
 //! `-- --test` runs each once with few items and measures nothing.
 
@@ -19,7 +19,7 @@ mod arguments;
 const SLOTS: &str = "2";
 const FIRESTEEL: [&str; 6] = ["map", "--summary", "none", "--quiet", "--master", "local-cluster[1,2,1024]"];
 
-/// The amount of work.
+/// The sizes of the measurements.
 struct Grid {
     trivial: Tasks,
     ten_millis: Tasks,
@@ -27,11 +27,11 @@ struct Grid {
     bytes: u64,
 }
 
-/// Tasks of one kind, as often as a median wants.
+/// The number of tasks of one kind, and of rounds.
 struct Tasks {
     rounds: usize,
     items: usize,
-    /// For GNU parallel, which takes some milliseconds for each.
+    /// For GNU parallel, which takes some milliseconds for each task.
     items_of_parallel: usize,
 }
 
@@ -61,7 +61,7 @@ fn main() {
     closed_pipe();
 }
 
-/// One kind of task with each tool.
+/// Compares the tools on one kind of task.
 fn compare(task: &str, tasks: &Tasks) {
     let Tasks { rounds, items, items_of_parallel } = *tasks;
     let mut rates: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -91,7 +91,7 @@ fn compare(task: &str, tasks: &Tasks) {
     println!("  firesteel's own part of a task, over xargs': {:.3} ms", each("firesteel") - each("xargs"));
 }
 
-/// The most memory that each of Firesteel's processes had.
+/// Prints the peak memory of each of Firesteel's processes.
 fn memory(items: usize) {
     let mut child = shell(&firesteel(items, "true")).spawn().expect("sh is there");
     let mut peaks: BTreeMap<String, u64> = BTreeMap::new();
@@ -107,7 +107,7 @@ fn memory(items: usize) {
     println!("\nmost memory with {items} items: {}", list.join(", "));
 }
 
-/// One item's output, counted and summed on both sides.
+/// Measures one item's long output, counted and summed on both sides.
 fn long_output(bytes: u64) {
     let produce = format!("yes 0123456789abcdef | head -c {bytes}");
     let summed = |line: &str| {
@@ -130,10 +130,10 @@ fn long_output(bytes: u64) {
     );
 }
 
-/// The time from the end of the reader of the output until no process of the work is left.
+/// Measures the time from the end of the output's reader until all processes of the run have ended.
 fn closed_pipe() {
     let task = "sh -c '[ \"$1\" -le 9 ] || exec sleep 60; echo $1' sh";
-    // The reader says when it has seen enough; what begins later is asleep when it does.
+    // The reader prints the time when it stops reading; a task that begins later is still asleep then.
     let line = format!("{} | {{ head -n 5 >/dev/null; date +%s.%N; }}", firesteel(1000, task));
     let mut child = shell(&line).stdout(Stdio::piped()).spawn().expect("sh is there");
     let mut closed = String::new();
@@ -144,7 +144,7 @@ fn closed_pipe() {
     println!("\nafter its reader left, all work had ended in {:.2} s", (now - closed).as_secs_f64());
 }
 
-/// A pipeline that runs a task once for each number up to `items`, which is not given to it.
+/// A shell line that runs a task for each number up to `items`, without passing the number.
 fn firesteel(items: usize, task: &str) -> String {
     format!("seq {items} | {} {} -- {task}", env!("CARGO_BIN_EXE_firesteel"), quoted(&FIRESTEEL))
 }
@@ -163,7 +163,7 @@ fn present(program: &str) -> bool {
     shell(&format!("command -v {program}")).status().is_ok_and(|status| status.success())
 }
 
-/// Tasks in a second.
+/// The number of tasks per second.
 fn rate(items: usize, mut command: Command) -> f64 {
     let started = Instant::now();
     let status = command.status().expect("sh is there");
@@ -176,7 +176,7 @@ fn median(mut figures: Vec<f64>) -> f64 {
     figures[figures.len() / 2]
 }
 
-/// The `firesteel` processes below one, by command, and the most memory that each has had, in KiB.
+/// The `firesteel` processes below `ancestor`, by command, with the peak memory of each in KiB.
 fn family(ancestor: u32) -> Vec<(String, u64)> {
     let entries = fs::read_dir("/proc").expect("there is a /proc").flatten();
     let pids: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();

@@ -1,9 +1,8 @@
 //! What does one event cost the Master, over the number of Workers?
 //!
-//! Three events that users wait for: an application of 16 executors registers and is placed; an executor
-//! ends and is replaced; a heartbeat. The cluster is half full, so that placement has to look. Each event is
-//! held to its expected effects before it is timed. The baseline in the same run is the heartbeat, which
-//! touches one row and places nothing.
+//! Three events that users wait for: an application of 16 executors registers and is placed; an executor ends and is
+//! replaced; a heartbeat. The cluster is half full, so that placement has to search. The effects of each event are
+//! checked before it is timed. The baseline in the same run is the heartbeat, which touches one row and places nothing.
 
 #![allow(clippy::disallowed_types, reason = "a bench measures time")]
 
@@ -24,7 +23,7 @@ const EXECUTORS: i64 = 16;
 const DRIVER: PeerId = PeerId(1_000_000);
 const FILLER: PeerId = PeerId(1_000_001);
 
-/// Workers of 16 cores, registered one by one; half of each is taken by an application that stays.
+/// Workers of 16 cores, registered one by one. An application that stays uses half of each.
 fn cluster(workers: u64) -> Master {
     let mut master = Master::new(Config::default());
     for n in 0..workers {

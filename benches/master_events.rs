@@ -27,7 +27,7 @@ pub(crate) fn worker_registers(n: u64) -> Event {
     Event::Received { peer: PeerId(n), arrived: NOW, message: Inbound::Worker(message) }
 }
 
-/// An application registers, with executors of `cores` cores and at most `max_cores` in all.
+/// The event that registers an application, with executors of `cores` cores and at most `max_cores` in all.
 pub(crate) fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
     let description = ApplicationDescription::new(
         Submitter::new("bench", "bench"),
@@ -47,7 +47,7 @@ pub(crate) fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
     Event::Received { peer, arrived: NOW, message: Inbound::Driver(message) }
 }
 
-/// The executors launched, each with its Worker's connection.
+/// The launched executors, each with its Worker's connection.
 pub(crate) fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorKey)> {
     let launch = |effect: &Effect| match effect {
         Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } => {
@@ -58,7 +58,6 @@ pub(crate) fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorKey)> {
     effects.iter().filter_map(launch).collect()
 }
 
-/// The application that was registered.
 pub(crate) fn registered(effects: &[Effect]) -> AppId {
     let app = |effect: &Effect| match effect {
         Effect::Send {

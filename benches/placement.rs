@@ -1,9 +1,9 @@
 //! What does one placement call cost, over the number of workers and the number of executors?
 //!
-//! One call is what a Master makes for one application: filter the offers, put them in order, assign. The
-//! baseline in the same run is the rule as Spark's Master has it, dealing executors one at a time and adding
-//! up all that were dealt before each; its cost grows with the square of the workers, so it stops at 1,000.
-//! Before anything is timed, both must have placed the same.
+//! One call does a Master's work for one application: filter the offers, sort them, assign. The baseline in the same
+//! run is the algorithm of Spark's Master, which deals executors one at a time. Before each, it adds up all earlier
+//! executors. Its cost grows with the square of the workers, so it stops at 1,000. Before the measurement, both must
+//! give the same placement.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -21,13 +21,13 @@ mod reference;
 use reference::{Ask, Order, Worker};
 
 const WORKERS: [usize; 5] = [10, 100, 1_000, 10_000, 100_000];
-/// The largest cluster for the baseline, and for comparing the two.
+/// The largest cluster for the baseline, and for the comparison of both results.
 const BASELINE: usize = 1_000;
 const STRATEGIES: [(&str, Strategy); 2] =
     [("spread out", Strategy::SpreadOut), ("consolidate", Strategy::Consolidate)];
 
-/// Workers of 64 cores in use to different degrees, in the order of their ids, as a Master has them. All are
-/// alike in one of sixteen ways, so that ties abound; one in sixteen is full.
+/// Workers of 64 cores with sixteen degrees of use, in the order of their ids, as in a Master. There are many ties; one
+/// in sixteen is full.
 fn cluster(workers: usize) -> Vec<Worker> {
     let worker = |n: usize| {
         let degree = (n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;

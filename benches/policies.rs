@@ -1,5 +1,5 @@
-//! How many executors per second does each policy place, compared with Spark's rule through the index? And what does
-//! the cache of best fit earn?
+//! How many executors per second does each policy place, compared with Spark's rule through the index? And how much
+//! does the cache of best fit save?
 //!
 //! The Workers, an eighth of them with gpus, are kept about 85 % full with applications of ten shapes. Each application
 //! is placed and committed; then the oldest applications end until 15 % is free again. Each policy has its own cluster,
@@ -31,9 +31,9 @@ const ROUNDS: usize = 15;
 const PLACEMENTS: usize = 2_000;
 /// Placements per round of the second table, where some of them look at every Worker.
 const FEW_PLACEMENTS: usize = 50;
-/// The formula of best fit, with a field of every kind that costs something.
+/// The formula of best fit, with a field of every expensive kind.
 const EXPRESSION: &str = "max(left.cores / cluster.cores, left.memory / cluster.memory, left.gpu / cluster.gpu) + left.gpu.whole * 0";
-/// Cores, memory, gpus and number of executors.
+/// Each application's cores, memory, gpus and number of executors.
 const SHAPES: [(i64, i64, u64, i64); 10] = [
     (1, 2048, 0, 16),
     (2, 4096, 0, 16),
@@ -47,14 +47,14 @@ const SHAPES: [(i64, i64, u64, i64); 10] = [
     (2, 8192, 0, 1),
 ];
 
-/// What an application asked for and got, with the addresses that it has of each worker.
+/// A live application: its demand, its shares, and its addresses on each worker.
 type Live = (Demand, Vec<Share>, Vec<(usize, Resources)>);
 
 /// How Workers are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     Policy(Policy),
-    /// An expression that says about what best fit does.
+    /// An expression that does about the same as best fit.
     Expression,
     /// Best fit over all Workers.
     AllWorkers,
@@ -62,7 +62,7 @@ enum Rule {
     WorkersWithRoom,
 }
 
-/// A cluster, and what runs on it.
+/// A cluster with its live applications, oldest first.
 struct Cluster {
     rule: Rule,
     expression: Expression,
@@ -130,7 +130,7 @@ impl Cluster {
             }
             Rule::Policy(Policy::Spark) => return self.index.place(demand, Strategy::SpreadOut),
             Rule::Policy(Policy::SpreadHeld) => {
-                // As a Master does for an application that holds nothing.
+                // As in a Master, for an application without executors.
                 let mut found = Vec::new();
                 self.index.walk(demand, |slot| {
                     let host = ids[slot.index()].as_str();
@@ -144,7 +144,7 @@ impl Cluster {
             }
             Rule::Policy(Policy::Lifetimes) => {
                 let all = slots.iter().filter_map(|slot| candidate(*slot));
-                // As a Master does if nothing is known of how long executors run: every Worker is in use.
+                // As in a Master without knowledge of run times: every Worker is in use.
                 return fill_by_rest(demand, all, &self.whole, |_| Some(Duration::ZERO), None);
             }
             Rule::Policy(Policy::BestFit) => Measure::LeftOver,
@@ -168,7 +168,7 @@ impl Cluster {
         self.cache.clear();
     }
 
-    /// Places an application, and tells how many executors it got and how many nanoseconds that took.
+    /// Places an application. Returns how many executors it got, and the time in nanoseconds.
     fn register(&mut self, demand: Demand) -> (u64, u64) {
         let start = Instant::now();
         let shares = self.decide(&demand);
@@ -199,7 +199,7 @@ impl Cluster {
         CORES * self.slots.len() as i64
     }
 
-    /// The oldest application goes.
+    /// Ends the oldest application.
     fn end(&mut self) -> std::time::Duration {
         let (demand, shares, held) = self.live.pop_front().expect("something runs");
         for (at, resources) in held {
@@ -266,7 +266,7 @@ fn cache() {
 /// Million executors per second for each cluster.
 fn rates(clusters: &mut [Cluster], placements: usize) -> Vec<f64> {
     let mut applications = 0;
-    // Until they are full.
+    // Fill the clusters first.
     while clusters.iter().any(|cluster| cluster.used < cluster.cores() * 80 / 100) {
         for cluster in &mut *clusters {
             cluster.register(demand(applications));

@@ -1,9 +1,9 @@
 //! What does a granted container cost, over the number of pending requests?
 //!
-//! An allocator that has asked for a number of containers is told of fifty, on any of a thousand hosts, launches their
-//! executors, and calls again with what has changed. Beside it, in turn with it, a list of requests is scanned for each
-//! container, once for its host, its rack and anywhere, as the rule is written down, and counts what is wanted where as
-//! Hadoop's client does; both have served the same requests in the end.
+//! An allocator with a number of pending requests is granted fifty containers, on any of a thousand hosts. It launches
+//! their executors, and reports its changes in the next call. The baseline takes turns with it. For each container it
+//! scans a list of requests for the host, then the rack, then anywhere, and counts the wanted containers as Hadoop's
+//! client does. In the end both must have served the same requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -22,13 +22,13 @@ use firesteel_sim::dice::Dice;
 use crate::setup::{HOSTS, START, config, target};
 use crate::trace::{Spread, Trace};
 
-/// Containers that come with one answer.
+/// Containers in one answer of the ResourceManager.
 const GRANTED: usize = 50;
 
 /// One row: the number of pending requests, and microseconds per container (medians over rounds).
 struct Row {
     pending: u64,
-    /// For each way of naming hosts.
+    /// The allocator's time, for each way of naming hosts.
     allocator: [f64; 2],
     scan: f64,
 }
@@ -86,7 +86,7 @@ fn answer(trace: &Trace, round: usize, dice: &mut Dice) -> Vec<Granted> {
     (0..GRANTED).map(grant).collect()
 }
 
-/// Tells an allocator of containers, has their executors start, and hears its next call.
+/// Grants containers to an allocator, reports their executors as started, and takes its next call.
 fn told(mut allocator: Allocator, granted: Vec<Granted>) -> (Duration, BTreeMap<ContainerId, Locality>) {
     let later = START + Duration::from_millis(100);
     let answer = Event::Allocated(Allocated { machines: HOSTS as u64, granted, ..Allocated::default() });
@@ -109,14 +109,14 @@ fn told(mut allocator: Allocator, granted: Vec<Granted>) -> (Duration, BTreeMap<
     (time, matched.into_iter().collect())
 }
 
-/// Requests in a list, oldest first, and how many are wanted where.
+/// The baseline: requests in a list, oldest first, and the number wanted at each place.
 struct List {
     requests: Vec<Sites>,
     wanted: BTreeMap<Location, u64>,
 }
 
 impl List {
-    /// The requests that an allocator makes of one host each, in its order.
+    /// The allocator's requests of one host each, in the same order.
     fn of(trace: &Trace, pending: u64) -> Self {
         let target = target(trace, pending, 1);
         let expected = Expected { tasks: pending, tasks_per_executor: 1, on_hosts: &target.on_hosts };
@@ -134,7 +134,7 @@ impl List {
         list
     }
 
-    /// Has the first request that a container meets at that level be served by it.
+    /// Lets a container serve the first request that it matches at this level.
     fn serve(&mut self, container: &Sites, level: Locality, changed: &mut BTreeSet<Location>) -> bool {
         let meets = |request: &Sites| nearness(request, container) <= level;
         let Some(at) = self.requests.iter().position(meets) else { return false };
@@ -152,7 +152,7 @@ fn locations(sites: &Sites) -> impl Iterator<Item = Location> {
     hosts.chain(sites.racks().map(|rack| Location::Rack(rack.into()))).chain([Location::Any])
 }
 
-/// The same with a list, but for what an allocator does beside: it remembers containers, and tells of executors.
+/// The same work with a list, except that it neither remembers containers nor reports executors.
 fn scanned(
     mut list: List,
     granted: &[Granted],

@@ -1,10 +1,10 @@
-//! How many tasks can run on hosts of theirs, in the containers that an allocator comes by, of those that could if the
-//! containers were where they should be?
+//! How many tasks run on their preferred hosts in the containers that an allocator gets, compared with the best
+//! possible containers?
 //!
-//! The tasks of a trace wait, each with three hosts. An allocator asks a ResourceManager for executors, which grants them
-//! as machines report, in virtual time. Then tasks are given to executors by a maximum matching, and counted; and the
-//! most that any executors could have had: by a maximum matching with all the room that there is, and no more than as many
-//! executors have of the tasks of the hosts with most of them.
+//! The tasks of a trace wait, each with three hosts. An allocator requests executors from a ResourceManager, which
+//! grants them as machines report, in virtual time. Then a maximum matching assigns tasks to executors. The best
+//! possible result is another maximum matching, with all the room of the machines. Its limit: as many executors, on the
+//! hosts with the most tasks, could run no more tasks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,9 +33,9 @@ struct Case {
 #[derive(Clone, Copy, Debug)]
 enum Room {
     Everywhere,
-    /// But for every third machine, more or less.
+    /// On all machines but about every third.
     NotOnEveryThird,
-    /// Nowhere, but every twentieth of a second a container ends somewhere, and they are taken as they come.
+    /// Nowhere at first. Every twentieth of a second a container ends somewhere, and its room is used at once.
     AsContainersEnd,
 }
 
@@ -57,12 +57,11 @@ const CASES: [Case; 6] = {
     ]
 };
 
-/// What came of a case.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     on_their_hosts: u64,
     most: u64,
-    /// Until the last executor was there.
+    /// The time until the last executor started.
     time: Duration,
 }
 
@@ -103,7 +102,7 @@ impl Case {
         Outcome { on_their_hosts, most: most.min(self.most_of_the_best(trace, room)), time }
     }
 
-    /// The number of tasks on preferred hosts if each executor had tasks of its own host only, busiest hosts first.
+    /// The number of tasks on preferred hosts if each executor ran only tasks of its own host, busiest hosts first.
     fn most_of_the_best(&self, trace: &Trace, room: &[u64]) -> u64 {
         let of_host = |(wanted, room): (u64, &u64)| {
             let of_one = move |before: u64| wanted.saturating_sub(before * self.tasks_per_executor);
@@ -122,13 +121,13 @@ struct World {
     allocator: Allocator,
     manager: ResourceManager,
     trace: Trace,
-    /// All that there ever was, by machine.
+    /// The room of each machine, used or not.
     room: Vec<u64>,
     ends: Room,
-    /// Machines in the order in which they report, and when in a second.
+    /// When in a second each machine reports, in that order.
     reports: Vec<(u64, usize)>,
     reported: usize,
-    /// Executors by host.
+    /// The number of executors by host.
     held: BTreeMap<String, u64>,
 }
 
@@ -159,7 +158,7 @@ impl World {
         }
     }
 
-    /// The next machine reports; before that, the allocator calls if it is time to.
+    /// Lets the next machine report. Before that, the allocator calls if its call is due.
     fn step(&mut self) {
         let (at, host) = self.reports[self.reported % HOSTS];
         let report = START + Duration::from_millis((self.reported / HOSTS) as u64 * 1_000 + at);
@@ -180,7 +179,7 @@ impl World {
         assert!(self.now.since(START) < Duration::from_secs(300), "executors do not come");
     }
 
-    /// Tells the allocator something; calls are answered and processes run at once.
+    /// Gives the allocator an event. Calls are answered and processes run at once.
     fn tell(&mut self, event: Event) {
         let mut events = vec![event];
         while let Some(event) = events.pop() {

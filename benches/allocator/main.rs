@@ -1,4 +1,4 @@
-//! What does a granted container cost an allocator, and how many tasks come to their data?
+//! What does a granted container cost an allocator, and how many tasks run on hosts with their data?
 //!
 //! ```text
 //! cargo bench -p firesteel-world --bench allocator

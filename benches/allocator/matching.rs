@@ -1,11 +1,12 @@
-//! How many tasks can run on a host of theirs: a maximum matching of tasks and places.
+//! How many tasks can run on one of their hosts: a maximum matching of tasks and places.
 
 use std::collections::VecDeque;
 
-/// The most tasks that can be given a place each on one of their hosts, where each host has the given number of places.
+/// The most tasks that can each have a place on one of their hosts; `places` are the places of each host.
 ///
-/// One task after the other looks for a place, breadth first, by paths on which tasks that have one move to another. What
-/// a search in vain has seen, no later one need see again, so that all of them together cost no more than tasks and hosts.
+/// Each task in turn searches for a place, breadth first, along paths on which placed tasks move to other hosts. Later
+/// tasks need not repeat a failed search. So all failed searches together cost no more than the number of tasks and
+/// hosts.
 pub fn most_on_their_hosts(tasks: &[[usize; 3]], places: &[u64]) -> u64 {
     let mut left = places.to_vec();
     let mut on_host: Vec<Vec<usize>> = vec![Vec::new(); places.len()];
@@ -13,7 +14,7 @@ pub fn most_on_their_hosts(tasks: &[[usize; 3]], places: &[u64]) -> u64 {
     let mut full = vec![false; places.len()];
     let mut matched = 0;
     for task in 0..tasks.len() {
-        // From which task a host was reached.
+        // The task from which each host was reached.
         let mut from: Vec<Option<usize>> = vec![None; places.len()];
         let mut queue = VecDeque::from([task]);
         let mut end = None;

@@ -1,11 +1,12 @@
 //! A fake ResourceManager that grants by the rules of YARN's CapacityScheduler, to one application.
 //!
-//! Each machine reports once a second, at a moment of its own. One that reports is given containers as long as it has
-//! room and any is wanted: where its host is asked for, at once; else, where its rack is, if more than
-//! [`NODE_DELAY`] machines have reported since the last grant and were given none; else anywhere, one at a time, if
-//! more than that and [`RACK_DELAY`] have. What is granted is wanted no more, on its host, in its rack and anywhere.
+//! Each machine reports once a second, at a moment of its own. The reporting machine gets containers while it has room
+//! and some are wanted. Requests for its host are granted at once. Requests for its rack are granted if more than
+//! [`NODE_DELAY`] machines have reported since the last grant without getting any. Requests for anywhere are granted
+//! one at a time, if more than [`NODE_DELAY`] and [`RACK_DELAY`] machines have. A grant lowers the counts of its host,
+//! of its rack and of anywhere.
 //!
-//! Containers that are given back, since the allocator wanted them no more when it heard of them, have room again.
+//! If the allocator gives a container back because it no longer needs it, the machine has room again.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +20,8 @@ use crate::trace::Trace;
 /// `yarn.scheduler.capacity.node-locality-delay`: Hadoop's default.
 const NODE_DELAY: u64 = 40;
 
-/// `yarn.scheduler.capacity.rack-locality-additional-delay`: as many as there are machines. Hadoop's default depends on how
-/// many hosts are asked for, and lets the last few requests go anywhere at once.
+/// `yarn.scheduler.capacity.rack-locality-additional-delay`: the number of machines. Hadoop's default depends on the
+/// number of requested hosts, and lets the last few requests go anywhere at once.
 const RACK_DELAY: u64 = HOSTS as u64;
 
 pub struct ResourceManager {
@@ -28,11 +29,11 @@ pub struct ResourceManager {
     hosts: Vec<Location>,
     racks: Vec<Location>,
     wanted: BTreeMap<Location, u64>,
-    /// Machines that were given nothing since the last grant.
+    /// Machines that reported since the last grant and got nothing.
     missed: u64,
     granted: Vec<Granted>,
     completed: Vec<Completed>,
-    /// On which machine, by container.
+    /// The machine of each container.
     on: Vec<usize>,
 }
 
@@ -72,12 +73,11 @@ impl ResourceManager {
         }
     }
 
-    /// A machine has room for one more.
+    /// A machine has room for one more container.
     pub fn free(&mut self, host: usize) {
         self.room[host] += 1;
     }
 
-    /// A machine reports.
     pub fn report(&mut self, host: usize) {
         while self.room[host] > 0 && self.wants(&Location::Any) {
             let near =

@@ -1,4 +1,4 @@
-//! The cluster and the settings of both benches.
+//! The cluster and the settings of both allocator benches.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -36,7 +36,6 @@ pub fn config(topology: Topology) -> Config {
     }
 }
 
-/// A target of this number of executors for all tasks of a trace.
 pub fn target(trace: &Trace, executors: u64, tasks_per_executor: u64) -> Target {
     let on_hosts = trace.hosts.iter().cloned().zip(trace.wanted()).filter(|(_, tasks)| *tasks > 0);
     Target {

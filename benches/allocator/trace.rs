@@ -1,15 +1,14 @@
-//! Tasks whose input has three copies, and the hosts that have them.
+//! Traces: tasks whose input has three copies, on these hosts.
 
 use firesteel_placement::locality::Topology;
 use firesteel_sim::dice::Dice;
 
-/// Hosts of a rack.
+/// The number of hosts in a rack.
 const RACK: usize = 25;
 
-/// Hosts, and tasks that would like to run on some.
+/// Hosts, and tasks that prefer some of them.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// The hosts' names, by number.
     pub hosts: Vec<String>,
     /// Each task's three hosts, by number.
     pub tasks: Vec<[usize; 3]>,
@@ -18,14 +17,15 @@ pub struct Trace {
 /// How input is spread over hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// Every host has as much as any other, but for chance.
+    /// All hosts have about the same amount of input.
     Even,
-    /// A few hosts have much more than the rest, as in a cluster that has grown.
+    /// A few hosts have much more than the others, as in a cluster that has grown.
     Uneven,
 }
 
 impl Trace {
-    /// The same for the same seed. Copies lie as HDFS puts them: one on any host, two on hosts of one other rack.
+    /// A random trace; the same for the same seed. Copies are placed as by HDFS: one on any host, two on hosts of one
+    /// other rack.
     pub fn rolled(seed: u64, hosts: usize, tasks: usize, spread: Spread) -> Self {
         let mut dice = Dice::new(seed);
         let index = |dice: &mut Dice, below: usize| dice.index(below).expect("there are hosts");
@@ -53,7 +53,7 @@ impl Trace {
         self.hosts.iter().enumerate().map(|(number, host)| (host.clone(), Self::rack(number))).collect()
     }
 
-    /// How many tasks would like to run on each host, by number.
+    /// How many tasks prefer each host.
     pub fn wanted(&self) -> Vec<u64> {
         let mut wanted = vec![0; self.hosts.len()];
         self.tasks.iter().flatten().for_each(|host| wanted[*host] += 1);

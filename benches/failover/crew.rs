@@ -1,4 +1,4 @@
-//! Processes of mocks. What they are told and what they say are lines.
+//! Processes of mocks, which exchange lines of text with the bench.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::masters::PATIENCE;
 use crate::moment::Moment;
 
-/// How long a process of mocks lives at most.
+/// The longest life of a process of mocks.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// A process of mocks. It ends when this is dropped, or when this process ends.
@@ -43,12 +43,13 @@ impl Crew {
         self.process.id()
     }
 
-    /// Tells the process something.
+    /// Sends the process a command.
     pub(crate) fn tell(&mut self, words: &str) {
         writeln!(self.stdin, "{words}").expect("the mocks live");
     }
 
-    /// Waits until the process says this. Returns when it did, and what it said besides. What it says before is passed over.
+    /// Waits until the process reports `words`. Returns the time of that, and the rest of the line. Earlier lines are
+    /// skipped.
     pub(crate) fn hear(&self, words: &str) -> (Moment, String) {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -70,14 +71,14 @@ impl Drop for Crew {
     }
 }
 
-/// Says something, as a process of mocks.
+/// Reports to the bench, as a process of mocks.
 pub(crate) fn say(words: &str) {
     let mut stdout = io::stdout().lock();
     // The other process may have ended.
     let _ = writeln!(stdout, "{} {words}", Moment::now()).and_then(|()| stdout.flush());
 }
 
-/// Runs mocks in this process, with the lines that it is told. It ends when no more can come.
+/// Runs mocks in this process, with the commands that it receives. It ends when standard input ends.
 pub(crate) fn run<Mocks: Future<Output = ()>>(mocks: impl FnOnce(mpsc::UnboundedReceiver<String>) -> Mocks) {
     let (sender, told) = mpsc::unbounded_channel();
     thread::spawn(move || {
@@ -93,7 +94,7 @@ pub(crate) fn run<Mocks: Future<Output = ()>>(mocks: impl FnOnce(mpsc::Unbounded
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime starts").block_on(async {
         mocks(told).await;
-        // Until it is killed, or standard input ends.
+        // Runs until it is killed, or standard input ends.
         std::future::pending::<()>().await;
     });
 }

@@ -23,27 +23,22 @@ use firesteel_protocol::wire::{self, DecodeError, Role};
 
 use crate::crew::{self, say};
 
-/// How long an application looks for its first Master.
+/// How long an application searches for its first Master.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Applications that are alike.
+/// A group of equal applications, and its counts.
 struct Group {
     name: String,
-    /// Their number.
     apps: u64,
-    /// The executors of each, of one core each.
+    /// The number of executors of each application, of one core each.
     executors: u64,
-    /// Applications that are registered.
     registered: AtomicU64,
-    /// Whether an executor was launched.
     has_launched: AtomicBool,
-    /// Executors that run.
     running: AtomicU64,
-    /// Executors that have ended.
     ended: AtomicU64,
 }
 
-/// Runs applications as it is told.
+/// Runs applications according to commands.
 ///
 /// ```text
 /// start NAME APPS EXECUTORS     a group, each with this number of executors, which are replaced when they end
@@ -145,7 +140,7 @@ fn start(masters: Vec<Address>, until: Until, seed: u64, clock: Clock, group: Ar
     });
 }
 
-/// Executors of one core, and a command of ordinary length.
+/// An application with executors of one core, and a command of ordinary length.
 fn description(group: &Group) -> ApplicationDescription {
     let mut command = Command::of("/opt/application/bin/executor");
     command.arguments = (0..10).map(|number| format!("--option-{number}=value-{number}")).collect();
@@ -159,7 +154,7 @@ fn description(group: &Group) -> ApplicationDescription {
     ApplicationDescription::new(submitter, wanted, Placing::default(), Work::of(command))
 }
 
-/// Performs what concerns connections, and counts.
+/// Performs the launcher's effects on connections, and counts.
 struct MockShell {
     group: Arc<Group>,
 }

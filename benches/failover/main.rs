@@ -1,4 +1,4 @@
-//! How long is a cluster without a Master when its leader is killed? And does anything that runs notice?
+//! How long is a cluster without a Master when its leader is killed? And are running executors affected?
 //!
 //! ```text
 //! cargo bench -p firesteel --bench failover                       10,000 Workers, 50,000 executors, three rounds
@@ -9,10 +9,11 @@
 //! ```
 //!
 //! A real ZooKeeper of one server, two real Masters that share a cluster, and processes of mocks, all over sockets on
-//! loopback. The mocks are the state machines and the connections of the product's own Workers and drivers, so they look for
-//! a Master as those do; only executors are missing. The cluster is full, one application waits for room, and the leader is
-//! killed with SIGKILL. Some executors end while there is no Master, which makes room for the application that waits, and for
-//! a new one that comes then. All times are read from one clock. Every wait has a limit, and every process ends with this one.
+//! loopback. The mocks are the product's own state machines and connections of Workers and drivers. So they search for
+//! a Master in the same way. Only executors are missing. The cluster is full, one application waits for room, and the
+//! leader is killed with SIGKILL. Some executors end while there is no Master, which makes room for the waiting
+//! application, and for a new one that registers then. All times are from one clock. Every wait has a limit, and every
+//! process ends with this one.
 //!
 //! Needs Java and Maven, for ZooKeeper. benches/README.md has the figures.
 

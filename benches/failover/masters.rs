@@ -1,4 +1,4 @@
-//! A Master that shares its cluster: the real program.
+//! An elected Master: the real program.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::moment::Moment;
 use crate::wait::wait;
 
-/// How long anything may take.
+/// The time limit of every wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A Master, which ends when this is dropped, or when this process ends.
@@ -24,7 +24,8 @@ pub(crate) struct Master {
 }
 
 impl Master {
-    /// Starts one on a free port of loopback, with its log in a file: a pipe would make this process part of what is measured.
+    /// Starts a Master on a free port of loopback. Its log goes to a file, since a pipe would make this process part of
+    /// the measurement.
     pub(crate) fn start(zookeeper: &str, session: Duration, log: &Path) -> Self {
         let mut command = firesteel();
         command.args(["master", "--host", "127.0.0.1", "--port", "0", "--announce", "--until-stdin-closes"]);
@@ -52,7 +53,7 @@ impl Master {
         self.process.id()
     }
 
-    /// Waits for a line of its log with these words after a moment. Returns its time and the line.
+    /// Waits for a line of its log with these words after a moment. Returns the line and its time.
     pub(crate) fn line(&self, words: &str, after: Moment) -> (Moment, String) {
         wait(&format!("a Master to say {words:?}"), PATIENCE, || self.find(words, after))
     }
@@ -77,7 +78,7 @@ impl Master {
         before
     }
 
-    /// What `firesteel status --json` says of it.
+    /// The output of `firesteel status --json` about it.
     pub(crate) fn status(&self) -> Value {
         let url = format!("spark://{}", self.address);
         let output = firesteel().args(["status", "--json", "--master", &url]).output();
@@ -89,7 +90,7 @@ impl Master {
 
 impl Drop for Master {
     fn drop(&mut self) {
-        // It may have been killed.
+        // The bench may have killed it before.
         let _ = self.process.kill();
         let _ = self.process.wait();
         if std::thread::panicking() {

@@ -1,4 +1,4 @@
-//! Moments, which all processes of this bench tell by the same clock.
+//! Moments of a clock that all processes of this bench share.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,12 +15,12 @@ impl Moment {
         Self(u64::try_from(since.as_micros()).expect("it is not that late"))
     }
 
-    /// The moment that [`Display`](fmt::Display) wrote.
+    /// Parses a moment that [`Display`](fmt::Display) wrote.
     pub(crate) fn read(digits: &str) -> Self {
         Self(digits.parse().expect("a moment is a number"))
     }
 
-    /// The first moment of this time of day, `HH:MM:SS.mmm` in UTC, that is not before another one.
+    /// The first moment from `after` on at this time of day, `HH:MM:SS.mmm` in UTC.
     pub(crate) fn of_day(time: &str, after: Self) -> Self {
         let field = |from, to| time.get(from..to).and_then(|digits| digits.parse::<u64>().ok());
         let fields = [field(0, 2), field(3, 5), field(6, 8), field(9, 12)];
@@ -28,7 +28,7 @@ impl Moment {
             panic!("{time} is no time of day")
         };
         let of_day = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + millis * 1_000;
-        // It is told to the millisecond.
+        // The log's times have millisecond precision.
         let least = after.0 - after.0 % 1_000;
         Self(least + (of_day + DAY - least % DAY) % DAY)
     }

@@ -1,4 +1,4 @@
-//! The processor time of processes, looked at again and again.
+//! Samples the processor time of processes.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -9,16 +9,16 @@ use nix::unistd::Pid;
 
 use crate::moment::Moment;
 
-/// The pause between two looks.
+/// The pause between two samples.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Looks at some processes again and again.
+/// Samples some processes until it is stopped.
 pub(crate) struct Meter {
     stop: Sender<()>,
     looking: JoinHandle<Vec<(Moment, Vec<Duration>)>>,
 }
 
-/// What was seen.
+/// The samples: the processor time of each process.
 pub(crate) struct Readings(Vec<(Moment, Vec<Duration>)>);
 
 impl Meter {
@@ -43,7 +43,7 @@ impl Meter {
 }
 
 impl Readings {
-    /// The processor time of some of the processes between two moments, in seconds.
+    /// The processor time of the processes in `which` between two moments, in seconds.
     pub(crate) fn between(&self, from: Moment, to: Moment, which: std::ops::Range<usize>) -> f64 {
         let at = |moment| {
             let after = self.0.iter().find(|(at, _)| *at >= moment).or(self.0.last());

@@ -16,15 +16,15 @@ use crate::moment::Moment;
 use crate::process::Meter;
 use crate::table::Sheet;
 
-/// How large, and with which times.
+/// The size of the cluster, and its time-outs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     /// Workers, each with this number of cores and executors of one core.
     pub(crate) workers: u64,
     pub(crate) executors_each: u64,
-    /// Applications that hold these executors.
+    /// The number of applications that use these cores.
     pub(crate) apps: u64,
-    /// Processes of Workers.
+    /// The number of processes that run mock Workers.
     pub(crate) processes: u64,
     /// The tick of ZooKeeper.
     pub(crate) tick: Duration,
@@ -32,10 +32,10 @@ pub(crate) struct Size {
     pub(crate) session: Duration,
 }
 
-/// Workers besides, of one core each. Their executors end while there is no Master, which makes room.
+/// Additional Workers of one core each. Their executors end while there is no Master, which makes room.
 const SPARES: u64 = 20;
 
-/// How long after the kill executors end, and a new application comes.
+/// How long after the kill these executors end, and a new application registers.
 const MEANWHILE: Duration = Duration::from_millis(300);
 
 impl Size {
@@ -44,23 +44,21 @@ impl Size {
     }
 }
 
-/// A cluster with everything on it.
 struct Cluster {
     ensemble: Ensemble,
     leader: Master,
     standby: Master,
     spares: Crew,
     workers: Vec<Crew>,
-    /// The drivers of the executors.
+    /// The drivers of the running executors.
     drivers: Crew,
-    /// The driver of the application that waits, and that of the one that comes when there is no Master.
+    /// The drivers of two applications: one waits, the other registers while there is no Master.
     hungry: Crew,
-    /// The logs of the Masters.
     _directory: TempDir,
 }
 
 impl Cluster {
-    /// A cluster without room, in which one application waits.
+    /// Builds a full cluster, in which one application waits.
     fn build(size: Size) -> Self {
         let ensemble = Ensemble::start_with_tick(1, size.tick);
         let directory = TempDir::new().expect("a temporary directory");
@@ -77,7 +75,7 @@ impl Cluster {
             Crew::start(&["workers", &first, &count, &cores, &masters])
         };
         let mut drivers = Crew::start(&["drivers", &masters]);
-        // Each application finds room for its executors only where it is meant to.
+        // Each application finds room only on the Workers that are meant for it.
         let spares = workers(size.workers, SPARES, 1);
         spares.hear("ready");
         drivers.tell(&format!("start-once short 1 {SPARES}"));
@@ -95,7 +93,7 @@ impl Cluster {
         }
         drivers.tell(&format!("start main {} {}", size.apps, size.executors() / size.apps));
         drivers.hear("running main");
-        // A process of their own: drivers are told much when they return.
+        // In a separate process, because returning drivers receive many messages.
         let mut hungry = Crew::start(&["drivers", &masters]);
         hungry.tell("start waiting 1 1");
         hungry.hear("registered waiting");
@@ -106,7 +104,7 @@ impl Cluster {
         self.workers.iter().chain([&self.spares, &self.drivers, &self.hungry])
     }
 
-    /// A number that ZooKeeper says of itself.
+    /// A number that ZooKeeper reports about itself.
     fn zookeeper(&self, field: &str) -> f64 {
         let said = self.ensemble.ask(0, "mntr").expect("ZooKeeper answers");
         let value = said.lines().find_map(|line| line.strip_prefix(field)?.trim().parse().ok());
@@ -114,7 +112,7 @@ impl Cluster {
     }
 }
 
-/// Builds a cluster, kills its leader, and writes down what came of it.
+/// Builds a cluster, kills its leader, and records the figures.
 ///
 /// # Panics
 /// Something takes too long, or an executor is lost.
@@ -126,7 +124,7 @@ pub(crate) fn run(size: Size) -> Sheet {
     sheet.put("nodes in ZooKeeper before", cluster.zookeeper("zk_znode_count"));
     cluster.workers.iter_mut().for_each(|crew| crew.tell("forget"));
 
-    // The session's last sign of life is anywhere before the kill.
+    // The session's last sign of life is some time before the kill.
     let now: u64 = Moment::now().to_string().parse().expect("it is a number");
     sleep(Duration::from_millis(1_000 + now % 700));
     let pids: Vec<u32> = [cluster.standby.pid()].into_iter().chain(cluster.mocks().map(Crew::pid)).collect();
@@ -140,7 +138,7 @@ pub(crate) fn run(size: Size) -> Sheet {
 
     let Cluster { ensemble, standby, drivers, hungry, workers, .. } = &mut cluster;
     let (leads, _) = standby.line("leads in epoch 2", killed);
-    // One of the two comes before the other: their lines are not told in order.
+    // Either line may come first.
     let first = hungry.hear("launched");
     let second = hungry.hear("launched");
     let launched = |name| {
@@ -157,7 +155,7 @@ pub(crate) fn run(size: Size) -> Sheet {
     let log = ensemble.log(0);
     let expired = log.lines().find(|line| line.contains("Expiring session"));
     let expired = Moment::of_day(expired.expect("ZooKeeper says so"), killed);
-    // Everybody has noticed, and nothing is on its way.
+    // By now all peers have noticed, and no message is in transit.
     sleep(Duration::from_millis(500));
     let readings = meter.finish();
     let mut registrations = Vec::new();
@@ -215,7 +213,7 @@ pub(crate) fn run(size: Size) -> Sheet {
     sheet
 }
 
-/// The living Workers, and the executors that run.
+/// The numbers of live Workers and of running executors.
 fn counts(status: &Value) -> (u64, u64) {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let alive = list(&status["workers"]).iter().filter(|worker| worker["state"] == "ALIVE").count();
@@ -226,7 +224,7 @@ fn counts(status: &Value) -> (u64, u64) {
     (alive as u64, running as u64)
 }
 
-/// The connections on this machine that the system dropped, because the queue of those to be accepted was full.
+/// The number of connections that this machine's kernel dropped because the accept queue was full.
 fn overflows() -> f64 {
     let text = std::fs::read_to_string("/proc/net/netstat").unwrap_or_default();
     let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("TcpExt: ")).collect();

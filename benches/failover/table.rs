@@ -1,13 +1,13 @@
 //! Figures, and the table of them.
 
-/// The most warnings of a round that are shown.
+/// The most warnings per round that are shown.
 const WARNINGS: usize = 5;
 
-/// What one round measured, in the order of its rows.
+/// The figures of one round, in the order of the table's rows.
 #[derive(Default)]
 pub(crate) struct Sheet {
     figures: Vec<(&'static str, f64)>,
-    /// Lines of the log that say that something went wrong.
+    /// Lines of the log that report a problem.
     warnings: Vec<String>,
 }
 
@@ -16,13 +16,13 @@ impl Sheet {
         self.figures.push((name, figure));
     }
 
-    /// Notes these lines, to be shown below the table.
+    /// Records these lines, to show them below the table.
     pub(crate) fn warn<'a>(&mut self, lines: impl Iterator<Item = &'a str>) {
         self.warnings.extend(lines.map(str::to_owned));
     }
 }
 
-/// Prints a row for each figure: its median, and that of each round.
+/// Prints a row for each figure: the median, and the values of all rounds.
 pub(crate) fn print(sheets: &[Sheet]) {
     let Some(first) = sheets.first() else { return };
     println!("{:<40} {:>9}   rounds", "", "median");

@@ -1,5 +1,5 @@
-//! A process of mock Workers: the Worker's own state machine with its own connections. Only executors are missing; one that
-//! is launched runs at once.
+//! A process of mock Workers: the Worker's own state machine with its own connections. Executors are simulated: each
+//! runs at once.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -26,29 +26,26 @@ use tokio::sync::{Notify, mpsc};
 use crate::crew::{self, say};
 use crate::moment::Moment;
 
-/// The most Workers that register for the first time at once.
+/// The most Workers that first register at the same time.
 const STEP: u64 = 250;
 
 /// What all Workers of the process share.
 struct Shared {
     masters: Vec<Address>,
     cores: i64,
-    /// Their number.
     count: u64,
     registered: AtomicU64,
-    /// When each registration was confirmed since the last report.
+    /// The times of confirmed registrations since the last report.
     registrations: Mutex<Vec<Moment>>,
-    /// Connections that were asked for, and those that failed, since the last report.
+    /// Attempted and failed connections since the last report.
     dials: AtomicU64,
     failures: AtomicU64,
-    /// Executors that a Master had killed.
+    /// The number of executors that a Master had ended.
     killed: AtomicU64,
-    /// Executors that run, with the Workers that run them.
     executors: Mutex<BTreeMap<ExecutorKey, Inbox<Event>>>,
     changed: Notify,
 }
 
-/// Runs Workers with these numbers and this number of cores.
 pub(crate) fn run(first: u64, count: u64, cores: i64, masters: &str) {
     let masters = parse_masters(masters).expect("a URL of Masters");
     let shared = Arc::new(Shared {
@@ -108,7 +105,7 @@ impl Shared {
         self.changed.notify_one();
     }
 
-    /// Dials, failures, executors that were killed, and the moments of all registrations.
+    /// The counts of connections, failures and ended executors, and the times of all registrations.
     fn report(&self) -> String {
         let take = |count: &AtomicU64| count.swap(0, Ordering::Relaxed).to_string();
         let mut words = vec![take(&self.dials), take(&self.failures), take(&self.killed)];
@@ -148,7 +145,7 @@ fn start(number: u64, clock: Clock, shared: Arc<Shared>) {
     });
 }
 
-/// Performs what concerns connections, and pretends that executors run.
+/// Performs the Worker's effects on connections, and simulates executors.
 struct MockShell {
     shared: Arc<Shared>,
 }

@@ -1,4 +1,4 @@
-//! Workers and applications of any size, and what a Master decided.
+//! Workers and applications of any size, and counts of a Master's decisions.
 
 use firesteel_master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
@@ -13,7 +13,7 @@ use firesteel_protocol::process::Command;
 
 use super::master_events::NOW;
 
-/// The first connection of a driver. Those before are of Workers.
+/// The first connection of a driver. Lower numbers are Workers.
 const DRIVERS: u64 = 1 << 32;
 
 /// The amounts of a Worker, or of an executor.
@@ -23,7 +23,6 @@ pub struct Size {
     pub memory: i64,
 }
 
-/// What an application asks for.
 #[derive(Clone, Debug)]
 pub struct Ask {
     pub executors: u64,
@@ -31,7 +30,6 @@ pub struct Ask {
     pub placing: Placing,
 }
 
-/// A Master with this number of Workers of one size.
 pub fn master(config: Config, workers: u64, size: Size) -> Master {
     let mut master = Master::new(config);
     for n in 0..workers {
@@ -53,7 +51,6 @@ fn worker_registers(n: u64, size: Size) -> Event {
     Event::Received { peer: PeerId(n), arrived: NOW, message: Inbound::Worker(message) }
 }
 
-/// The driver with this number says something.
 fn says(driver: u64, message: DriverToMaster) -> Event {
     Event::Received { peer: PeerId(DRIVERS + driver), arrived: NOW, message: Inbound::Driver(message) }
 }
@@ -73,13 +70,12 @@ pub fn registers(driver: u64, ask: &Ask) -> Event {
     says(driver, DriverToMaster::RegisterApplication(Box::new(description)))
 }
 
-/// The driver with this number asks for executors of its application.
+/// The driver with this number sets the target of its application.
 pub fn asks(driver: u64, app: AppId, ask: &Ask) -> Event {
     let target = ExecutorTarget { id: ProfileId::DEFAULT, profile: profile(ask.each), total: ask.executors };
     says(driver, DriverToMaster::RequestExecutors { app, targets: vec![target] })
 }
 
-/// The driver with this number ends its application.
 pub fn ends(driver: u64, app: AppId) -> Event {
     says(driver, DriverToMaster::UnregisterApplication { app, outcome: None })
 }
@@ -90,7 +86,7 @@ fn profile(each: Size) -> ResourceProfile {
     ResourceProfile { cores, memory, resources }
 }
 
-/// The number of executors that are launched, and of those that are ended.
+/// The numbers of launched and of ended executors in these effects.
 pub fn decided(effects: &[Effect]) -> (u64, u64) {
     let (mut launched, mut killed) = (0, 0);
     for effect in effects {

@@ -43,7 +43,7 @@ fn gang() -> Ask {
     Ask { executors: MEMBERS, each: MEMBER, placing: Placing { gang: MEMBERS, ..Placing::default() } }
 }
 
-/// Each gang registers, and is placed at once.
+/// Registers one gang after the other; each is placed at once.
 fn one_by_one(workers: u64, gangs: u64) -> Duration {
     let mut master = cluster(workers);
     let events = (0..gangs).map(|n| registers(n, &gang())).collect();
@@ -52,7 +52,7 @@ fn one_by_one(workers: u64, gangs: u64) -> Duration {
     time
 }
 
-/// The cluster is full when the gangs register. Then the application that filled it ends, and all of them start.
+/// Registers all gangs on a full cluster. Then the application that filled it ends, and all gangs start.
 fn together(workers: u64, gangs: u64) -> Duration {
     let mut master = cluster(workers);
     let filler = Ask { executors: workers, each: WORKER, placing: Placing::default() };

@@ -1,10 +1,10 @@
-//! How many decisions a second does the Master make, beside other schedulers on their own benchmarks?
+//! How many decisions per second does the Master make, compared with other schedulers on their own benchmarks?
 //!
-//! The real state machine decides, in this process: no socket, no journal. A workload is set up in a new Master, and is
-//! timed only from the event that makes it decide until all effects are there. Then the effects are counted: a workload
-//! that was not placed as a whole has no time.
+//! The real state machine decides, in this process, without sockets and journal. Each workload is set up in a new
+//! Master. The time runs from the event that makes the Master decide until all effects are there. Then the effects are
+//! counted: a workload that was not placed completely has no time.
 //!
-//! `run`, beside this file, runs the others' benchmarks by turns with these workloads.
+//! `run`, in the same folder, runs the other benchmarks in turn with these workloads.
 //!
 //! ```text
 //! cargo bench -p firesteel-master --bench field

@@ -1,7 +1,7 @@
 //! The workload of `BenchmarkServiceScheduler` among Nomad's scheduler benchmarks: one job of 300 to 1,200 allocations is
 //! placed on 1,000 to 10,000 empty nodes.
 //!
-//! What it is there, and here:
+//! The corresponding terms:
 //!
 //! | Nomad | Firesteel |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! 39,000 preemptions on 130,000 Workers: executors of low priority fill the cluster, and a wave of applications of high
-//! priority has 39,000 of them ended, for as many executors of its own.
+//! 39,000 preemptions on 130,000 Workers: executors of low priority fill the cluster. Then applications of high
+//! priority arrive: 39,000 executors are ended for them and replaced.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use super::workload::{Scale, Workload, timed};
 
 const WORKERS: u64 = 130_000;
 const PREEMPTIONS: u64 = 39_000;
-/// An executor takes a whole Worker.
+/// A Worker, with the size of one executor.
 const WORKER: Size = Size { cores: 16, memory: 65_536 };
 /// The applications that fill the cluster.
 const LOW: u64 = 130;
-/// In how many applications the wave comes.
+/// The number of applications of high priority.
 const WAVES: [u64; 3] = [1, 39, 390];
-/// 39,000 in a second, and in a tenth of one.
+/// 39,000 per second; the stricter goal is 39,000 in a tenth of a second.
 const GOAL: Option<(f64, f64)> = Some((39_000.0, 390_000.0));
 
-/// Whether an application takes its executors one by one, or all at once.
+/// Whether an application gets its executors one by one, or all at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taking {
     OneByOne,

@@ -1,4 +1,4 @@
-//! A workload: a number of decisions of a Master, and how long they take.
+//! A workload: a number of a Master's decisions, and the time that they take.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use firesteel_protocol::Machine;
 
 use super::master_events::NOW;
 
-/// The scale of a run: the measured one, or a small one that only shows that the bench works.
+/// The scale of a run: full scale for measurements, or small to show that the bench works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     Full,
@@ -15,7 +15,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// A number of Workers, executors or applications.
+    /// The number at full scale, or a small one.
     pub fn of(self, number: u64) -> u64 {
         match self {
             Self::Full => number,
@@ -24,26 +24,25 @@ impl Scale {
     }
 }
 
-/// What a Master is to decide.
+/// A named workload with its goals.
 pub struct Workload {
     pub name: String,
-    /// The number of decisions: of executors that are placed, or ended.
+    /// The number of decisions: executors that are placed or ended.
     pub decisions: u64,
-    /// What is required and what is aimed at, in decisions a second.
+    /// The required rate and the desired rate, in decisions per second.
     pub goal: Option<(f64, f64)>,
-    /// Sets up a Master, has it decide, checks the outcome, and returns the time of the decisions alone.
+    /// Sets up a Master, makes it decide, checks the result, and returns the time of the decisions only.
     pub once: Box<dyn Fn() -> Duration>,
 }
 
 impl Workload {
-    /// The median over some rounds, each with a Master of its own.
+    /// The median time of several rounds, each with a new Master.
     pub fn seconds(&self, rounds: usize) -> f64 {
         let mut times: Vec<f64> = (0..rounds).map(|_| (self.once)().as_secs_f64()).collect();
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     }
 
-    /// A row of the table.
     pub fn row(&self, seconds: f64) -> String {
         let (decisions, rate) = (self.decisions, self.decisions as f64 / seconds);
         let (least, aim, verdict) = match self.goal {
@@ -57,7 +56,7 @@ impl Workload {
     }
 }
 
-/// Applies events one after the other. Returns the time of all, and all effects.
+/// Applies events in turn. Returns the total time, and all effects.
 pub fn timed(master: &mut Master, events: Vec<Event>) -> (Duration, Vec<Effect>) {
     let mut effects = Vec::with_capacity(events.len());
     let start = Instant::now();
@@ -67,7 +66,7 @@ pub fn timed(master: &mut Master, events: Vec<Event>) -> (Duration, Vec<Effect>)
     (start.elapsed(), effects.into_iter().flatten().collect())
 }
 
-/// A whole number with its thousands apart.
+/// A whole number with separators between thousands.
 fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();

@@ -1,7 +1,7 @@
 //! The workload of `BenchmarkScheduling` in YuniKorn's core: 10,000 pods of two applications, in two queues, on 500 to
 //! 5,000 nodes.
 //!
-//! What it is there, and here:
+//! The corresponding terms:
 //!
 //! | YuniKorn | Firesteel |
 //! |---|---|
@@ -12,10 +12,10 @@
 //! | an application for each queue is accepted, then asks for half of the pods | the same |
 //! | time from the last request until all pods are allocated | time of both requests |
 //!
-//! There the scheduler is already at work while requests arrive, so its time is a little too short.
+//! YuniKorn's scheduler already works while requests arrive, so its time is a little too short.
 //!
-//! A second workload has no counterpart: the cluster is full while both applications ask, and then another one ends. So
-//! both queues wait in one pass, and the executors are granted to them by turns.
+//! A second workload has no counterpart: the cluster is full when both applications send their requests, and then a
+//! third one ends. So one pass serves both queues, in turns.
 
 use firesteel_master::{Config, Event, Master};
 use firesteel_protocol::Machine;
@@ -51,7 +51,7 @@ pub fn workloads(scale: Scale) -> Vec<Workload> {
     NODES.into_iter().flat_map(of).collect()
 }
 
-/// A Master with two queues, and its two applications, which ask for nothing yet.
+/// A Master with two queues and their two applications, which have requested nothing yet.
 fn cluster(nodes: u64, pods: u64) -> (Master, [AppId; 2], Size) {
     let room = i64::try_from(pods / nodes + 1).expect("it is small");
     let node = Size { cores: POD.cores * room, memory: POD.memory * room };
@@ -70,7 +70,7 @@ fn ask(queue: &str, executors: u64) -> Ask {
     Ask { executors, each: POD, placing: Placing { queue: Some(queue.to_owned()), ..Placing::default() } }
 }
 
-/// Both applications ask for half of the pods.
+/// The requests of both applications, each for half of the pods.
 fn requests([a, b]: [AppId; 2], pods: u64) -> Vec<Event> {
     vec![asks(0, a, &ask("a", pods / 2)), asks(1, b, &ask("b", pods - pods / 2))]
 }

@@ -1,4 +1,4 @@
-//! The same cluster twice: indexed, and as plain numbers.
+//! The same cluster in two forms: indexed, and as plain numbers.
 
 use firesteel_placement::index::{Index, Share};
 use firesteel_placement::{
@@ -7,12 +7,11 @@ use firesteel_placement::{
 
 use super::plain::{self, Ask, Placed, Worker};
 
-/// Cores of a machine.
 const CORES: i64 = 64;
-/// Memory of a machine.
+/// Memory of each machine, in MiB.
 const MEMORY: i64 = 256 * 1024;
 
-/// Chance from a seed (SplitMix64).
+/// A random number generator (SplitMix64).
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -25,7 +24,7 @@ impl Dice {
     }
 }
 
-/// Workers of 64 cores and 256 GiB, in use to sixteen different degrees.
+/// Workers of 64 cores and 256 GiB, with sixteen degrees of use.
 pub fn mixed(workers: usize) -> Vec<Worker> {
     let mut dice = Dice(workers as u64);
     let worker = |_| {
@@ -40,7 +39,7 @@ pub fn idle(workers: usize) -> Vec<Worker> {
     vec![Worker { cores: CORES, memory: MEMORY }; workers]
 }
 
-/// Applications of many shapes, a few of one executor and a few of dozens.
+/// A random application, of few or of dozens of executors.
 pub fn shape(dice: &mut Dice) -> Ask {
     const SHAPES: [(i64, i64, u64); 10] = [
         (1, 2048, 16),
@@ -67,12 +66,12 @@ pub fn demand(ask: &Ask) -> Demand {
     }
 }
 
-/// The index of a cluster, in Spark's own worker order. Workers are numbers, in order, so that a slot is one, too.
+/// The index of a cluster, in Spark's worker order. Ids are consecutive numbers, so that each equals its slot.
 pub fn index(workers: &[Worker]) -> Index<u32> {
     index_by(WorkerOrder::CoresFreeDesc, workers)
 }
 
-/// The same in any worker order.
+/// The index of a cluster in any worker order.
 pub fn index_by(order: WorkerOrder, workers: &[Worker]) -> Index<u32> {
     let mut index = Index::new(order);
     for (n, worker) in (0..).zip(workers) {
@@ -81,7 +80,7 @@ pub fn index_by(order: WorkerOrder, workers: &[Worker]) -> Index<u32> {
     index
 }
 
-/// Decides and commits.
+/// Places executors and commits the placement.
 pub fn place(index: &mut Index<u32>, ask: &Ask) -> Vec<Share> {
     let demand = demand(ask);
     let shares = index.place(&demand, Strategy::SpreadOut);
@@ -89,7 +88,7 @@ pub fn place(index: &mut Index<u32>, ask: &Ask) -> Vec<Share> {
     shares
 }
 
-/// The same into a vector that the caller keeps.
+/// Like `place`, into a vector of the caller.
 pub fn place_into(index: &mut Index<u32>, ask: &Ask, shares: &mut Vec<Share>) {
     let demand = demand(ask);
     index.place_into(shares, &demand, Strategy::SpreadOut);
@@ -100,7 +99,7 @@ pub fn placed(shares: &[Share]) -> Placed {
     shares.iter().map(|share| (share.slot.index(), share.executors)).collect()
 }
 
-/// Places applications until so much of the cores is in use. Returns them.
+/// Places applications until this percentage of the cores is in use. Returns them.
 pub fn fill(workers: &mut [Worker], index: &mut Index<u32>, percent: i64) -> Vec<(Ask, Vec<Share>)> {
     let mut dice = Dice(7);
     let mut used = 0;

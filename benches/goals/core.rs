@@ -11,7 +11,7 @@ use super::plain::{self, Ask, Worker};
 use super::table::{Scale, Sheet};
 
 pub fn rows(scale: Scale, sheet: &mut Sheet) {
-    // First, since memory that others gave back is not seen to be taken.
+    // Measured first, since reused memory would not show up as growth.
     memory(scale, sheet);
     against_plain(scale, sheet);
     fetches(scale, sheet);
@@ -38,7 +38,7 @@ const BY_CORES: WorkerOrder = WorkerOrder::CoresFreeDesc;
 /// 16 executors of 2 cores and 4 GiB.
 const SIXTEEN: Ask = Ask { cores: 2, memory: 4096, executors: 16 };
 
-/// Nanoseconds to decide and commit 16 executors: A, B and the index by turns on the same cluster.
+/// Compares the times to decide and commit 16 executors: A, B and the index, in turns, on the same cluster.
 fn against_plain(scale: Scale, sheet: &mut Sheet) {
     const BATCH: usize = 32;
     for (workers, with_a) in [(scale.of(10_000), true), (scale.of(100_000), false)] {
@@ -64,7 +64,7 @@ fn against_plain(scale: Scale, sheet: &mut Sheet) {
             b.push(time.as_nanos() as f64);
             let shares = cluster::place(&mut index, &SIXTEEN);
             assert_eq!(placed, cluster::placed(&shares), "B, round {round}");
-            // Too short for one look at the clock each.
+            // A single call is too short for the clock.
             let (batch, time) =
                 timed(|| (0..BATCH).map(|_| cluster::place(&mut index, &SIXTEEN)).collect::<Vec<_>>());
             c.push(time.as_nanos() as f64 / BATCH as f64);
@@ -82,8 +82,8 @@ fn against_plain(scale: Scale, sheet: &mut Sheet) {
     }
 }
 
-/// For a program that counts what it runs, such as Cachegrind: ten times, B looks at 100,000 workers, and this number of decisions
-/// follows. The difference between two numbers of decisions is due to the decisions alone.
+/// Runs decisions for a tool that counts events, such as Cachegrind: ten times, B scans 100,000 workers, then this
+/// number of decisions follows. The difference between two numbers of decisions is due to the decisions alone.
 pub fn decide_after_b(decisions: usize) {
     let plain = cluster::mixed(100_000);
     let mut index = cluster::index(&plain);
@@ -93,11 +93,11 @@ pub fn decide_after_b(decisions: usize) {
     }
 }
 
-/// What the machine needs to fetch as many lines of memory as a decision has to fetch, for a decision: from as much memory as the
-/// index of 100,000 workers has, after B has used the caches. One after another, as if each said where the next one is; and all at
-/// once.
+/// Measures how fast the machine fetches as many cache lines as one decision needs. The lines come from as much memory
+/// as the index of 100,000 workers takes, after B has used the caches. They are read in two ways: each line points to
+/// the next, or all are read at the same time.
 fn fetches(scale: Scale, sheet: &mut Sheet) {
-    /// Counted as `decide_after_b` says.
+    /// The number of cache lines per decision, counted with `decide_after_b`.
     const LINES: usize = 19;
     const DECISIONS: usize = 32;
     let plain = cluster::mixed(scale.of(100_000));
@@ -105,7 +105,7 @@ fn fetches(scale: Scale, sheet: &mut Sheet) {
     let mut order: Vec<usize> = (0..lines).collect();
     let mut dice = Dice(13);
     (1..lines).for_each(|n| order.swap(n, dice.below(n as u64 + 1) as usize));
-    // Each line says which one comes next.
+    // Each line holds the number of the next one.
     let mut memory = vec![[0_usize; 8]; lines];
     order.windows(2).for_each(|pair| memory[pair[0]][0] = pair[1]);
     let fetched = (LINES * DECISIONS).min(lines - 1);
@@ -124,7 +124,7 @@ fn fetches(scale: Scale, sheet: &mut Sheet) {
     sheet.say(&format!("{LINES} lines of memory fetched at once"), median(at_once), "ns");
 }
 
-/// A cluster 85 % full under churn.
+/// A cluster at 85 % under churn.
 struct Churn {
     index: Index<u32>,
     workers: Vec<Worker>,
@@ -148,14 +148,14 @@ impl Churn {
             free,
             reserve: workers as i64 * 64 * 15 / 100,
         };
-        // Applications that came first lie in order; what lives longest should not.
+        // The first applications lie in order, which the longest-lived ones should not.
         for _ in 0..churn.apps.len() {
             churn.turn();
         }
         churn
     }
 
-    /// One application comes; the oldest go while too much is in use. The executors placed.
+    /// Places one application; ends the oldest ones while too much is in use. Returns the number of placed executors.
     fn turn(&mut self) -> u64 {
         let ask = cluster::shape(&mut self.dice);
         let shares = cluster::place(&mut self.index, &ask);
@@ -179,7 +179,7 @@ impl Churn {
         }
     }
 
-    /// The plain numbers are brought to what the index has.
+    /// Copies the state of the index to the plain numbers.
     fn settle(&mut self) {
         for (n, slot) in self.index.iter() {
             let (cores, memory) = self.index.free(slot).expect("it is there");
@@ -188,8 +188,7 @@ impl Churn {
     }
 }
 
-/// The median of one application's placement, decided and committed, under churn: a million workers against a
-/// thousand.
+/// Compares the median time to decide and commit one application under churn: a million workers against a thousand.
 fn over_sizes(scale: Scale, sheet: &mut Sheet) {
     let mut small = Churn::new(scale.of(1_000));
     let mut large = Churn::new(scale.of(1_000_000));
@@ -209,12 +208,12 @@ fn over_sizes(scale: Scale, sheet: &mut Sheet) {
     sheet.say("p50 of one application at 1,000,000 workers, 85 % full", large, "ns");
 }
 
-/// One executor on every worker, against a loop over the same workers in the same order that only counts down. Both on a
-/// cluster that is there all the time, as a Master's is: what was placed is given back before the next round.
+/// Compares one executor on every worker with a loop over the same workers that only counts down. Both use a permanent
+/// cluster, like a Master's: placements are released before the next round.
 fn every_worker(scale: Scale, sheet: &mut Sheet) {
     let workers = scale.of(100_000);
     let (mut ours, mut floor) = (Vec::new(), Vec::new());
-    // Kept from round to round, as the loop that only counts makes no vector either.
+    // Reused in all rounds, since the counting loop makes no vector either.
     let mut shares = Vec::new();
     let ask = Ask { cores: 2, memory: 4096, executors: workers as u64 };
     let with_room = |worker: Worker| Worker { cores: worker.cores + 2, memory: worker.memory + 4096 };
@@ -245,7 +244,7 @@ fn every_worker(scale: Scale, sheet: &mut Sheet) {
     sheet.say("the loop that only counts, per worker", floor / workers as f64, "ns");
 }
 
-/// Executors a second, placed, committed and given back, mixed shapes at 85 %, against B.
+/// Compares executors per second with B: placed, committed and released, in mixed shapes at 85 %.
 fn churn(scale: Scale, sheet: &mut Sheet) {
     for (workers, name) in [(scale.of(10_000), "churn at 10,000"), (scale.of(100_000), "churn at 100,000")] {
         let mut churn = Churn::new(workers);
@@ -278,7 +277,7 @@ fn churn(scale: Scale, sheet: &mut Sheet) {
     }
 }
 
-/// Clusters and demands that are hard on an index, against looking at every worker.
+/// Measures clusters and demands that are hard for an index, against a scan of every worker.
 fn adversarial(scale: Scale, sheet: &mut Sheet) {
     let many = scale.of(100_000);
     let million = scale.of(1_000_000);
@@ -301,7 +300,7 @@ fn adversarial(scale: Scale, sheet: &mut Sheet) {
         worst = worst.max(ratio);
     }
     sheet.put("adversarial", worst);
-    // Not in the goal, but where the flat form is at its best.
+    // Not part of the goal, but the best case of the flat form.
     let ratio =
         against_flat(scale, &crossed, &Ask { cores: 2, memory: 4096, executors: many as u64 }, BY_CORES);
     sheet.say("every other worker has room, an executor for each: times the flat form", ratio, "x");
@@ -311,12 +310,12 @@ fn adversarial(scale: Scale, sheet: &mut Sheet) {
     }
 }
 
-/// Most free memory first, on clusters under churn: hardly two Workers have the same free memory.
+/// Measures the order by free memory under churn, where hardly two Workers have the same free memory.
 fn by_memory(scale: Scale, sheet: &mut Sheet) {
     for workers in [100, 1_000, 10_000, 100_000] {
         let mut churn = Churn::new(scale.of(workers));
         churn.settle();
-        // As a program's memory is: not in whole GiB.
+        // Like real programs, not in whole GiB.
         let mut dice = Dice(5);
         churn.workers.iter_mut().for_each(|worker| worker.memory += dice.below(1 << 10) as i64);
         let all = Ask { executors: scale.of(workers) as u64, ..SIXTEEN };
@@ -328,7 +327,7 @@ fn by_memory(scale: Scale, sheet: &mut Sheet) {
                 "x",
             );
         }
-        // All cores are in use, and memory is left.
+        // All cores are in use, but memory is left.
         churn.workers.iter_mut().for_each(|worker| worker.cores = 0);
         let ratio = against_flat(scale, &churn.workers, &SIXTEEN, WorkerOrder::MemoryFreeDesc);
         sheet.say(
@@ -345,7 +344,7 @@ fn one_free(workers: usize) -> Vec<Worker> {
     full
 }
 
-/// Decides and commits in both ways: how many times as long the index takes.
+/// The time of the index divided by the time of the flat form, to decide and commit.
 fn against_flat(scale: Scale, workers: &[Worker], ask: &Ask, order: WorkerOrder) -> f64 {
     let demand = cluster::demand(ask);
     let ids: Vec<String> = (0..workers.len()).map(|n| format!("{n:08}")).collect();
@@ -388,7 +387,7 @@ fn against_flat(scale: Scale, workers: &[Worker], ask: &Ask, order: WorkerOrder)
     median(ours) / median(flat)
 }
 
-/// Bytes of the index for each of a million workers, its map of ids among them (but no text of an id).
+/// Measures bytes per worker of an index of a million workers, including its map of ids but not their texts.
 fn memory(scale: Scale, sheet: &mut Sheet) {
     let workers = cluster::mixed(scale.of(1_000_000));
     let before = resident();
@@ -398,7 +397,7 @@ fn memory(scale: Scale, sheet: &mut Sheet) {
     sheet.put("memory", after.saturating_sub(before) as f64 / workers.len() as f64);
 }
 
-/// Bytes of this process in memory.
+/// The resident memory of this process, in bytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     status.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096

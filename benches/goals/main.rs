@@ -1,13 +1,14 @@
-//! Are the goals met that the allocation core is held to?
+//! Does the allocation core meet its goals?
 //!
-//! Each figure is a ratio of two things measured in the same process, by turns, after both gave the same answer; the
-//! table has the median over several processes, since how code and data come to lie in memory differs from process to
-//! process more than within one.
+//! Each figure is a ratio of two measurements in the same process, in turns, after both have given the same answer. The
+//! table shows the median over several processes, since the layout of code and data in memory differs more between
+//! processes than within one.
 //!
 //! ```text
 //! cargo bench -p firesteel-master --bench goals
 //! cargo bench -p firesteel-master --bench goals -- --processes 9
-//! cargo bench -p firesteel-master --bench goals -- --decisions 32  # ten times that many: measures nothing, to be counted
+//! cargo bench -p firesteel-master --bench goals -- --decisions 32  # ten times that many: measures nothing, for
+//! Cachegrind
 //! cargo bench -p firesteel-master --bench goals -- --test          # once and small: measures nothing
 //! ```
 
@@ -64,7 +65,7 @@ fn another_process() -> Sheet {
     read(&String::from_utf8(output.stdout).expect("it writes text"))
 }
 
-/// A sheet as lines: a goal and its figure; or what else was measured, its figure and unit.
+/// Writes a sheet as lines: a goal with its figure, or another measurement with figure and unit.
 fn write(sheet: &Sheet) {
     for (goal, figure) in &sheet.goals {
         println!("{goal}\t{figure}");

@@ -1,7 +1,7 @@
 //! The baselines of the index: two ways to place without it.
 //!
-//! Both are over plain numbers: a worker is its place in the order of ids, so that no text is compared, and nothing is
-//! allocated but what the algorithm itself needs. What a JVM adds is in neither.
+//! Both use plain numbers: a worker is its position in the order of ids. So no text is compared, and only the
+//! algorithm's own data is allocated. Neither includes the overhead of a JVM.
 
 use std::cmp::Reverse;
 
@@ -12,7 +12,7 @@ pub struct Worker {
     pub memory: i64,
 }
 
-/// What one application asks for.
+/// The request of one application.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
     pub cores: i64,
@@ -20,7 +20,7 @@ pub struct Ask {
     pub executors: u64,
 }
 
-/// Workers by number, each with its number of executors.
+/// Workers with their numbers of executors.
 pub type Placed = Vec<(usize, u64)>;
 
 impl Ask {
@@ -29,15 +29,15 @@ impl Ask {
     }
 }
 
-/// The usable workers, most free cores first, the greatest id first among equals.
+/// The usable workers, most free cores first; ties are ordered by greatest id.
 fn usable(workers: &[Worker], ask: &Ask) -> Vec<usize> {
     let mut usable: Vec<usize> = (0..workers.len()).filter(|&n| ask.fits(&workers[n])).collect();
     usable.sort_unstable_by_key(|&n| Reverse((workers[n].cores, n)));
     usable
 }
 
-/// A: Spark's algorithm as it is. Whether a worker can take one more is asked again and again, and each time all
-/// executors that were dealt are added up for the limit.
+/// A: Spark's algorithm, unchanged. It repeatedly checks whether a worker can take one more executor, and each time
+/// adds up all executors for the limit.
 ///
 /// Source: Spark Master, 4.0.1 (`scheduleExecutorsOnWorkers`), spread out.
 pub fn as_spark(workers: &[Worker], ask: &Ask) -> Placed {
@@ -69,7 +69,7 @@ pub fn as_spark(workers: &[Worker], ask: &Ask) -> Placed {
     usable.into_iter().zip(executors).filter(|(_, executors)| *executors > 0).collect()
 }
 
-/// B: the best plain version. Sorts, deals in rounds with a running sum, stops when all is dealt.
+/// B: the best plain version. It sorts, deals in rounds with a running sum, and stops when everything is dealt.
 pub fn round_robin(workers: &[Worker], ask: &Ask) -> Placed {
     let usable = usable(workers, ask);
     let mut executors = vec![0_u64; usable.len()];
@@ -89,7 +89,6 @@ pub fn round_robin(workers: &[Worker], ask: &Ask) -> Placed {
     usable.into_iter().zip(executors).filter(|(_, executors)| *executors > 0).collect()
 }
 
-/// Takes what was placed.
 pub fn commit(workers: &mut [Worker], ask: &Ask, placed: &Placed) {
     for &(n, executors) in placed {
         workers[n].cores -= executors as i64 * ask.cores;
@@ -97,7 +96,6 @@ pub fn commit(workers: &mut [Worker], ask: &Ask, placed: &Placed) {
     }
 }
 
-/// Gives it back.
 pub fn release(workers: &mut [Worker], ask: &Ask, placed: &Placed) {
     for &(n, executors) in placed {
         workers[n].cores += executors as i64 * ask.cores;

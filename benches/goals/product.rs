@@ -18,7 +18,7 @@ pub fn rows(scale: Scale, sheet: &mut Sheet) {
     backlog(scale, sheet);
 }
 
-/// A Master, and executors that run.
+/// A Master with running executors.
 struct Cluster {
     master: Master,
     live: VecDeque<(PeerId, ExecutorKey)>,
@@ -26,7 +26,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Workers of 16 cores, of which an application that stays has 8 each.
+    /// Workers of 16 cores. A permanent application uses 8 cores of each.
     fn new(workers: u64) -> Self {
         let mut cluster =
             Self { master: Master::new(Config::default()), live: VecDeque::new(), drivers: DRIVERS };
@@ -51,7 +51,8 @@ impl Cluster {
         self.master.apply(NOW, Event::Received { peer, arrived: NOW, message });
     }
 
-    /// Nanoseconds that the Master takes over an application of 16 executors, which then goes again.
+    /// The Master's time for the registration of an application of 16 executors, in nanoseconds. The application ends
+    /// afterwards.
     fn registers(&mut self) -> f64 {
         self.drivers += 1;
         let peer = PeerId(self.drivers);
@@ -64,7 +65,7 @@ impl Cluster {
         time.as_nanos() as f64
     }
 
-    /// Nanoseconds that it takes over the end of an executor, which is replaced.
+    /// The Master's time for the end and replacement of an executor, in nanoseconds.
     fn state_changes(&mut self) -> f64 {
         let (peer, executor) = self.live.pop_front().expect("some run");
         let state = ExecutorState::Killed(None);
@@ -80,7 +81,7 @@ impl Cluster {
     }
 }
 
-/// An event at 100,000 Workers against one at 1,000.
+/// Compares an event at 100,000 Workers with one at 1,000.
 fn over_sizes(scale: Scale, sheet: &mut Sheet) {
     let mut clusters = [scale.of(1_000), scale.of(100_000)].map(|workers| Cluster::new(workers as u64));
     for cluster in &mut clusters {
@@ -105,12 +106,12 @@ fn over_sizes(scale: Scale, sheet: &mut Sheet) {
     }
 }
 
-/// One slot is freed on a full cluster, and taken at once: with 10,000 waiting applications against 10.
+/// Compares the release and reuse of one slot on a full cluster: 10,000 waiting applications against 10.
 fn backlog(scale: Scale, sheet: &mut Sheet) {
     const WORKERS: u64 = 100;
     let mut clusters = [10, scale.of(10_000)].map(|waiting| {
         let mut cluster = Cluster::new(WORKERS);
-        // The other half, in executors of 4 cores that come and go.
+        // The other half is used by executors of 4 cores that come and go.
         let (_, effects) = cluster.register(WORKERS as i64 * 8, 4);
         cluster.live.extend(launches(&effects));
         for n in 0..waiting {

@@ -1,8 +1,8 @@
-//! The goals, and a table of what came out.
+//! The goals, and the table of results.
 
 use std::collections::BTreeMap;
 
-/// The scale of a run: the measured one, or a small one that only shows that the bench works.
+/// The scale of a run: full scale for measurements, or small to show that the bench works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     Full,
@@ -10,7 +10,6 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The number of Workers.
     pub fn of(self, workers: usize) -> usize {
         match self {
             Self::Full => workers,
@@ -26,7 +25,7 @@ impl Scale {
     }
 }
 
-/// What one process measured.
+/// The results of one process.
 #[derive(Default)]
 pub struct Sheet {
     pub goals: BTreeMap<String, f64>,
@@ -34,12 +33,12 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// A goal's figure.
+    /// Records a goal's figure.
     pub fn put(&mut self, goal: &str, figure: f64) {
         self.goals.insert(goal.to_owned(), figure);
     }
 
-    /// A figure that is no goal.
+    /// Records a figure without a goal.
     pub fn say(&mut self, what: &str, figure: f64, unit: &str) {
         self.beside.insert(what.to_owned(), (figure, unit.to_owned()));
     }
@@ -81,7 +80,7 @@ const GOALS: [Goal; 14] = [
     goal("memory", "bytes for each worker", Less, 128.0, 64.0),
 ];
 
-/// Prints the medians over what several processes measured.
+/// Prints the medians of several processes' results.
 pub fn print(sheets: &[Sheet]) {
     println!("| goal | at least | aim | measured | from .. to | |");
     println!("|---|---:|---:|---:|---:|---|");
@@ -121,7 +120,7 @@ fn spread<'a>(figures: impl Iterator<Item = &'a f64>) -> Option<(f64, f64, f64)>
     Some((*figures.first()?, figures[figures.len() / 2], *figures.last()?))
 }
 
-/// Three digits that count, thousands apart.
+/// A number with three significant digits and separators between thousands.
 fn number(figure: f64) -> String {
     match figure {
         0.0..10.0 => format!("{figure:.2}"),

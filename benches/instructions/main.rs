@@ -1,4 +1,4 @@
-//! How many instructions does the hot path take? Counted by Callgrind, so that it is the same on a machine that is busy.
+//! How many instructions does the hot path take? Callgrind counts them, so that other load does not change the result.
 //!
 //! `counts.tsv` has the recorded counts, each of one call. A count that is more than a tenth higher fails.
 //!
@@ -25,7 +25,7 @@ use registration::events;
 const COUNTS: &str = include_str!("counts.tsv");
 const TOLERANCE: u64 = 10;
 
-/// The configuration of one bench, with its limit. There is no limit while counts are recorded.
+/// The configuration of one bench, with its limit. While counts are recorded there is no limit.
 fn bound(name: &str) -> LibraryBenchmarkConfig {
     let count = COUNTS.lines().filter_map(|line| line.split_once('\t')).find(|(known, _)| *known == name);
     let mut config = LibraryBenchmarkConfig::default();

@@ -1,4 +1,4 @@
-//! The index: 16 executors on 10,000 workers.
+//! Counts the index: 16 executors on 10,000 workers.
 
 use firesteel_placement::index::{Index, Share};
 use firesteel_placement::{
@@ -20,7 +20,7 @@ fn sixteen() -> Demand {
     }
 }
 
-/// Workers of 64 cores and 256 GiB, in use to sixteen different degrees.
+/// Workers of 64 cores and 256 GiB, with sixteen degrees of use.
 fn cluster() -> Index<u64> {
     let mut index = Index::new(WorkerOrder::CoresFreeDesc);
     for n in 0..WORKERS {

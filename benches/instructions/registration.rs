@@ -1,4 +1,4 @@
-//! The Master: one event each.
+//! Counts the Master: one event each.
 
 use firesteel_master::{Config, Effect, Event, Inbound, Master};
 use firesteel_protocol::Machine;
@@ -12,12 +12,11 @@ use super::master_events::{NOW, launches, registration, worker_registers};
 const WORKERS: u64 = 1_000;
 const WAITING: u64 = 10_000;
 
-/// The connection of a driver.
 fn driver(n: u64) -> PeerId {
     PeerId((1 << 32) + n)
 }
 
-/// Workers of 16 cores, of which an application that stays has 8 each.
+/// Workers of 16 cores. A permanent application uses 8 cores of each.
 fn cluster(workers: u64) -> Master {
     let mut master = Master::new(Config::default());
     for n in 0..workers {
@@ -34,7 +33,7 @@ fn half_full() -> (Master, Event) {
     (master, registration(driver(2), 16, 1))
 }
 
-/// A full cluster of a hundred Workers, on which an executor ends.
+/// A full cluster of a hundred Workers, and the event that an executor ends.
 fn full() -> (Master, Event) {
     let mut master = cluster(100);
     let running = launches(&master.apply(NOW, registration(driver(1), 800, 4)));

@@ -1,4 +1,4 @@
-//! One connection, as a mock peer and the null master use it: frames are queued, and written together.
+//! One connection of a mock peer or of the null master: frames are queued, and written together.
 
 use std::io;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::sleep;
 use tokio_util::codec::FramedRead;
 
-/// How often a connection may be reset in its handshake.
+/// How often the kernel may reset a connection during its handshake.
 const MOST_RESETS: u32 = 5;
 
 /// A connection after the handshake.
@@ -23,18 +23,18 @@ pub(crate) struct Link {
     pub(crate) outgoing: Outgoing,
 }
 
-/// What comes.
+/// The receiving half.
 pub(crate) struct Incoming(FramedRead<OwnedReadHalf, Frames>);
 
-/// What goes, once it is flushed.
+/// The sending half, with queued frames.
 pub(crate) struct Outgoing {
     writer: OwnedWriteHalf,
     queued: BytesMut,
 }
 
 impl Link {
-    /// Dials, and introduces itself. When very many dial at one moment, the system answers with cookies instead of keeping
-    /// in mind who dialled, and now and then takes one for wrong, which resets the connection: so it dials again.
+    /// Connects and sends its hello. If very many peers connect at once, the kernel answers with SYN cookies, and
+    /// sometimes rejects one. This resets the connection, and the peer connects again.
     pub(crate) async fn dial(address: &str, role: Role, name: &str) -> io::Result<Self> {
         let mut resets = 0;
         loop {
@@ -67,24 +67,24 @@ impl Link {
 }
 
 impl Incoming {
-    /// The next frame's body; `None` when the connection has ended. May be dropped and called again.
+    /// The next frame's body; `None` once the connection has ended. This future may be dropped and the method called
+    /// again.
     pub(crate) async fn next(&mut self) -> Option<BytesMut> {
         self.0.next().await?.ok()
     }
 
-    /// The next frame's body, if it is there already.
+    /// The next frame's body, if it has already arrived.
     pub(crate) fn next_now(&mut self) -> Option<BytesMut> {
         self.0.next().now_or_never().flatten()?.ok()
     }
 }
 
 impl Outgoing {
-    /// Queues a message.
     pub(crate) fn push<M: Serialize>(&mut self, message: &M) {
         append(&mut self.queued, message);
     }
 
-    /// Writes what is queued. `false` if the connection has ended.
+    /// Writes the queued frames. Returns `false` if the connection has ended.
     pub(crate) async fn flush(&mut self) -> bool {
         while self.queued.has_remaining() {
             if self.writer.write_buf(&mut self.queued).await.is_err() {
@@ -108,7 +108,6 @@ pub(crate) fn opening(role: Role, name: &str) -> BytesMut {
     bytes
 }
 
-/// Appends a message's frame.
 pub(crate) fn append<M: Serialize>(frames: &mut BytesMut, message: &M) {
     frame::append(message, frames, wire::MAX_FRAME).expect("messages of a bench are short");
 }

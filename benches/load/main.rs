@@ -5,7 +5,8 @@
 //! cargo bench -p firesteel --bench load -- burst --rounds 1      one scenario, once
 //! cargo bench -p firesteel --bench load -- burst --system-calls  counts system calls with perf, which slows them down
 //! cargo bench -p firesteel --bench load -- burst --workers 1000  with fewer Workers
-//! cargo bench -p firesteel --bench load -- stability --rounds 1 --minutes 60   what goes on for a time, for an hour
+//! cargo bench -p firesteel --bench load -- stability --rounds 1 --minutes 60 the scenarios with a duration, for an
+//! hour
 //! cargo bench -p firesteel --bench load -- --test                each once and small, and measures nothing
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! Mock Workers and drivers. They run in one thread, and share what they count.
+//! Mock Workers and drivers. They run in one thread and share counts.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -21,25 +21,21 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
 use crate::link::{Link, Outgoing};
 
-/// How long anything may take.
+/// The time limit of every wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
-/// What the mocks have seen.
 #[derive(Default)]
 pub(crate) struct Seen {
-    /// Workers that are registered.
     pub(crate) workers: Cell<u64>,
-    /// Drivers that are connected.
     pub(crate) drivers: Cell<u64>,
-    /// Executors that a driver was told run.
+    /// Executors that drivers were told are running.
     pub(crate) running: Cell<u64>,
-    /// Applications whose executors are all gone.
+    /// Applications that have no executors left.
     pub(crate) gone: Cell<u64>,
     /// Workers that the server gave up or forgot.
     pub(crate) lost: Cell<u64>,
-    /// The longest time by which a Worker wrote a heartbeat too late.
+    /// The longest delay of a heartbeat at a Worker.
     pub(crate) late: Cell<Duration>,
-    /// Frames received, by kind.
     pub(crate) frames: RefCell<BTreeMap<&'static str, u64>>,
     changed: Notify,
 }
@@ -54,7 +50,7 @@ impl Seen {
         *self.frames.borrow_mut().entry(kind).or_default() += 1;
     }
 
-    /// Waits until this holds. Panics if it takes too long: a load is bounded.
+    /// Waits until the condition holds. Panics after a time limit.
     pub(crate) async fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         let waiting = async {
             while !holds(self) {
@@ -81,8 +77,8 @@ impl Drop for Mock {
     }
 }
 
-/// Connects a Worker with this number of cores. It reports each executor as running as soon as it is told to launch it, and as
-/// killed as soon as it is told to kill it.
+/// Connects a Worker with this number of cores. It reports an executor as running as soon as it gets the launch order,
+/// and as killed as soon as it gets the kill order.
 pub(crate) fn worker(address: &str, number: u64, cores: i64, seen: &Rc<Seen>) -> Mock {
     let (address, seen) = (address.to_owned(), Rc::clone(seen));
     Mock(spawn_local(async move {
@@ -140,7 +136,7 @@ fn heartbeats(number: u64, period: Duration) -> Interval {
     ticks
 }
 
-/// Returns the period of heartbeats if the Worker is registered by this.
+/// Handles a message. Returns the period of heartbeats if the message registers the Worker.
 fn on_message(message: MasterToWorker, outgoing: &mut Outgoing, seen: &Seen) -> Option<Duration> {
     seen.frame(message.kind());
     let (executor, state) = match message {
@@ -167,14 +163,14 @@ fn on_message(message: MasterToWorker, outgoing: &mut Outgoing, seen: &Seen) -> 
     None
 }
 
-/// A mock driver, which is told when to unregister.
+/// A mock driver that unregisters on request.
 pub(crate) struct Driver {
     _mock: Mock,
     end: mpsc::Sender<()>,
 }
 
 impl Driver {
-    /// Connects at once, and registers an application with this number of executors of one core when `start` is notified.
+    /// Connects at once. When `start` is notified, registers an application with this number of executors of one core.
     pub(crate) fn connect(address: &str, executors: i64, start: Rc<Notify>, seen: &Rc<Seen>) -> Self {
         let (address, seen) = (address.to_owned(), Rc::clone(seen));
         let (end, ended) = mpsc::channel(1);
@@ -188,7 +184,7 @@ impl Driver {
         Self { _mock: mock, end }
     }
 
-    /// Has it unregister.
+    /// Lets it unregister.
     pub(crate) fn end(&self) {
         let _ = self.end.try_send(());
     }
@@ -224,7 +220,7 @@ async fn drive(link: Link, executors: i64, mut ended: mpsc::Receiver<()>, seen: 
     }
 }
 
-/// Runs one application on a connection of its own, until all its executors are gone.
+/// Runs one application on its own connection, until all its executors have ended.
 pub(crate) async fn one_application(address: &str, executors: i64) {
     let link = Link::dial(address, Role::Driver, "load").await.expect("the server accepts drivers");
     let Link { mut incoming, mut outgoing } = link;

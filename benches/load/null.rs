@@ -1,7 +1,7 @@
 //! The null master: it reads and writes the frames of a Master, and decides nothing.
 //!
-//! It is the floor under every figure: the same bytes through the same kernel, with a task per connection and what is
-//! queued for a connection written together. Executors go to Workers in turn, whether or not they have room.
+//! It is the lower bound of every figure: the same bytes through the same kernel, with a task per connection and joint
+//! writes of queued frames. Executors go to Workers in turn, whether or not they have room.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,10 +22,10 @@ use tokio::sync::Notify;
 use crate::link::{Incoming, Link, Outgoing, append};
 use crate::spark_null::SparkNull;
 
-/// How often Workers are told to report.
+/// The period of Workers' heartbeats.
 const HEARTBEAT_MILLIS: u64 = 15_000;
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Default)]
 struct Null {
     tables: Mutex<Tables>,
@@ -37,7 +37,6 @@ struct Tables {
     /// The Worker that gets the next executor.
     next: usize,
     apps: BTreeMap<AppId, App>,
-    /// The number of the next application.
     next_app: u64,
 }
 
@@ -48,7 +47,7 @@ struct App {
     ended: usize,
 }
 
-/// What is to be written to a connection.
+/// Bytes to write to a connection.
 #[derive(Clone, Default)]
 struct Queue(Arc<(Mutex<BytesMut>, Notify)>);
 

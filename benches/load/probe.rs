@@ -1,7 +1,4 @@
-//! Someone who asks something small all the while.
-//!
-//! The probe is open loop: a question is due every five milliseconds, whether or not earlier ones were answered, and each
-//! is timed from the moment when it was due.
+//! A probe that continuously asks small questions.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -19,20 +16,19 @@ use crate::link::{append, opening};
 
 const PERIOD: Duration = Duration::from_millis(5);
 
-/// An answer that takes longer than this never comes.
+/// The time limit of an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A probe at work.
 pub(crate) struct Probe {
     stop: Sender<()>,
     asking: JoinHandle<io::Result<()>>,
     hearing: JoinHandle<Vec<Duration>>,
 }
 
-/// How long answers took.
+/// The times of answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delays {
-    /// 99 of 100 took at most this.
+    /// The 99th percentile.
     pub(crate) most: Duration,
     pub(crate) longest: Duration,
 }
@@ -53,7 +49,7 @@ impl Probe {
         Ok(Self { stop, asking, hearing })
     }
 
-    /// Stops asking, and waits for the answers that are owed.
+    /// Stops asking, and waits for the missing answers.
     pub(crate) fn finish(self) -> Delays {
         let Self { stop, asking, hearing } = self;
         drop(stop);

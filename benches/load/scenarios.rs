@@ -1,4 +1,4 @@
-//! What is done to a server, and what is measured of it.
+//! The ways to load a server, and what is measured.
 
 use std::process::{Command, Stdio};
 use std::rc::Rc;
@@ -17,18 +17,17 @@ use crate::spark::{self, Script};
 use crate::stability;
 use crate::table::Sheet;
 
-/// How large and how long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// Workers; the burst fills their 16 cores.
+    /// The number of Workers; the burst fills their 16 cores.
     pub(crate) workers: u64,
-    /// Applications of the burst.
+    /// The number of applications in the burst.
     pub(crate) apps: u64,
-    /// Applications one after the other.
+    /// The number of small applications, one after the other.
     pub(crate) small_apps: u64,
-    /// How long what goes on for a time does.
+    /// The duration of scenarios that last for a time.
     pub(crate) span: Duration,
-    /// Applications of the million, each with a thousandth of its Workers' cores.
+    /// The number of applications in the million, each with a thousandth of the cores.
     pub(crate) large_apps: u64,
 }
 
@@ -51,25 +50,25 @@ impl Size {
 /// One way to load a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scenario {
-    /// Workers register; all applications come at one moment and fill the cluster; all end at one moment.
+    /// Workers register; all applications come at once and fill the cluster; all end at once.
     Burst,
-    /// The same with a Worker's time-out of 3 s.
+    /// The burst with a Worker timeout of 3 s.
     Impatient,
     /// 1,000 applications of 1,000 executors on 5,000 Workers of 200 cores.
     Million,
-    /// The same, if all speak Spark's RPC.
+    /// The million, with peers that speak Spark's RPC.
     SparkMillion,
     /// Applications of 16 executors, one after the other.
     Small,
     /// Workers that only send heartbeats.
     Heartbeats,
-    /// 50 clients that ask for everything, and read nothing.
+    /// 50 clients that ask for the whole state, and read nothing.
     Deaf,
     /// `firesteel status --json` beside 100,000 executors.
     Status,
     /// 20 drivers that register applications of four executors without pause, on 1,000 Workers.
     Rate,
-    /// 1,000 Workers that are half full, while applications, Workers and strangers come and go.
+    /// 1,000 Workers that are half full, while applications, Workers and hostile peers come and go.
     Stability,
 }
 
@@ -102,7 +101,7 @@ impl Scenario {
         }
     }
 
-    /// The servers that are loaded so, in turn.
+    /// The servers to load in turn.
     pub(crate) fn servers(self) -> &'static [Kind] {
         match self {
             Self::Burst => &[Kind::Null, Kind::Quiet, Kind::Logging, Kind::Durable],
@@ -112,11 +111,11 @@ impl Scenario {
         }
     }
 
-    /// Loads a new server so, and writes down what came of it.
+    /// Loads a new server, and records the figures.
     pub(crate) async fn run(self, kind: Kind, size: Size, sheet: &mut Sheet) {
         let settings = match self {
             Self::Impatient => vec!["spark.worker.timeout=3".to_owned()],
-            // The mocks send no heartbeats.
+            // These mocks send no heartbeats.
             Self::SparkMillion => vec!["spark.worker.timeout=1000000".to_owned()],
             _ => Vec::new(),
         };
@@ -135,7 +134,7 @@ impl Scenario {
     }
 }
 
-/// A server, and the counts of the mocks around it.
+/// A server, with the counts of the mocks.
 pub(crate) struct Testbed {
     pub(crate) server: Server,
     pub(crate) seen: Rc<Seen>,
@@ -146,10 +145,10 @@ impl Testbed {
         Self { server: Server::start(kind, settings), seen: Rc::default() }
     }
 
-    /// Workers that are registered.
+    /// Registers Workers and waits for them.
     pub(crate) async fn workers(&self, count: u64, cores: i64) -> Vec<Mock> {
         let mut workers = Vec::new();
-        // The queue of connections that are not accepted yet is short.
+        // The kernel's queue of unaccepted connections is short.
         for from in (0..count).step_by(500) {
             let until = count.min(from + 500);
             workers.extend(
@@ -160,7 +159,7 @@ impl Testbed {
         workers
     }
 
-    /// Drivers that are connected, and register when they are told.
+    /// Connects drivers, which register when they are notified.
     pub(crate) async fn drivers(&self, count: u64, executors: i64) -> (Vec<Driver>, Rc<Notify>) {
         let start = Rc::new(Notify::new());
         let connect = |_| Driver::connect(&self.server.address, executors, Rc::clone(&start), &self.seen);
@@ -221,7 +220,7 @@ async fn burst(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     testbed.gone(size.apps).await;
     sheet.put("ends: CPU an executor, us", micros(before, server.used(), executors));
     sheet.put_system_calls("ends: system calls an executor", calls, executors);
-    // The last confirmations to Workers are on their way.
+    // The last confirmations to Workers are in transit.
     sleep(Duration::from_millis(500)).await;
     sheet.frames(&seen.frames.borrow());
 }
@@ -326,7 +325,7 @@ async fn status(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     let url = format!("spark://{}", server.address);
     let mut command = Command::new(env!("CARGO_BIN_EXE_firesteel"));
     command.args(["status", "--json", "--master", &url]).stdin(Stdio::null()).stderr(Stdio::null());
-    // The mocks go on meanwhile.
+    // Meanwhile the mocks continue.
     let begun = Instant::now();
     let asked = tokio::task::spawn_blocking(move || command.output());
     let output = asked.await.expect("it does not panic").expect("firesteel runs");

@@ -1,4 +1,4 @@
-//! The process under load, the Master or the null master, and what it has used so far.
+//! The process under load, the Master or the null master, and the resources that it has used.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -18,7 +18,6 @@ pub(crate) enum Kind {
     Logging,
     /// `firesteel master`, logging errors only, with a journal on a disk.
     Durable,
-    /// The null master.
     Null,
 }
 
@@ -33,21 +32,20 @@ impl Kind {
     }
 }
 
-/// A server, ended when it is dropped.
+/// A server process, which ends when this is dropped.
 pub(crate) struct Server {
     process: Child,
-    /// The journal of a durable Master, which ends with it.
+    /// The journal of a durable Master, deleted with it.
     _journal: Option<TempDir>,
     /// `host:port`.
     pub(crate) address: String,
 }
 
-/// What a process has used since it began.
+/// The resources that a process has used since its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Used {
-    /// Processor time.
     pub(crate) cpu: Duration,
-    /// Context switches of the threads that live now.
+    /// Context switches of its current threads.
     pub(crate) switches: u64,
 }
 
@@ -73,7 +71,7 @@ impl Server {
                 master
             }
         };
-        // A pipe for the log would make this process part of what is measured.
+        // A pipe for the log would make this process part of the measurement.
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).env_remove("RUST_LOG");
         let mut process = command.spawn().expect("the server starts");
         let mut line = String::new();
@@ -112,7 +110,7 @@ impl Server {
             .sum()
     }
 
-    /// Counts the system calls of this process from now on. `None` without `perf`, or if it may not.
+    /// Counts the server's system calls from now on. `None` if `perf` is missing or not permitted.
     pub(crate) fn count_system_calls(&self) -> Option<SystemCalls> {
         let mut perf = Command::new("perf");
         perf.args(["stat", "-x", ",", "-e", "raw_syscalls:sys_enter", "-p"])
@@ -130,11 +128,11 @@ impl Drop for Server {
     }
 }
 
-/// A count of system calls that is going on.
+/// A running count of system calls.
 pub(crate) struct SystemCalls(Child);
 
 impl SystemCalls {
-    /// Ends the count.
+    /// Ends the count and returns it.
     pub(crate) fn total(self) -> Option<u64> {
         let pid = Pid::from_raw(i32::try_from(self.0.id()).ok()?);
         nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).ok()?;
@@ -151,7 +149,7 @@ pub(crate) fn own() -> Duration {
     )
 }
 
-/// The number behind a name in a file of `/proc`; 0 if it is not there.
+/// The number after a name in a file of `/proc`; 0 if the name is missing.
 fn field(status: &str, name: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)

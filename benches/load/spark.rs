@@ -1,6 +1,6 @@
-//! Mock Workers and drivers that speak Spark's RPC, made of what real ones of Spark 4.0.1 said.
+//! Mock Workers and drivers that speak Spark's RPC, made from recorded messages of Spark 4.0.1.
 //!
-//! Objects of Java's are read and written once; then their bytes are copied, and the places that differ are filled in.
+//! Java objects are read and written once. Then their bytes are copied, and the differing parts are filled in.
 
 use std::fs;
 use std::path::Path;
@@ -18,31 +18,29 @@ use tokio::task::spawn_local;
 
 use crate::mocks::{Mock, Seen};
 
-/// The longest frame that is read.
+/// The longest accepted frame.
 const MOST: usize = 1 << 20;
 
-/// What the mocks say.
+/// The recorded messages of the mocks.
 pub(crate) struct Script {
     worker: Words,
     report: Words,
     driver: Words,
 }
 
-/// A message as it was recorded.
 struct Words {
     envelope: Envelope,
     graph: Graph,
     root: Value,
 }
 
-/// A report that an executor runs, but for its application and its number.
+/// A report that an executor runs, without its application and number.
 struct Report {
-    /// All up to the number of the executor, from there to the application's id, and the rest.
+    /// The bytes up to the executor's number, from there to the application's id, and the rest.
     parts: [Bytes; 3],
 }
 
 impl Script {
-    /// What was recorded.
     pub(crate) fn read() -> Self {
         let report = Words::of("worker-to-master", "ExecutorStateChanged");
         Self {
@@ -52,7 +50,6 @@ impl Script {
         }
     }
 
-    /// The registration of a Worker.
     fn worker(&self, number: u64, cores: i32) -> Frame {
         let Words { envelope, mut graph, root } = self.worker.clone();
         let host = format!("10.0.{}.{}", number / 250, number % 250);
@@ -75,7 +72,7 @@ impl Script {
             let found = path.iter().try_fold(root, |node, field| node.field(field));
             found.expect("an application has this field").value
         };
-        // There is one option with a number; the maximum of cores becomes the same.
+        // The only option with a number is in this field; the maximum of cores becomes the same option.
         let option = at(&graph, &["appDescription", "defaultProfile", "_maxTasksPerExecutor"]);
         let number = Node { graph: &graph, value: option }.field("value").expect("it holds a number").value;
         assert!(graph.set_field(id(number), "value", Value::Int(executors)));
@@ -107,7 +104,7 @@ impl Script {
             (at, at + what.len())
         };
         let (number, after_number) = place(&EXECUTOR.to_be_bytes());
-        // The length of a text is before it.
+        // A text's length precedes it.
         let (app, after_app) = place(APP.as_bytes());
         let parts = [0..number, after_number..app - 2, after_app..whole.len()];
         Report { parts: parts.map(|part| whole.slice(part)) }
@@ -123,14 +120,14 @@ impl Report {
     }
 }
 
-/// What an order to launch an executor says.
+/// The contents of an order to launch an executor.
 struct Order<'a> {
     executor: &'a [u8],
     app: &'a [u8],
 }
 
 impl<'a> Order<'a> {
-    /// Reads an order. Its four numbers come right after its class, where `numbers` is.
+    /// Reads an order. Its four numbers follow its class, at offset `numbers`.
     fn read(object: &'a [u8], numbers: usize) -> Self {
         let name =
             object.windows(6).rposition(|window| window == b"app-20").expect("it names an application");
@@ -138,7 +135,7 @@ impl<'a> Order<'a> {
         Self { executor: &object[numbers + 4..numbers + 8], app: &object[name..name + length] }
     }
 
-    /// Where the four numbers of orders are.
+    /// The offset of the four numbers in orders.
     fn numbers(object: &[u8]) -> usize {
         let (graph, value) = java::read(object, Bounds::default()).expect("an object");
         let order = Node { graph: &graph, value };
@@ -184,7 +181,7 @@ fn body(envelope: &Envelope, object: &[u8]) -> Bytes {
     body.freeze()
 }
 
-/// A connection, with what is to be written.
+/// A connection, with bytes to write.
 struct Line {
     stream: TcpStream,
     received: BytesMut,
@@ -208,13 +205,13 @@ impl Line {
         true
     }
 
-    /// Waits until something has come. Whether the connection goes on.
+    /// Waits until something has arrived. Returns `false` if the connection has ended.
     async fn read(&mut self) -> bool {
         self.received.reserve(16 << 10);
         self.stream.read_buf(&mut self.received).await.is_ok_and(|count| count > 0)
     }
 
-    /// The next message that has come, without its envelope.
+    /// The next message that has arrived, without its envelope.
     fn next(&mut self) -> Option<Bytes> {
         loop {
             let frame = Frame::decode(&mut self.received, MOST).expect("it is a frame")?;
@@ -226,13 +223,14 @@ impl Line {
     }
 }
 
-/// Whether an object is of a class of this name. The name is near its beginning.
+/// Whether an object's class has this name, which is near its beginning.
 fn is(object: &[u8], class: &str) -> bool {
     let name = &object[..object.len().min(8 + 80)];
     name.windows(class.len()).any(|window| window == class.as_bytes())
 }
 
-/// Connects a Worker with this number of cores, which reports each executor as running as soon as it is told to launch it.
+/// Connects a Worker with this number of cores. It reports each executor as running as soon as it gets the order to
+/// launch it.
 pub(crate) fn worker(script: &Rc<Script>, address: &str, number: u64, cores: i32, seen: &Rc<Seen>) -> Mock {
     let (script, address, seen) = (Rc::clone(script), address.to_owned(), Rc::clone(seen));
     Mock::of(spawn_local(async move {
@@ -255,7 +253,7 @@ pub(crate) fn worker(script: &Rc<Script>, address: &str, number: u64, cores: i32
     }))
 }
 
-/// Connects a driver, which registers an application with this number of executors of one core when `start` is notified.
+/// Connects a driver. When `start` is notified, it registers an application with this number of executors of one core.
 pub(crate) fn driver(
     script: &Rc<Script>,
     address: &str,

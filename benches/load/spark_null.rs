@@ -1,4 +1,4 @@
-//! The null master for those who speak Spark's RPC: it reads and writes the frames of a Master, and decides nothing.
+//! The null master for Spark's RPC: it reads and writes the frames of a Master, and decides nothing.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +16,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The longest frame that is read.
+/// The longest accepted frame.
 const MOST: usize = 1 << 20;
 
-/// How much is gathered before it is written.
+/// How many bytes to gather before writing.
 const ENOUGH: usize = 32 << 10;
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Default)]
 pub(crate) struct SparkNull {
     tables: Mutex<Tables>,
@@ -43,15 +43,13 @@ struct Worker {
     queue: UnboundedSender<Told>,
 }
 
-/// The peer on a connection.
 struct Peer {
     dialect: Dialect,
-    /// How it calls the Master.
+    /// The address by which it knows the Master.
     master: Address,
 }
 
 impl Peer {
-    /// A message to it with this object.
     fn message(&self, object: &[u8]) -> Frame {
         let reference = &self.dialect.reference;
         let envelope = Envelope {
@@ -63,14 +61,14 @@ impl Peer {
     }
 }
 
-/// What one connection has another one write.
+/// A request of one connection to another, to write something.
 enum Told {
     Launch { app: String, executor: i32, description: Bytes },
     Driver(ToDriver),
 }
 
 impl SparkNull {
-    /// Serves a connection until its end. There is one peer on it.
+    /// Serves a connection, which has one peer, until its end.
     pub(crate) async fn serve(self: Arc<Self>, mut stream: TcpStream) {
         let (queue, mut told) = unbounded_channel();
         let (mut received, mut queued) = (BytesMut::new(), BytesMut::new());
@@ -105,7 +103,7 @@ impl SparkNull {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a frame. Returns who it is that registers with it, if somebody does.
+    /// Handles a frame. Returns the peer, if the frame is a registration.
     fn take(&self, frame: Frame, queue: &UnboundedSender<Told>, queued: &mut BytesMut) -> Option<Peer> {
         let (Frame::Request { body, .. } | Frame::OneWay { body }) = &frame else { return None };
         let mut object = body.clone();
@@ -167,7 +165,7 @@ impl SparkNull {
         peer
     }
 
-    /// A driver registers an application that gets this number of executors at once.
+    /// Registers a driver's application, which gets this number of executors at once.
     fn register(
         &self,
         peer: &Peer,
@@ -194,7 +192,7 @@ impl SparkNull {
     }
 }
 
-/// Writes what waits, up to a bound.
+/// Writes the queued messages, up to a bound.
 fn write_all(
     first: Told,
     told: &mut UnboundedReceiver<Told>,

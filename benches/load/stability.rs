@@ -1,8 +1,8 @@
-//! A Master that works for an hour: its memory, its files, and how soon it answers.
+//! A Master under load for an hour: its memory, its open files, and the times of its answers.
 //!
-//! Half of the cores are held all the time. Beside that applications come and go, Workers leave and come back, somebody asks
-//! for everything, and strangers send what is no message. What a Master keeps of all that is bounded, so its memory stays
-//! as it is once the histories are full.
+//! Half of the cores are always in use. Besides, applications come and go, Workers leave and return, a client asks for
+//! the whole state, and hostile peers send invalid messages. A Master's memory of all this is bounded, so it stays
+//! constant once the histories are full.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -24,25 +24,24 @@ use crate::probe::Probe;
 use crate::scenarios::{Size, Testbed};
 use crate::table::Sheet;
 
-/// The number of samples, at whatever length.
+/// The number of samples, independent of the duration.
 const SAMPLES: u32 = 60;
-/// How long somebody pauses between two applications, and a Worker before it comes back.
+/// The pause between two applications, and before a Worker returns.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// What was seen at one time.
+/// The measurements at one time.
 struct Sample {
     /// Seconds since the beginning.
     at: f64,
     /// Bytes.
     memory: f64,
     files: f64,
-    /// Seconds until 99 of 100 questions were answered, since the last sample.
+    /// The 99th percentile of answer times since the last sample, in seconds.
     most: f64,
-    /// Seconds until the last of them was answered.
+    /// The longest of these answer times, in seconds.
     longest: f64,
 }
 
-/// A figure of a sample.
 type Figure = fn(&Sample) -> f64;
 
 const MEGABYTES: Figure = |sample| sample.memory / 1e6;
@@ -89,7 +88,7 @@ pub(crate) async fn run(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     println!("drawn in {}", path.display());
 }
 
-/// Applications of some executors, one after the other.
+/// Runs applications of some executors, one after the other.
 async fn applications(address: String, number: u64) {
     sleep(PAUSE * u32::try_from(number).expect("it is small") / 4).await;
     loop {
@@ -99,7 +98,7 @@ async fn applications(address: String, number: u64) {
     }
 }
 
-/// Workers beside the others that leave, and come back under the same ids.
+/// Additional Workers that leave, and return under the same ids.
 async fn workers_that_leave(address: String, seen: std::rc::Rc<mocks::Seen>) {
     for number in (0..10).cycle() {
         let worker = mocks::worker(&address, 1_000_000 + number, 1, &seen);
@@ -108,7 +107,7 @@ async fn workers_that_leave(address: String, seen: std::rc::Rc<mocks::Seen>) {
     }
 }
 
-/// Somebody who asks for everything and leaves with half of the answer, and somebody who speaks something else.
+/// A client asks for the whole state and disconnects within the answer. Another peer speaks another protocol.
 async fn strangers(address: String) {
     loop {
         if let Ok(mut link) = Link::dial(&address, Role::Client, "stability").await {
@@ -123,7 +122,7 @@ async fn strangers(address: String) {
     }
 }
 
-/// The figures: those of the second quarter, when all histories are full, and of the last one.
+/// Records the figures of the second quarter, when all histories are full, and of the last one.
 fn write_down(samples: &[Sample], sheet: &mut Sheet) {
     let quarter = samples.len() / 4;
     let (second, last) = (&samples[quarter..2 * quarter], &samples[3 * quarter..]);
@@ -156,7 +155,7 @@ fn median(samples: &[Sample], figure: Figure) -> f64 {
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 150.0;
 
-/// Memory, open files and delays over time, below each other.
+/// Draws memory, open files and delays over time, below each other.
 fn picture(samples: &[Sample]) -> String {
     let end = samples.last().map_or(1.0, |last| last.at);
     let time = || axis("time", end, ticks::times(end));

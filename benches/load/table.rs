@@ -1,10 +1,10 @@
-//! Figures, and the table of them.
+//! Figures and their table.
 
 use std::collections::BTreeMap;
 
 use crate::server::{Kind, Server, SystemCalls};
 
-/// What one run measured.
+/// The figures of one run.
 #[derive(Default)]
 pub(crate) struct Sheet {
     figures: Vec<(&'static str, f64)>,
@@ -25,12 +25,12 @@ impl Sheet {
         self.frames = frames.clone();
     }
 
-    /// Counts a server's system calls from now on, if they are wanted and can be counted.
+    /// Counts a server's system calls from now on, if requested and possible.
     pub(crate) fn count_system_calls(&self, server: &Server) -> Option<SystemCalls> {
         self.counts_system_calls.then(|| server.count_system_calls()).flatten()
     }
 
-    /// Ends a count, if there is one, and writes down how many calls there were for each of these.
+    /// Ends a count, if there is one, and records the number of calls for each of `each` events.
     pub(crate) fn put_system_calls(&mut self, name: &'static str, calls: Option<SystemCalls>, each: u64) {
         if let Some(calls) = calls.and_then(SystemCalls::total) {
             self.put(name, calls as f64 / each as f64);
@@ -41,9 +41,8 @@ impl Sheet {
 /// All runs of one scenario.
 #[derive(Default)]
 pub(crate) struct Table {
-    /// Names in the order in which they came.
+    /// The names of figures in their original order.
     names: Vec<&'static str>,
-    /// A figure for each round.
     rounds: BTreeMap<(&'static str, Kind), Vec<f64>>,
     frames: BTreeMap<Kind, BTreeMap<&'static str, u64>>,
 }
@@ -59,7 +58,8 @@ impl Table {
         self.frames.insert(kind, sheet.frames);
     }
 
-    /// Prints medians, ranges, and ratios to the null master of the same round; with a journal also to the Master without.
+    /// Prints medians, ranges, and ratios to the null master of the same round. A Master with a journal is also
+    /// compared to one without.
     pub(crate) fn print(&self) {
         for name in &self.names {
             for kind in [Kind::Null, Kind::Quiet, Kind::Logging, Kind::Durable] {
@@ -92,7 +92,7 @@ impl Table {
         median.is_finite().then(|| format!("  of {word} {median:.2} ({least:.2} to {most:.2})"))
     }
 
-    /// Says where the null master did not write the frames of the Master.
+    /// Describes where the null master did not write the frames of the Master.
     pub(crate) fn differences(&self) -> Vec<String> {
         let Some(null) = self.frames.get(&Kind::Null) else { return Vec::new() };
         let Some(master) = self.frames.get(&Kind::Quiet) else { return Vec::new() };

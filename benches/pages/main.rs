@@ -1,4 +1,5 @@
-//! What do the Master's pages cost: how soon are they there, how large are they, and what does the Master lose meanwhile?
+//! What do the Master's pages cost: how long do they take, how large are they, and how much do they slow the Master
+//! down?
 //!
 //! ```text
 //! cargo bench -p firesteel --bench pages --profile release                          1,000 Workers, 10,000 executors
@@ -6,9 +7,9 @@
 //! cargo bench -p firesteel --bench pages -- --test                                  small and once; measures nothing
 //! ```
 //!
-//! Workers and drivers are connections of this process. Each page is asked for many times, one request after the other with
-//! pauses, so that the Master's state is also read anew again and again, as for readers. An application's executors are
-//! launched with and without readers, in turn. docs/MONITORING.md has the figures.
+//! Workers and drivers are connections of this process. Each page is requested many times, one request after the other
+//! with pauses. So the Master's state is read repeatedly, as for readers. An application's executors are launched with
+//! and without readers, in turn. docs/MONITORING.md has the figures.
 
 use std::fs;
 use std::sync::Arc;
@@ -42,13 +43,13 @@ use crowd::{Asked, Crowd};
 use link::Link;
 use wait::wait;
 
-/// How long the cluster may take to be there.
+/// How long the cluster may take to start.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The executors of an application.
+/// The number of executors of an application.
 const EACH: u64 = 250;
 
-/// The executors of an application whose launches are timed.
+/// The number of executors of an application in the timed launches.
 const PROBED: u64 = 50;
 
 fn main() {
@@ -88,7 +89,7 @@ fn main() {
     drop(crowd);
 }
 
-/// A cluster with these Workers and applications, and three that wait.
+/// A cluster with these Workers and applications, and three waiting applications.
 fn filled(master: &Daemon, workers: u64, applications: u64) -> Crowd {
     let crowd = Crowd::of(&master.address().to_string());
     crowd.workers(0..workers);
@@ -115,7 +116,7 @@ fn json(master: &Daemon) -> Value {
     serde_json::from_str(&master.get("/json/").1).unwrap_or_default()
 }
 
-/// The Master's memory in RAM, in bytes.
+/// The Master's resident memory, in bytes.
 fn resident(master: &Daemon) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", master.pid())).expect("it runs");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
@@ -123,7 +124,7 @@ fn resident(master: &Daemon) -> u64 {
     kib << 10
 }
 
-/// Asks for a page again and again, and says how long the whole answer took.
+/// Requests a page many times, and prints the times of whole answers.
 fn report(master: &Daemon, path: &str, requests: usize) {
     let mut times = Vec::new();
     let mut length = 0;
@@ -142,7 +143,7 @@ fn report(master: &Daemon, path: &str, requests: usize) {
     println!("{path:<44} {first:>8.1} {p50:>8.1} {p99:>8.1} {max:>8.1} {:>8}", length >> 10);
 }
 
-/// Launches executors with and without readers, in turn.
+/// Measures launches with and without readers, in turns.
 fn decisions(master: &Daemon, rounds: usize, launches: usize, app: &str) {
     let (mut alone, mut read) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
@@ -168,7 +169,7 @@ fn decisions(master: &Daemon, rounds: usize, launches: usize, app: &str) {
     );
 }
 
-/// A reader whose page stays up to date: it asks again 2 s after each answer.
+/// A reader with an up-to-date page: it asks again 2 s after each answer.
 fn read_on(address: String, path: String, ends: Arc<AtomicBool>) -> thread::JoinHandle<()> {
     use std::io::{Read as _, Write as _};
     thread::spawn(move || {
@@ -184,7 +185,7 @@ fn read_on(address: String, path: String, ends: Arc<AtomicBool>) -> thread::Join
     })
 }
 
-/// The times from registering an application until all of its executors run, in milliseconds.
+/// The times from an application's registration until all its executors run, in milliseconds.
 fn probe(master: &Daemon, launches: usize) -> Vec<f64> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
     let address = master.address().to_string();

@@ -1,7 +1,7 @@
-//! Which commit this is built from, for `firesteel --version`.
+//! Finds the commit from which this is built, for `firesteel --version`.
 //!
-//! Without git, or outside of the repository (a tarball, say), the commit is unknown; `FIRESTEEL_COMMIT` in the
-//! environment says it then. It is looked for again when HEAD moves or a source changes, and at no other time.
+//! Without git, or outside the repository (in a tarball, for example), the variable `FIRESTEEL_COMMIT` can name it;
+//! otherwise it is unknown. The commit is determined again only when HEAD moves or a source changes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ fn main() {
     for watched in ["Cargo.toml", "Cargo.lock", "crates"] {
         println!("cargo::rerun-if-changed={}", root.join(watched).display());
     }
-    // A file that is not there would count as changed always.
+    // A missing file would count as changed in every build.
     for moved in ["HEAD", "logs/HEAD", "packed-refs"] {
         let path = git(&root, &["rev-parse", "--git-path", moved]).map(|path| root.join(path));
         if let Some(path) = path.filter(|path| path.is_file()) {
@@ -26,7 +26,7 @@ fn main() {
 
 /// `3372250, 2026-11-21`, or `3372250-dirty, 2026-11-21` if files differ from the commit's.
 fn commit(root: &Path) -> Option<String> {
-    // A repository around an unpacked tarball is another one.
+    // A repository around an unpacked tarball is not this one.
     let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
     if top.canonicalize().ok()? != root.canonicalize().ok()? {
         return None;
@@ -38,7 +38,7 @@ fn commit(root: &Path) -> Option<String> {
     Some(format!("{commit}{mark}, {date}"))
 }
 
-/// What git says. `None`: it is not there, or it failed.
+/// The output of git. `None` if git is missing or failed.
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let done = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
     let said = String::from_utf8(done.stdout).ok()?;

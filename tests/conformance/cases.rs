@@ -1,4 +1,4 @@
-//! The files of `fixtures/conformance`.
+//! Access to the files of `fixtures/conformance`.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -13,12 +13,11 @@ pub(crate) fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/conformance").join(name)
 }
 
-/// Text of a file in the folder.
 pub(crate) fn text(name: &str) -> String {
     fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The lines of both files of cases: placements, then passes.
+/// The lines of both case files: placements, then passes.
 pub(crate) fn all() -> String {
     let mut lines = String::new();
     for name in ["placements.jsonl.gz", "passes.jsonl.gz"] {
@@ -28,7 +27,7 @@ pub(crate) fn all() -> String {
     lines
 }
 
-/// The first cases of each file, for tests that ask about them again and again.
+/// The first cases of each file, for tests that run them many times.
 pub(crate) struct Few {
     folder: TempDir,
 }
@@ -36,7 +35,6 @@ pub(crate) struct Few {
 impl Few {
     /// Number of placements. They are the first lines.
     pub(crate) const PLACEMENTS: usize = 600;
-    /// Number of passes.
     const PASSES: usize = 100;
 
     pub(crate) fn write() -> Self {
@@ -52,18 +50,15 @@ impl Few {
         few
     }
 
-    /// Path of the placements.
     pub(crate) fn placements(&self) -> PathBuf {
         self.folder.path().join("placements.jsonl")
     }
 
-    /// Path of the passes.
     pub(crate) fn passes(&self) -> PathBuf {
         self.folder.path().join("passes.jsonl")
     }
 }
 
-/// Lines as JSON.
 pub(crate) fn json(lines: &str) -> impl Iterator<Item = Value> {
     lines.lines().map(|line| serde_json::from_str(line).expect("each line is JSON"))
 }

@@ -1,4 +1,4 @@
-//! Firesteel's Master, held to the cases by the runner. Its adapter is `firesteel plan --jsonl -`.
+//! Runs the cases against Firesteel's Master. Its adapter is `firesteel plan --jsonl -`.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::{cases, runner};
 
 const ADAPTER: [&str; 4] = [BINARY, "plan", "--jsonl", "-"];
 
-/// Where the sum of Spark's cores overflows, Firesteel differs: docs/PARITY.md.
+/// Firesteel differs where the sum of Spark's cores overflows: docs/PARITY.md.
 pub(crate) fn decides_alike() {
     let done = runner::hold(&["--except", "int_overflow"], &ADAPTER);
     assert_eq!(

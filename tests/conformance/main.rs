@@ -1,5 +1,5 @@
-//! The cases of `fixtures/conformance` as others use them: the runner holds Firesteel's Master to them, finds deliberate
-//! mistakes, and the schemas describe what is there. What Spark's own Master says to them is in `tests/real-spark`.
+//! The cases of `fixtures/conformance`, used as by other projects. The runner checks Firesteel's Master with them, and
+//! finds deliberate mistakes. The schemas describe the files. `tests/real-spark` compares them with Spark's own Master.
 
 use std::process::ExitCode;
 

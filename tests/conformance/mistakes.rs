@@ -1,4 +1,4 @@
-//! What the runner must not let pass: Masters with deliberate mistakes, and adapters that are none.
+//! What the runner must reject: Masters with deliberate mistakes, and adapters that do not work.
 
 use crate::binary::Finished;
 use crate::cases::Few;
@@ -7,21 +7,21 @@ use crate::runner::{hold, hold_few};
 /// An adapter without a mistake.
 const HONEST: &str = "\"$FIRESTEEL\" plan --jsonl -";
 
-/// The number of decisions that the runner says are different.
+/// The number of differing decisions that the runner reports.
 fn differing(done: &Finished) -> usize {
     let last = done.stdout.lines().last().unwrap_or_default();
     let count = last.rsplit_once(" the same, ").and_then(|(_, end)| end.strip_suffix(" differ"));
     count.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("no count at the end: {done}"))
 }
 
-/// The number of decisions that differ without a mistake: those whose sum overflows.
+/// The number of decisions that differ without a mistake, because their sum overflows.
 fn excepted(few: &Few) -> usize {
     let done = hold_few(few, HONEST);
     assert_eq!(done.code(), 0, "{done}");
     differing(&done)
 }
 
-/// Each mistake is a lie to Firesteel's Master about what it was asked.
+/// Each mistake changes a question before Firesteel's Master gets it.
 pub(crate) fn wrong_rules() {
     let few = Few::write();
     let excepted = excepted(&few);
@@ -44,7 +44,7 @@ pub(crate) fn wrong_rules() {
     }
 }
 
-/// Decisions are right but for one value, which is changed on the way out.
+/// Each mistake changes one value of a correct decision.
 pub(crate) fn wrong_values() {
     let few = Few::write();
     let excepted = excepted(&few);
@@ -80,7 +80,7 @@ pub(crate) fn wrong_values() {
         assert_eq!((done.code(), differing(&done)), (1, excepted + 1), "{change}: {done}");
         assert_eq!(done.stdout.lines().next(), Some(words), "{done}");
     }
-    // No resources are the same as resources that are not named, and 6.0 is the number 6.
+    // Empty resources mean the same as missing ones, and 6.0 is the number 6.
     for same in ["s/\"rp_id\":0}/\"rp_id\":0,\"resources\":{}}/g", "s/\"cores\":6,/\"cores\":6.0,/g"] {
         let done = hold_few(&few, &format!("{HONEST} | sed '{same}'"));
         assert_eq!((done.code(), differing(&done)), (0, excepted), "{same}: {done}");

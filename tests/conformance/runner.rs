@@ -1,4 +1,4 @@
-//! The runner, as a command.
+//! Tests of the runner's command line.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use crate::binary::{BINARY, Finished, clean, run};
 use crate::cases::{self, Few};
 use crate::component::{Component, Readiness};
 
-/// The runner is written in Python, so that others need no compiler.
+/// The runner is written in Python, so that other projects need no compiler.
 pub(crate) const PYTHON: Component = Component { name: "python", look, prepare: || Readiness::Ready };
 
 fn look() -> Result<(), String> {
@@ -19,19 +19,19 @@ fn look() -> Result<(), String> {
     }
 }
 
-/// Holds a program to the cases. Options of the runner come first.
+/// Runs the runner on an adapter. Options of the runner come first.
 pub(crate) fn hold(options: &[&str], adapter: &[&str]) -> Finished {
     run(clean("python3").arg(cases::path("run")).args(options).arg("--").args(adapter))
 }
 
-/// The same for a script, in which `$FIRESTEEL` is the binary.
+/// Like `hold`, for a shell script in which `$FIRESTEEL` is the binary.
 pub(crate) fn hold_script(options: &[&str], script: &str) -> Finished {
     let mut command = clean("python3");
     command.arg(cases::path("run")).args(options).args(["--", "sh", "-c", script]);
     run(command.env("FIRESTEEL", BINARY))
 }
 
-/// The same with few cases, where those whose sum overflows are excepted.
+/// Like `hold_script`, with few cases, and without cases that overflow a sum.
 pub(crate) fn hold_few(few: &Few, script: &str) -> Finished {
     let (placements, passes) = (few.placements(), few.passes());
     let path = |path: &Path| path.to_str().expect("a path is text").to_owned();

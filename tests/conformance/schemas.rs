@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use crate::binary::{firesteel, run_with_input};
 use crate::cases;
 
-/// The schemas of the folder, and the one that values are held to. It knows the keywords of JSON Schema that they use, and
-/// refuses to go on at another one.
+/// The schemas of the folder, to validate values. It supports the keywords of JSON Schema that they use, and panics at
+/// any other.
 struct Schema {
     documents: Map<String, Value>,
     name: &'static str,

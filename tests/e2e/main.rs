@@ -1,7 +1,7 @@
 //! Real processes on loopback: the `firesteel` binary as its users run it.
 //!
-//! [`cluster`] starts daemons and waits for what they do. Nothing here sleeps for a fixed time: every wait is
-//! for something that happens, with a deadline after which the test fails and shows the logs.
+//! [`cluster`] starts daemons and waits for their actions. Nothing here sleeps for a fixed time: every wait is for an
+//! event, with a deadline. After it, the test fails and shows the logs.
 
 mod cluster;
 mod commands;

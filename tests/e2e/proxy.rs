@@ -1,21 +1,20 @@
-//! A proxy that stands on a connection's way and may meddle with it.
+//! A proxy between two ends of a connection, which can change or delay bytes.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-/// A direction of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// From the one who dialled to the one who listens.
+    /// From the connecting to the listening side.
     There,
     Back,
 }
 
-/// Listens on a free port of this address, and passes each connection on to where `target` says, given the proxy's own
-/// address. `meddler` makes, for each direction of a connection, the function that sees all bytes before they are passed
-/// on. It may change them and take its time; the connection ends when it returns `false`. Returns the proxy's address.
+/// Listens on a free port of this address, and forwards each connection to the address that `target` returns, given the
+/// proxy's own. `meddler` makes a function for each direction of a connection, which gets all bytes before they are
+/// forwarded. It may change and delay them; the connection ends when it returns `false`. Returns the proxy's address.
 pub(crate) fn start<M: FnMut(&mut [u8]) -> bool + Send + 'static>(
     host: &str,
     target: impl Fn(SocketAddr) -> SocketAddr + Send + 'static,
@@ -26,7 +25,7 @@ pub(crate) fn start<M: FnMut(&mut [u8]) -> bool + Send + 'static>(
     thread::spawn(move || {
         for near in listener.incoming() {
             let near = Arc::new(near.expect("a connection"));
-            // Nobody may listen there (any more).
+            // Nobody may listen there.
             let Ok(far) = TcpStream::connect(target(address)) else { continue };
             let far = Arc::new(far);
             for (from, to, direction) in [(&near, &far, Direction::There), (&far, &near, Direction::Back)] {
@@ -38,7 +37,7 @@ pub(crate) fn start<M: FnMut(&mut [u8]) -> bool + Send + 'static>(
     address
 }
 
-/// Passes one direction of a connection on until it ends.
+/// Forwards one direction of a connection until it ends.
 fn pass_on(mut from: &TcpStream, mut to: &TcpStream, mut meddle: impl FnMut(&mut [u8]) -> bool) {
     let mut bytes = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut bytes) {

@@ -1,4 +1,4 @@
-//! What is done to the cluster.
+//! The faults of havoc.
 
 use std::fmt;
 use std::thread;
@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 
 use crate::victims::{Victims, send};
 
-/// One deed after another, and how many there were of each kind.
+/// The generator of faults, with a count per kind.
 #[derive(Debug)]
 pub(crate) struct Deeds {
     dice: Dice,
@@ -51,7 +51,7 @@ impl Deeds {
         Self { dice: Dice::new(seed), counts: [0; KINDS.len()] }
     }
 
-    /// Waits for a moment, and does something.
+    /// Waits for a moment, then lets a fault strike.
     pub(crate) fn next(&mut self, victims: &Victims) {
         thread::park_timeout(Duration::from_millis(self.dice.between(50, 500)));
         let index = self.dice.index(KINDS.len()).expect("there are kinds");
@@ -60,7 +60,7 @@ impl Deeds {
         }
     }
 
-    /// Whether there was something to do it to.
+    /// Lets a fault strike. Returns whether there was a target.
     fn perform(&mut self, kind: Kind, victims: &Victims) -> bool {
         let worker = self.dice.index(victims.workers.len()).expect("there are Workers");
         let routes: Vec<_> = victims.routes().collect();
@@ -91,14 +91,14 @@ impl Deeds {
     }
 }
 
-/// Does something, and its opposite after a pause.
+/// Does something, and undoes it after a pause.
 fn meanwhile(pause: Duration, begin: impl Fn(), end: impl Fn()) {
     begin();
     thread::park_timeout(pause);
     end();
 }
 
-/// Stops a process for a pause.
+/// Stops a process with a signal, and continues it after a pause.
 fn stop(pause: Duration, send: impl Fn(Signal)) {
     meanwhile(pause, || send(Signal::SIGSTOP), || send(Signal::SIGCONT));
 }

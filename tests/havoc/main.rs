@@ -1,13 +1,14 @@
-//! Havoc: a cluster of real processes computes while they are killed, stopped, stalled, cut off and lied to at random.
+//! Havoc: a cluster of real processes computes while its processes are killed, paused, stalled and cut off at random,
+//! and bits are flipped.
 //!
 //! ```text
 //! cargo test -p firesteel --test havoc -- --nocapture
 //! FIRESTEEL_HAVOC_SECONDS=1200 FIRESTEEL_SEED=7 cargo test -p firesteel --test havoc -- --nocapture
 //! ```
 //!
-//! Run after run of `firesteel map` goes through the cluster, each with an output that is known in advance. A line with
-//! figures comes at the end. Havoc fails if an output was wrong, if a run got stuck, or if a process of the cluster is
-//! left over when all of it has ended. The seed decides what is done and in which order, not what it meets.
+//! `firesteel map` runs repeatedly on the cluster, each time with a known output. A line with figures comes at the end.
+//! Havoc fails if an output was wrong, if a run got stuck, or if a process of the cluster is left at the end. The seed
+//! decides the faults and their order, not the state in which they strike.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ use deeds::Deeds;
 use runs::Runs;
 use victims::Victims;
 
-/// A number from the environment, or else this one.
+/// A number from the environment, or else the default.
 fn asked(variable: &str, or: u64) -> u64 {
     std::env::var(variable).map_or(or, |words| words.parse().expect("it is a number"))
 }

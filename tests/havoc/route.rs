@@ -1,4 +1,4 @@
-//! A way between two parts of the cluster, on which bytes are held up, changed and lost.
+//! A connection between two parts of the cluster, which can delay, change and lose bytes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::proxy::{self, Direction};
 
-/// A proxy with its troubles.
+/// A proxy with faults.
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) address: SocketAddr,
@@ -17,18 +17,17 @@ pub(crate) struct Route {
 
 #[derive(Debug, Default)]
 struct Troubles {
-    /// Whether bytes wait that go to the one who listens.
+    /// Whether bytes to the listening side are held up.
     stalled_there: AtomicBool,
-    /// Whether bytes wait that come back from there.
+    /// Whether bytes from the listening side are held up.
     stalled_back: AtomicBool,
-    /// The number of cuts so far. A connection that began before the last one ends.
+    /// The number of cuts so far. Connections that began before the last cut end.
     cuts: AtomicU64,
-    /// The number of bits that are still to be changed.
     flips: AtomicU64,
 }
 
 impl Route {
-    /// A route from a free port of this address to where `target` says.
+    /// A route from a free port of this address to the address that `target` returns.
     pub(crate) fn start(host: &str, target: impl Fn(SocketAddr) -> SocketAddr + Send + 'static) -> Self {
         let troubles: Arc<Troubles> = Arc::default();
         let shared = Arc::clone(&troubles);
@@ -40,13 +39,13 @@ impl Route {
         Self { address, troubles }
     }
 
-    /// Holds all bytes up, in both directions, until [`go_on`](Self::go_on).
+    /// Holds up all bytes in both directions, until [`go_on`](Self::go_on).
     pub(crate) fn stall(&self) {
         self.troubles.stalled_there.store(true, Ordering::Relaxed);
         self.deafen();
     }
 
-    /// Holds up what comes back to those who dialled, until [`go_on`](Self::go_on).
+    /// Holds up bytes to the connecting side, until [`go_on`](Self::go_on).
     pub(crate) fn deafen(&self) {
         self.troubles.stalled_back.store(true, Ordering::Relaxed);
     }
@@ -62,14 +61,14 @@ impl Route {
         self.troubles.cuts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Changes one bit of what passes next.
+    /// Changes one bit of the next bytes.
     pub(crate) fn flip(&self) {
         self.troubles.flips.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl Troubles {
-    /// Whether the connection, which began after that number of cuts, goes on.
+    /// Handles bytes of a connection that began after `begun` cuts. Returns whether the connection continues.
     fn meddle(&self, direction: Direction, begun: u64, bytes: &mut [u8]) -> bool {
         let stalled = match direction {
             Direction::There => &self.stalled_there,

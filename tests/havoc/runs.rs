@@ -1,4 +1,4 @@
-//! The work that goes through the cluster, and what came of it.
+//! The runs on the cluster, and their results.
 
 use std::fmt;
 use std::thread;
@@ -9,29 +9,27 @@ use firesteel_placement::words::counted;
 use crate::cluster::{Daemon, firesteel};
 use crate::victims::Victims;
 
-/// The items of one run.
 const ITEMS: usize = 120;
 
-/// How long a run may go on without an item that ends. Longer than all time-outs and pauses together.
+/// How long a run may make no progress: longer than all time-outs and pauses together.
 const STUCK: Duration = Duration::from_secs(60);
 
-/// Runs so far.
+/// Counts of the runs so far.
 #[derive(Debug, Default)]
 pub(crate) struct Runs {
-    /// Ended well, with the right output.
+    /// Succeeded with the right output.
     right: u64,
-    /// Ended with an exit code that says so.
+    /// Ended with a failure code.
     failed: u64,
-    /// Ended well, and the output is not what it must be.
+    /// Succeeded with a wrong output.
     wrong: u64,
-    /// Killed, since nothing happened for too long.
+    /// Killed, because they made no progress.
     stuck: u64,
-    /// The longest time without an item that ended.
+    /// The longest time without the end of an item.
     standstill: Duration,
 }
 
 impl Runs {
-    /// Lets one run go through.
     pub(crate) fn next(&mut self, victims: &Victims) {
         let mut map = start(victims);
         let (mut seen, mut changed) = (0, Instant::now());
@@ -64,7 +62,7 @@ impl Runs {
         }
     }
 
-    /// Whether something went through, nothing was wrong, and nothing stood still for ever.
+    /// Whether some run succeeded, none was wrong, and none got stuck.
     pub(crate) fn are_sound(&self) -> bool {
         self.right > 0 && self.wrong == 0 && self.stuck == 0
     }
@@ -80,7 +78,7 @@ fn start(victims: &Victims) -> Daemon {
         &port,
         "spark.executor.heartbeatInterval=500ms",
         "spark.network.timeout=3s",
-        // What is stopped or cut off is not the fault of an item.
+        // Attempts fail because of the faults, not of the items.
         "spark.task.maxFailures=1000",
     ] {
         command.args(["--conf", conf]);

@@ -1,4 +1,4 @@
-//! The cluster that havoc is wrought upon.
+//! The cluster that suffers the faults.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,24 +11,23 @@ use tempfile::TempDir;
 use crate::cluster::{Daemon, firesteel, processes};
 use crate::route::Route;
 
-/// The number of Workers.
 const WORKERS: usize = 3;
 
-/// How long the processes of a cluster may take to end after their Workers were asked to.
+/// How long a cluster's processes may take to end after their Workers were told to.
 const ENDING: Duration = Duration::from_secs(30);
 
 /// A Master and Workers, with a route from each Worker to the Master, and one from the executors to the driver.
 #[derive(Debug)]
 pub(crate) struct Victims {
     master: Mutex<Daemon>,
-    /// Where it listens.
+    /// The URL on which it listens.
     pub(crate) url: String,
     pub(crate) workers: Vec<Victim>,
     pub(crate) driver: Route,
     work: TempDir,
 }
 
-/// A Worker, which is started again whenever it was killed.
+/// A Worker, which is restarted whenever it was killed.
 #[derive(Debug)]
 pub(crate) struct Victim {
     daemon: Mutex<Daemon>,
@@ -54,7 +53,7 @@ impl Victims {
         self.master.lock().expect("nobody panics with it")
     }
 
-    /// Kills the Master, and starts it again after a pause, with what it has written down.
+    /// Kills the Master, and restarts it from its journal after a pause.
     pub(crate) fn kill_master(&self, pause: Duration) {
         let mut master = self.master();
         let port = master.address().port();
@@ -64,23 +63,21 @@ impl Victims {
         *master = start_master(self.work.path(), port);
     }
 
-    /// All routes.
     pub(crate) fn routes(&self) -> impl Iterator<Item = &Route> {
         self.workers.iter().map(|worker| &worker.to_master).chain([&self.driver])
     }
 
-    /// The processes of executors now.
     pub(crate) fn executors(&self) -> Vec<u32> {
         let workers = self.workers.iter().map(|worker| worker.daemon().pid());
         workers.flat_map(|pid| with_word(pid, "--executor-id")).collect()
     }
 
-    /// Kills a Worker, together with its reaper or not, and starts another in the same work directory.
+    /// Kills a Worker, with or without its reaper, and starts another one in the same work directory.
     pub(crate) fn kill_worker(&self, index: usize, also_reaper: bool) {
         let worker = &self.workers[index];
         let mut daemon = worker.daemon();
         if also_reaper {
-            // Stopped first, so that the reaper cannot see its end.
+            // Stopped first, so that the reaper does not notice its end.
             daemon.signal(Signal::SIGSTOP);
             with_word(daemon.pid(), "__reaper").into_iter().for_each(|pid| send(pid, Signal::SIGKILL));
         }
@@ -89,7 +86,7 @@ impl Victims {
         *daemon = start_worker(&worker.to_master, self.work.path());
     }
 
-    /// Ends all troubles that last.
+    /// Ends all lasting faults.
     pub(crate) fn heal(&self) {
         self.routes().for_each(Route::go_on);
         self.master().signal(Signal::SIGCONT);
@@ -97,7 +94,7 @@ impl Victims {
         self.executors().into_iter().for_each(|pid| send(pid, Signal::SIGCONT));
     }
 
-    /// Ends the cluster. Returns the processes that are left of it.
+    /// Ends the cluster. Returns its remaining processes.
     pub(crate) fn end(self) -> Vec<u32> {
         let Self { workers, work, .. } = self;
         for worker in workers {
@@ -125,7 +122,7 @@ pub(crate) fn send(pid: u32, signal: Signal) {
     let _ = processes::signal(pid, signal);
 }
 
-/// The children of a process that have this word in their command line.
+/// The children of a process with this word in their command line.
 fn with_word(pid: u32, word: &str) -> Vec<u32> {
     let mut children = processes::children_of(pid);
     children.retain(|child| processes::command_line(*child).iter().any(|found| found == word));

@@ -1,4 +1,4 @@
-//! What a test may need and a machine may lack.
+//! Components that tests need and machines may lack.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-/// Names the components whose absence is a failure, with commas between; `all` names every one.
+/// The variable with the required components, separated by commas; `all` names every one.
 const REQUIRE: &str = "FIRESTEEL_REQUIRE";
 
 /// Something that a test needs.
 pub(crate) struct Component {
     /// Its name in `FIRESTEEL_REQUIRE`.
     pub(crate) name: &'static str,
-    /// Looks for it.
+    /// Checks whether it is available.
     ///
     /// # Errors
     /// Why it cannot be used here.
@@ -29,19 +29,19 @@ pub(crate) enum Readiness {
     Ready,
     /// It cannot be made ready, for this reason: the test fails.
     Failed(String),
-    /// It could not be made ready for an earlier test, for this reason: the test is not run.
+    /// It could not be made ready for an earlier test, for this reason: the test does not run.
     NotRun(String),
 }
 
 impl Component {
-    /// These tests, if the component is there; else the same names, ignored for a reason that is shown, or
-    /// failing where the component is required.
+    /// These tests, if the component is available. If not, tests of the same names that are ignored with a reason; they
+    /// fail if the component is required.
     pub(crate) fn trials(&self, tests: &[(&str, fn())]) -> Vec<Trial> {
         let found = (self.look)();
         tests.iter().map(|&(name, test)| self.trial(name, test, &found)).collect()
     }
 
-    /// The same for one test, when the component was looked for and [`look`](Self::look) found this.
+    /// Like `trials`, for one test. `found` is the result of [`look`](Self::look).
     pub(crate) fn trial(
         &self,
         name: &str,
@@ -69,7 +69,7 @@ impl Component {
     }
 }
 
-/// Runs the tests, and says in the last line how many were left out and why.
+/// Runs the tests. The last line says how many were left out and why.
 pub(crate) fn run(arguments: &Arguments, trials: Vec<Trial>) -> ExitCode {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.has_ignored_flag() && is_chosen(arguments, trial.name()))
@@ -90,13 +90,12 @@ pub(crate) fn run(arguments: &Arguments, trials: Vec<Trial>) -> ExitCode {
     conclusion.exit_code()
 }
 
-/// Whether the arguments choose this test.
+/// Whether the arguments select this test.
 fn is_chosen(arguments: &Arguments, name: &str) -> bool {
     let is = |filter: &String| if arguments.exact { name == filter } else { name.contains(filter.as_str()) };
     arguments.filter.as_ref().is_none_or(is) && !arguments.skip.iter().any(is)
 }
 
-/// Whether this component has to be there.
 pub(crate) fn is_required(component: &str) -> bool {
     let required = env::var(REQUIRE).unwrap_or_default();
     required.split(',').map(str::trim).any(|name| name == component || name == "all")

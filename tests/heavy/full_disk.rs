@@ -1,5 +1,4 @@
-//! A full disk. Each command runs in a mount namespace of its own, on a small file system in memory that goes
-//! with it.
+//! A full disk. Each command runs in its own mount namespace, on a small file system in memory.
 
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +25,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// Whether a file system can be mounted, as root or as root of a namespace of one's own.
+/// Whether a file system can be mounted, as root or as root of a user namespace.
 fn can_mount() -> Result<(), String> {
     let done = Command::new("unshare")
         .args(["--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])
@@ -38,7 +37,7 @@ fn can_mount() -> Result<(), String> {
     }
 }
 
-/// Runs a script where `$DISK` is a directory with so much room and `firesteel` is the binary.
+/// Runs a script in which `$DISK` is a directory of this size and `firesteel` is the binary.
 fn on_disk(size: &str, script: &str) -> Finished {
     let disk = TempDir::new().expect("a temporary directory");
     let script = format!("mount -t tmpfs -o size={size} tmpfs \"$DISK\" && {script}");
@@ -67,7 +66,7 @@ fn outputs_that_fit_memory() {
     assert_eq!(done.stdout.trim(), "150000", "{done}");
 }
 
-/// The disk of the Master's journal fills up. What it could not write, it has told nobody.
+/// The disk of the Master's journal fills up. Decisions that it could not write have no effect.
 fn full_disk_of_a_master() {
     let script = "
         other=$(mktemp -d -p /tmp)
@@ -130,8 +129,9 @@ fn full_disk_of_a_worker() {
     assert!(done.stdout.contains("No space left on device"), "{done}");
 }
 
-/// An executor writes far more than the disk has room for, through a Worker that rolls its log: it is not held up,
-/// the Worker says it once and serves the log, and without a bound on the number of files the disk stays full.
+/// An executor writes far more than the disk can hold, through a Worker that rolls its log. The executor is not
+/// blocked; the Worker reports the full disk once and serves the log. Without a limit on the number of files, the disk
+/// stays full.
 fn rolled_logs_that_do_not_fit() {
     let script = "
         firesteel master --port 0 --announce >\"$DISK/master\" 2>/dev/null & master=$!
@@ -162,7 +162,7 @@ fn rolled_logs_that_do_not_fit() {
     assert!(all.stderr.contains(": dropped ") && all.stderr.contains(" bytes of output"), "{all}");
     assert!((1_000_000..5_000_000).contains(&bytes(&all)), "{all}");
 
-    // With a bound it has room again and again, and the last that was written is there.
+    // With a limit there is room again and again, and the latest output is available.
     let few =
         on_disk("4m", &format!("ROLLING='--conf spark.executor.logs.rolling.maxRetainedFiles=3'; {script}"));
     assert_eq!(few.code(), 0, "{few}");
@@ -171,7 +171,7 @@ fn rolled_logs_that_do_not_fit() {
     assert!(few.stdout.ends_with("the end\n"), "{few}");
 }
 
-/// The disk has room for the Worker, and not for what the application brings.
+/// The disk has room for the Worker, but not for the application's files.
 fn files_that_do_not_fit() {
     let script = "
         firesteel master --port 0 --announce >\"$DISK/master\" 2>/dev/null & master=$!

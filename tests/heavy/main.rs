@@ -1,6 +1,6 @@
-//! Tests that need more than this repository and a Rust toolchain: a component of the machine, or another
-//! system. Where a component is missing its tests are shown as ignored, with the reason; where
-//! `FIRESTEEL_REQUIRE` names the component, or is `all`, they fail instead.
+//! Tests that need more than this repository and a Rust toolchain: a component of the machine, or another system.
+//! Without the component, its tests are shown as ignored, with the reason. If `FIRESTEEL_REQUIRE` names the component,
+//! or is `all`, they fail instead.
 
 use std::process::ExitCode;
 

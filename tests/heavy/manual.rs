@@ -1,4 +1,4 @@
-//! The manual pages, as groff reads them.
+//! Checks the manual pages with groff.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Jars that Maven finds.
+//! Class paths from Maven.
 
 use std::fs;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// The class path of the dependencies that this file names: `tests/NAME/pom.xml`.
+/// The class path of the dependencies in this file: `tests/NAME/pom.xml`.
 ///
 /// # Errors
-/// There is no Java or no Maven, or Maven does not get them.
+/// Java or Maven is missing, or Maven cannot get the jars.
 pub(crate) fn class_path(pom: &str) -> Result<String, String> {
     let found = Command::new("java").arg("-version").output();
     found.map_err(|error| format!("java: {error}"))?;

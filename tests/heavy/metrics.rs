@@ -1,4 +1,4 @@
-//! The metrics of real daemons, as Prometheus' own tool judges them.
+//! Checks the metrics of real daemons with Prometheus' own tool.
 
 use std::path::Path;
 use std::process::Command;

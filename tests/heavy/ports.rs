@@ -1,23 +1,23 @@
-//! Ports for servers that other programs start, and that must be told their port.
+//! Ports for servers that must be told their port.
 
 use std::net::TcpListener;
 use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The ports are below those that the system gives to connections and to servers without a port of their own (from 32768).
-/// So nobody takes one between the look at it and the start of its server.
+/// The first port. The system itself assigns ports from 32768 on; these are lower. So no other program gets one between
+/// this check and the start of the server.
 const FIRST: u16 = 20_000;
 const COUNT: usize = 12_000;
 
-/// How many ports were looked at.
+/// How many ports were checked.
 static LOOKED_AT: AtomicUsize = AtomicUsize::new(0);
 
-/// A port on which nothing listens. No other call gives it.
+/// A port on which nothing listens. No other call returns it.
 ///
 /// # Panics
 /// None is free.
 pub(crate) fn free_port() -> u16 {
-    // Processes begin at different ports.
+    // Each process begins at a different port.
     let begin = process::id() as usize * 101;
     let next = || LOOKED_AT.fetch_add(1, Ordering::Relaxed);
     let mut ports = (0..COUNT).map(|_| FIRST + ((begin + next()) % COUNT) as u16);

@@ -1,5 +1,5 @@
-//! A cluster of two releases, daemon by daemon: the binary of the previous one is the program that `FIRESTEEL_PREVIOUS` names.
-//! `tests/mixed-versions` builds it at a commit.
+//! A cluster of two releases, daemon by daemon. `FIRESTEEL_PREVIOUS` names the previous binary, which
+//! `tests/mixed-versions` builds from a commit.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +23,6 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// Which release runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Release {
     Previous,
@@ -40,7 +39,7 @@ impl Release {
         }
     }
 
-    /// A Master at this port, which keeps what it decides in this directory.
+    /// A Master on this port, with its journal in this directory.
     fn master(self, port: u16, recovery: &Path) -> Daemon {
         let mut command = self.command();
         let directory = format!("spark.deploy.recoveryDirectory={}", recovery.display());
@@ -54,7 +53,7 @@ impl Release {
         Daemon::start(command.arg(work).arg(master))
     }
 
-    /// The output of a command, which succeeds.
+    /// The output of a command, which must succeed.
     fn run(self, words: &[&str]) -> String {
         let done = run(self.command().args(words));
         assert_eq!(done.code(), 0, "{self:?} {words:?}: {done}");
@@ -71,7 +70,7 @@ fn alive(release: Release, master: &str) -> Vec<String> {
     alive.map(|worker| worker["id"].as_str().expect("a text").to_owned()).collect()
 }
 
-/// What each release's `map` prints on both Workers.
+/// The output of each release's `map` on both Workers.
 fn map(master: &str) {
     for release in [Previous, This] {
         let words = ["map", "--quiet", "--master", master, "--executor-memory", "512m", "--"];
@@ -96,7 +95,7 @@ fn together() {
     }
 }
 
-/// A cluster of one release becomes one of another while an application runs.
+/// Replaces a cluster of one release by another release while an application runs.
 fn replaced(from: Release, to: Release) {
     let directory = TempDir::new().expect("a temporary directory");
     let (port, state) = (free_port(), directory.path().join("state"));
@@ -111,7 +110,7 @@ fn replaced(from: Release, to: Release) {
     let mut launch = Daemon::spawn(&mut launch);
     wait_for("the executor", || launch.output_so_far().contains("executor_running").then_some(()));
 
-    // The Master first: it reads the journal of the other release, and everybody comes back.
+    // First the Master: it reads the journal of the other release, and all peers return.
     assert_eq!(master.terminate(), 0);
     let master = to.master(port, &state);
     master.wait_for_line(&["all Workers and applications are back"]);
@@ -121,7 +120,7 @@ fn replaced(from: Release, to: Release) {
         launch.output_so_far()
     );
     map(&url);
-    // Then the Workers, one after the other. Each has left before the next one comes.
+    // Then the Workers, in turn. Each has left before the next one starts.
     let mut workers = Vec::new();
     for (old, name) in [(one, "one"), (other, "other")] {
         assert_eq!(old.terminate(), 0);

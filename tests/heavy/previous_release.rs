@@ -1,4 +1,4 @@
-//! The program of another release, which `FIRESTEEL_PREVIOUS` names. `tests/mixed-versions` builds it.
+//! The program of another release, named by `FIRESTEEL_PREVIOUS`. `tests/mixed-versions` builds it.
 
 use std::env;
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::cluster::clean;
 /// Checks that the variable names a program that runs.
 ///
 /// # Errors
-/// It does not.
+/// There is no such program.
 pub(crate) fn look() -> Result<(), String> {
     let path =
         env::var("FIRESTEEL_PREVIOUS").map_err(|_| "FIRESTEEL_PREVIOUS names no program".to_owned())?;
@@ -16,7 +16,7 @@ pub(crate) fn look() -> Result<(), String> {
     done.status.success().then_some(()).ok_or_else(|| format!("{path} --version fails"))
 }
 
-/// The other release, with an environment of its own.
+/// A command of the other release, with a clean environment.
 pub(crate) fn command() -> Command {
     clean(env::var("FIRESTEEL_PREVIOUS").expect("it was looked for"))
 }

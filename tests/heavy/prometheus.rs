@@ -1,4 +1,5 @@
-//! A real Prometheus that scrapes real daemons, as docs/MONITORING.md says, and evaluates the board and the alerts.
+//! A real Prometheus that scrapes real daemons, configured as in docs/MONITORING.md, and evaluates the board and the
+//! alerts.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,7 +80,7 @@ impl Prometheus {
         Self { _process: Daemon::spawn(&mut command), address, _directory: directory }
     }
 
-    /// The data of an answer of its API. `None` if it does not answer yet.
+    /// The data of its API's answer; `None` while it does not answer.
     fn ask(&self, path: &str, query: Option<&str>) -> Option<Value> {
         let agent: ureq::Agent =
             ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();
@@ -111,7 +112,7 @@ impl Prometheus {
     }
 }
 
-/// The expressions of the board, with what Grafana puts in place of its variables.
+/// The expressions of the board, with Grafana's variables replaced.
 fn expressions() -> Vec<String> {
     let board: Value =
         serde_json::from_str(&read(&docs().join("grafana/firesteel.json"))).expect("it is JSON");
@@ -166,7 +167,7 @@ fn scraped() {
         prometheus.alerts().filter(|alerts| alerts.iter().all(|alert| alert["state"] == "inactive"))
     });
 
-    // What is wrong raises its alerts, after the time that each of them waits.
+    // A fault raises its alerts, each after its waiting time.
     worker.signal(Signal::SIGKILL);
     wait_for("the alerts of a Worker that is gone", || {
         let alerts = prometheus.alerts()?;

@@ -1,12 +1,12 @@
-//! Waits for what other processes do, up to a limit.
+//! Waits for other processes, with a time limit.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The pause between two looks.
+/// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Looks again and again until `look` finds something; `None` after the limit.
+/// Calls `look` until it returns a value; `None` after the time limit.
 pub(crate) fn poll<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begun = Instant::now();
     loop {
@@ -20,18 +20,18 @@ pub(crate) fn poll<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> O
     }
 }
 
-/// Waits until `look` finds something.
+/// Waits until `look` returns a value.
 ///
 /// # Panics
-/// It finds nothing within the limit.
+/// It returns none within the limit.
 pub(crate) fn wait<T>(what: &str, limit: Duration, look: impl FnMut() -> Option<T>) -> T {
     poll(limit, look).unwrap_or_else(|| panic!("waited {limit:?} in vain for {what}"))
 }
 
-/// Does the same within the runtime.
+/// Like `wait`, for an asynchronous `look`.
 ///
 /// # Panics
-/// It finds nothing within the limit.
+/// It returns none within the limit.
 pub(crate) async fn wait_async<T>(
     what: &str,
     limit: Duration,

@@ -1,4 +1,4 @@
-//! Laws of the order in which a daemon hears its peers.
+//! Laws of the order in which a daemon handles its peers' events.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,10 @@ use firesteel_protocol::fair_queue::{FairQueue, Limits, Urgency};
 use firesteel_protocol::ids::PeerId;
 use quickcheck::quickcheck;
 
-/// The number of peers.
 const PEERS: u64 = 8;
 
-/// The order in which events leave that came together, by number. An entry says which peer's event it is, and whether it
-/// is urgent.
+/// The order in which simultaneous events leave the queue, by index. An entry is an event's peer, and whether it is
+/// urgent.
 fn order(entries: &[(u8, bool)]) -> Vec<(PeerId, usize)> {
     let mut queue = FairQueue::new(Limits::default());
     for (number, (peer, is_urgent)) in entries.iter().enumerate() {
@@ -22,19 +21,19 @@ fn order(entries: &[(u8, bool)]) -> Vec<(PeerId, usize)> {
     order
 }
 
-/// For each event of the peer, how many events left since its one before, or since the beginning.
+/// For each event of the peer, the number of events that left since the peer's previous one, or since the beginning.
 fn gaps(order: &[(PeerId, usize)], peer: PeerId) -> Vec<usize> {
     let at = (1..).zip(order).filter(|(_, (from, _))| *from == peer).map(|(at, _)| at);
     let mut before = 0;
     at.map(|at| at - std::mem::replace(&mut before, at)).collect()
 }
 
-/// The most ordinary events that leave in a round of all peers.
+/// The most ordinary events that leave in one round of all peers.
 fn most_of_a_round() -> usize {
     usize::try_from(PEERS).expect("it is small") * FairQueue::<usize>::IN_A_TURN
 }
 
-/// Entries of which most are of few peers, so that turns come to their end.
+/// Entries that belong mostly to few peers, so that their turns are used up.
 fn crowded(peers: Vec<u8>) -> impl Iterator<Item = (u8, bool)> {
     peers.into_iter().map(|peer| (if peer % 4 == 0 { peer / 4 } else { 1 }, false))
 }

@@ -1,4 +1,4 @@
-//! Where recorded cases are.
+//! Paths of recorded cases.
 
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
 }
 
-/// What a gzip file under `fixtures/` holds, to be read line by line.
+/// Opens a gzip file under `fixtures/`, to read it line by line.
 #[expect(clippy::disallowed_types, reason = "tests read fixtures; the crate itself opens no file")]
 pub fn open_gz(name: &str) -> BufReader<impl Read> {
     let path = path(name);

@@ -1,5 +1,5 @@
-//! Readers of files from untrusted sources: any bytes are read or refused. The fuzz targets
-//! in `fuzz/` call the same functions for as long as one likes; here is what a test has time for.
+//! Readers of untrusted files accept or reject any bytes. The fuzz targets in `fuzz/` call the same functions for any
+//! time; these tests run briefly.
 
 use std::io::Read;
 
@@ -11,7 +11,7 @@ use quickcheck::{Arbitrary, Gen};
 use super::suites::laws::{Verdict, ensure, hold};
 use crate::fixtures;
 
-/// Changes of a text: at a place (a part of its length in 65,536), what is done there.
+/// Changes of a text: each has a position (in 65,536ths of its length) and an action.
 #[derive(Clone, Debug)]
 struct Changes(Vec<(u16, Change)>);
 

@@ -1,4 +1,4 @@
-//! The fast loop: everything that can be tested without a process or a socket.
+//! The fast tests: everything that needs no process and no socket.
 
 #![allow(unreachable_pub, reason = "nothing outside can reach into a test binary")]
 

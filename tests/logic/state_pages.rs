@@ -16,11 +16,11 @@ use quickcheck::{Arbitrary, Gen};
 
 use super::suites::laws::{Verdict, ensure, hold};
 
-/// The number of Workers that come and go.
+/// The number of Workers that register and are lost.
 const WORKERS: u64 = 12;
 const CLIENT: PeerId = PeerId(0);
 
-/// A reading of a Master's state, and what happens to the Master before each page.
+/// A reading of a Master's state, with the changes before each page.
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
@@ -46,34 +46,34 @@ impl Arbitrary for Case {
     }
 }
 
-/// What is wrong with the pages of a deliberately wrong Master.
+/// The error of a deliberately wrong Master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wrong {
     Nothing,
     /// A page lacks a row in its middle.
     Lost,
-    /// A page begins with the last row of the page before.
+    /// A page begins with the last row of the previous page.
     Repeated,
-    /// A page ends, and says that it is the last.
+    /// A page ends early, and claims to be the last.
     CutShort,
-    /// A row is not as it ever was.
+    /// A row never had this content.
     False,
-    /// The totals are not those of the state.
+    /// The totals do not match the state.
     Miscounted,
 }
 
-/// A Master among those who change it.
+/// A Master with peers that change its state.
 struct World {
     master: Master,
     dice: Dice,
     now: Timestamp,
-    /// The connections of living Workers.
+    /// The connections of live Workers.
     workers: BTreeMap<PeerId, u64>,
     drivers: BTreeSet<PeerId>,
     last_peer: u64,
 }
 
-/// The rows of a state, by what they are of.
+/// The rows of a state, by the thing that they describe.
 type Rows = BTreeMap<String, StateRow>;
 
 impl World {
@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    /// A Worker registers, perhaps one that was lost.
+    /// A Worker registers, perhaps a lost one.
     fn come(&mut self) {
         let number = self.dice.below(WORKERS);
         if self.workers.values().any(|other| *other == number) {
@@ -133,7 +133,6 @@ impl World {
         self.apply(Event::Received { peer, arrived: self.now, message });
     }
 
-    /// A Worker is lost.
     fn go(&mut self) {
         let peers: Vec<PeerId> = self.workers.keys().copied().collect();
         let Some(index) = self.dice.index(peers.len()) else { return };
@@ -156,7 +155,6 @@ impl World {
         self.apply(Event::Received { peer, arrived: self.now, message });
     }
 
-    /// A driver leaves.
     fn finish(&mut self) {
         let peers: Vec<PeerId> = self.drivers.iter().copied().collect();
         let Some(index) = self.dice.index(peers.len()) else { return };
@@ -202,7 +200,7 @@ impl World {
     }
 }
 
-/// The rows of a state. Those of ended executors belong to no state.
+/// The rows of a state, without ended executors: they belong to no state.
 fn rows_of(view: &MasterView) -> Rows {
     let workers =
         view.workers.iter().map(|view| (format!("{}", view.id), StateRow::Worker(Box::new(view.clone()))));
@@ -231,7 +229,7 @@ fn totals(view: &MasterView, rows: &Rows) -> StateTotals {
     StateTotals { workers, applications, completed, drivers: view.drivers.len() as u64, executors }
 }
 
-/// Reads a state as the case says. Returns what is wrong with it.
+/// Reads a state according to the case. Returns the error.
 fn read(case: &Case, wrong: Wrong) -> Verdict {
     let mut world = World::new(case);
     for _ in 0..case.before {
@@ -266,7 +264,7 @@ fn read(case: &Case, wrong: Wrong) -> Verdict {
     judge(&throughout.unwrap_or_default(), &seen, &read)
 }
 
-/// Compares what was read with what was there at each page.
+/// Compares the reading with the state at each page.
 fn judge(throughout: &BTreeSet<String>, seen: &[Rows], read: &Rows) -> Verdict {
     for key in throughout {
         ensure!(read.contains_key(key), "{key} was there all the time, and was not read");

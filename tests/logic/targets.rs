@@ -1,4 +1,4 @@
-//! Executors that a driver asks for and ends, through a real Master and a real driver.
+//! A driver requests and ends executors, with a real Master.
 //!
 //! Source: Spark 4.0.1, `StandaloneDynamicAllocationSuite`: the same numbers after the same steps, on the same two
 //! Workers of 10 cores.
@@ -21,11 +21,11 @@ use firesteel_protocol::process::Command;
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::{Machine, Timestamp};
 
-/// Every connection to the driver, and the driver's to the Master.
+/// The number of every connection to the driver, and of the driver's to the Master.
 const DRIVER: PeerId = PeerId(100);
 const WORKERS: u64 = 2;
 
-/// A Master, a driver, and what is on its way between them. Workers and executors do at once what they are told.
+/// A Master and a driver with the messages between them. Workers and executors obey at once.
 struct Pair {
     master: Master,
     driver: Driver,
@@ -97,7 +97,7 @@ impl Pair {
         self.settle();
     }
 
-    /// Lets everything arrive.
+    /// Delivers all messages.
     fn settle(&mut self) {
         loop {
             if let Some(event) = self.to_master.pop_front() {
@@ -171,7 +171,7 @@ impl Pair {
         }
     }
 
-    /// The executors' numbers at the driver.
+    /// The executors' numbers, as the driver knows them.
     fn executors(&self) -> Vec<ExecutorId> {
         self.driver.view().executors.iter().map(|executor| executor.id).collect()
     }
@@ -189,7 +189,7 @@ impl Pair {
         self.tell(driver::Event::KillExecutors { executors, replacement });
     }
 
-    /// The cores of the executors, largest first. Master and driver agree on them.
+    /// The cores of the executors, largest first. Checks that Master and driver agree.
     fn cores(&self) -> Vec<i64> {
         let view = self.driver.view();
         let mine: Vec<_> = view.executors.iter().map(|executor| (executor.id, executor.cores)).collect();
@@ -211,11 +211,11 @@ fn now() -> Timestamp {
     Timestamp::from_millis(1_795_209_755_000)
 }
 
-/// What a driver's owner does.
+/// An action of a driver's owner.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Start,
-    /// Requests this number of executors more. Spark's `requestExecutors`.
+    /// Requests this many more executors. Spark's `requestExecutors`.
     More(u64),
     /// Ends this number of executors, and lowers the target.
     Kill(usize),
@@ -223,7 +223,7 @@ enum Step {
 }
 use Step::{Kill, KillAll, More, Start};
 
-/// A step, the executors after it, and the target after it; `None` is no target.
+/// A step, the executors after it, and the target after it; `None` means no target.
 type Row = (Step, &'static [i64], Option<u64>);
 
 fn check(max_cores: Option<i64>, executor_cores: Option<i64>, rows: &[Row]) {

@@ -13,10 +13,10 @@ use ureq::Agent;
 
 use crate::wait::wait;
 
-/// How long anything may take.
+/// The time limit of every wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A browser with one window. It ends when it is dropped.
+/// A browser with one window, which ends when it is dropped.
 pub(crate) struct Browser {
     driver: Child,
     agent: Agent,
@@ -24,7 +24,7 @@ pub(crate) struct Browser {
     _profile: TempDir,
 }
 
-/// How the reader's device shows pages.
+/// The reader's device and colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     Light,
@@ -45,7 +45,7 @@ impl Look {
     }
 }
 
-/// Whether a browser and its driver are there.
+/// Checks that a browser and its driver are installed.
 pub(crate) fn look() -> Result<(), String> {
     for program in ["chromium", "chromedriver"] {
         let found = Command::new(program).arg("--version").stderr(Stdio::null()).output();
@@ -74,7 +74,7 @@ impl Browser {
                 line.split("started successfully on port ").nth(1)?.trim_end_matches('.').parse::<u16>().ok()
             })
             .expect("chromedriver says its port");
-        // It must not wait for a reader of what it says.
+        // It must not block on its output.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         let config = Agent::config_builder().timeout_global(Some(PATIENCE)).http_status_as_error(false);
         let mut browser = Self {
@@ -121,7 +121,7 @@ impl Browser {
         self.post("/goog/cdp/execute", &json!({"cmd": method, "params": parameters}))
     }
 
-    /// Shows pages as this device does.
+    /// Simulates this device.
     pub(crate) fn show(&self, look: Look) {
         let scheme = if look == Look::Dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
@@ -137,7 +137,6 @@ impl Browser {
         self.post("/url", &json!({"url": url}));
     }
 
-    /// Runs a script in the page, and gives what it returns.
     pub(crate) fn run(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({"script": script, "args": []}))
     }
@@ -147,7 +146,7 @@ impl Browser {
         wait(what, PATIENCE, || (self.run(&format!("return !!({expression})")) == true).then_some(()));
     }
 
-    /// Presses keys, one after the other, wherever the focus is.
+    /// Presses keys, one after the other, at the current focus.
     pub(crate) fn press(&self, keys: &str) {
         let presses: Vec<Value> = keys
             .chars()
@@ -163,7 +162,7 @@ impl Browser {
         entries.iter().map(|entry| entry["message"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
-    /// Saves a picture of the window.
+    /// Saves a screenshot of the window.
     pub(crate) fn picture(&self, path: &Path) {
         let shot = self.devtools("Page.captureScreenshot", &json!({"format": "webp", "quality": 80}));
         let data = shot["data"].as_str().expect("a picture is text in base 64");
@@ -173,7 +172,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It ends the browser.
+        // This also ends the browser.
         let _ = self.agent.delete(&self.session).call();
         let pid = i32::try_from(self.driver.id()).expect("it is a process id");
         let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
@@ -181,7 +180,6 @@ impl Drop for Browser {
     }
 }
 
-/// Decodes base 64.
 fn decoded(text: &str) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);

@@ -1,6 +1,6 @@
-//! A cluster of Workers and drivers that are connections and no processes, so that thousands of them fit one machine.
+//! A cluster of Workers and drivers that are only connections, so that one machine holds thousands of them.
 //!
-//! Workers say that each executor runs as soon as they are told to launch it. Everything ends when the crowd is dropped.
+//! Workers report each executor as running as soon as they get the order. Everything ends when the crowd is dropped.
 
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -22,28 +22,26 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::link::Link;
 
-/// An application of the crowd.
+/// An application to start in the crowd.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) name: String,
     pub(crate) user: String,
-    /// The number of executors.
     pub(crate) executors: u64,
-    /// The cores and the memory in GiB of each.
+    /// The cores and the memory in GiB of each executor.
     pub(crate) each: (i64, i64),
     pub(crate) gang: u64,
-    /// Whether it ends at once, and whether it says that it has failed.
+    /// Whether it ends at once, and with which result.
     pub(crate) ends: Option<Ends>,
 }
 
-/// How an application of the crowd ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
     Well,
     Failed,
 }
 
-/// A crowd, as another thread has it.
+/// A handle of a crowd, which runs on another thread.
 pub(crate) struct Crowd {
     orders: Option<mpsc::UnboundedSender<Order>>,
     thread: Option<JoinHandle<()>>,
@@ -56,7 +54,7 @@ enum Order {
 }
 
 impl Crowd {
-    /// A crowd that has nobody yet, at the Master with this address.
+    /// An empty crowd, at the Master with this address.
     pub(crate) fn of(master: &str) -> Self {
         let (orders, received) = mpsc::unbounded_channel();
         let master = master.to_owned();
@@ -67,7 +65,7 @@ impl Crowd {
         Self { orders: Some(orders), thread: Some(thread) }
     }
 
-    /// Connects Workers with these numbers. Every fifth has twice the cores and the memory.
+    /// Connects Workers with these numbers. Every fifth has double the cores and memory.
     pub(crate) fn workers(&self, numbers: std::ops::Range<u64>) {
         for number in numbers {
             let (cores, memory) = if number % 5 == 4 { (32, 128) } else { (16, 64) };
@@ -75,7 +73,6 @@ impl Crowd {
         }
     }
 
-    /// Registers an application.
     pub(crate) fn application(&self, asked: Asked) {
         self.order(Order::Application(asked));
     }

@@ -10,7 +10,7 @@ use crate::crowd::{Asked, Crowd};
 use crate::many::judge;
 use crate::wait::wait;
 
-/// The answer to a form, sent as a program does it.
+/// The answer to a form, sent as a program would.
 fn posted(master: &Daemon, path: &str, form: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(master.http()).expect("it listens");
     let length = form.len();
@@ -41,7 +41,7 @@ fn with_application(settings: &[&str]) -> (Daemon, Crowd, String) {
 }
 
 pub(crate) fn ended() {
-    // Without the setting there are no forms, and none is taken.
+    // Without the setting there are no forms, and none is accepted.
     let (master, _crowd, app) = with_application(&[]);
     assert!(!master.get("/").1.contains("method=\"post\""));
     let form = format!("id={app}&terminate=true");

@@ -59,11 +59,11 @@ pub(crate) fn followed() {
     browser.until("text, not markup", "document.querySelector('pre.log').innerText.includes('<b>bold</b>')");
     judge(&browser, "own-log");
 
-    // The log is also below the path that Spark's executors name for a reverse proxy.
+    // The log is also at the path that Spark's executors give for a reverse proxy.
     let proxied = format!("/proxy/any-worker/logPage/?appId={app}&executorId=0&logType=stdout");
     assert!(master.get(&proxied).1.contains("second line"));
 
-    // The Worker is lost. What was kept can be read when another one has its directory.
+    // The Worker is lost. Another Worker in its directory serves the kept logs.
     worker.signal(Signal::SIGKILL);
     worker.wait();
     let lost = wait("a sentence", Duration::from_secs(60), || {

@@ -1,6 +1,6 @@
 //! The pages of Master and Worker in a real Chromium: complete, legible, live, and safe.
 //!
-//! With `FIRESTEEL_PICTURES=DIR` the tests also write pictures of what they see. docs/pictures has some of them.
+//! With `FIRESTEEL_PICTURES=DIR` the tests also save screenshots. docs/pictures has some of them.
 
 use std::process::ExitCode;
 

@@ -11,16 +11,15 @@ use crate::cluster::Daemon;
 use crate::crowd::{Asked, Crowd, Ends};
 use crate::wait::wait;
 
-/// The keys of WebDriver.
+/// The codes of keys in WebDriver.
 const ENTER: &str = "\u{e007}";
 const ESCAPE: &str = "\u{e00c}";
 
 const WORKERS: u64 = 1000;
 const APPLICATIONS: u64 = 40;
-/// The executors of each.
 const EXECUTORS: u64 = 250;
 
-/// How long the cluster may take to be there.
+/// How long the cluster may take to start.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A Master with its crowd, which all tests of this file share.
@@ -94,7 +93,6 @@ impl Cluster {
         format!("http://{}{path}", self.master.http())
     }
 
-    /// The id of an application.
     fn app(&self, name: &str) -> String {
         let page = json(&self.master);
         let apps = page["activeapps"].as_array().expect("it is a list");
@@ -103,13 +101,13 @@ impl Cluster {
     }
 }
 
-/// Where pictures are written, if somebody wants them.
+/// The path of a screenshot, if screenshots are wanted.
 pub(crate) fn picture(name: &str, look: Look) -> Option<PathBuf> {
     let directory = std::env::var_os("FIRESTEEL_PICTURES")?;
     Some(PathBuf::from(directory).join(format!("page-{name}-{}.webp", look.name())))
 }
 
-/// Looks at the open page, with each look.
+/// Checks the open page with each look.
 pub(crate) fn judge(browser: &Browser, name: &str) {
     for look in Look::ALL {
         browser.show(look);
@@ -174,7 +172,7 @@ pub(crate) fn filtered() {
     assert_eq!(browser.run("return document.activeElement.id"), "filter", "the focus stays");
     browser.press(ESCAPE);
     browser.until("all Workers again", &format!("{rows} === 100 && location.search === ''"));
-    // Down to the second row with a link, and into it.
+    // Selects the second row with a link, and opens it.
     browser.press("jj");
     let second = "document.querySelectorAll('#waiting tbody tr a')[1]";
     assert_eq!(browser.run(&format!("return document.activeElement === {second}")), true);

@@ -61,8 +61,8 @@ fn query(version: &str) {
     assert_eq!(output.lines().collect::<Vec<_>>(), expected);
 }
 
-/// Four Workers of eight cores. One application has an executor of 4 cores. The next wants 24 cores in executors of 6: it has
-/// three on the other Workers, and a fourth when the first application has ended.
+/// Four Workers of eight cores. One application has an executor of 4 cores. The next wants 24 cores in executors of 6:
+/// it gets three on the other Workers, and a fourth when the first application has ended.
 fn classic(version: &str) {
     let cluster = Cluster::start(4, 8);
     let start = |name: &str, max: u32, each: u32| {
@@ -86,7 +86,7 @@ fn classic(version: &str) {
     assert!(second.finish().contains("sum 4950"));
 }
 
-/// The Workers of an application's executors, each of which has this number of cores and a Worker of its own.
+/// The Workers of an application's executors. Each executor has this number of cores, and its own Worker.
 fn workers_of(cluster: &Cluster, app: &str, cores: u32) -> BTreeSet<String> {
     let apps = cluster.applications("applications");
     let row =
@@ -170,7 +170,7 @@ fn streaming(version: &str) {
     assert_eq!(output, "counted 2 batches True\n");
 }
 
-/// A Spark Connect server is an application in client mode. Its client is the one that comes with the release.
+/// A Spark Connect server is an application in client mode. Its client is the one of the release.
 fn connect(version: &str) {
     let cluster = Cluster::start(2, 1);
     let port = free_port();
@@ -219,8 +219,8 @@ fn addresses(version: &str) {
     assert!(output.contains("sum 332833500\n"), "{output}");
 }
 
-/// What the Master says to a driver is held up for 25 seconds, after its first word. After 20 seconds the driver registers
-/// again, on the same connection. There is one application.
+/// The Master's messages to a driver are delayed by 25 seconds, after the first. After 20 seconds the driver registers
+/// again, on the same connection. There must be only one application.
 fn late_answer(version: &str) {
     const DELAY: Duration = Duration::from_secs(25);
     let cluster = Cluster::start(1, 2);

@@ -1,4 +1,4 @@
-//! A Master, Workers, and applications of a release of Spark on them.
+//! A Master, Workers, and applications of a release of Spark.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,16 +20,16 @@ use crate::ensemble::Ensemble;
 use crate::ports::{free_port, free_ports};
 use crate::wait::wait;
 
-/// The longest that a driver takes for anything, on a busy machine.
+/// The time limit of a driver's actions, on a busy machine.
 pub(crate) const LONGEST: Duration = Duration::from_secs(600);
 
-/// The releases that are tried by default.
+/// The releases that are tested by default.
 const RELEASES: [&str; 3] = ["3.5.9", "4.0.1", "4.3.0"];
 
-/// The one on which everything is tried.
+/// The release on which everything is tested.
 pub(crate) const MAIN: &str = "4.0.1";
 
-/// The releases that a driver's messages do not tell apart.
+/// The releases that a driver's messages do not distinguish.
 const ALIKE: [[&str; 2]; 2] = [["3.4", "3.5"], ["4.1", "4.2"]];
 
 pub(crate) const SPARK: Component = Component { name: "spark", look, prepare: || Readiness::Ready };
@@ -49,13 +49,13 @@ fn look() -> Result<(), String> {
     java.status.success().then_some(()).ok_or_else(|| "java -version fails".to_owned())
 }
 
-/// The releases that `FIRESTEEL_SPARKS` names, on each of which every scenario is tried. `None` if it names none.
+/// The releases in `FIRESTEEL_SPARKS`, on each of which every scenario runs. `None` if the variable is not set.
 pub(crate) fn named_releases() -> Option<Vec<String>> {
     let names = std::env::var("FIRESTEEL_SPARKS").ok()?;
     Some(names.split(',').map(|name| name.trim().to_owned()).collect())
 }
 
-/// The releases that Workers have.
+/// The releases that are installed on Workers.
 pub(crate) fn releases() -> Vec<String> {
     named_releases().unwrap_or_else(|| RELEASES.map(str::to_owned).to_vec())
 }
@@ -65,38 +65,35 @@ pub(crate) fn line_of(version: &str) -> &str {
     version.rsplit_once('.').expect("a release has three numbers").0
 }
 
-/// What an application does on a cluster, as a test for each release.
+/// An application's scenario on a cluster, run as a test for each release.
 pub(crate) struct Scenario {
     name: &'static str,
     test: fn(&str),
     tried: Tried,
-    /// The first releases, such as 4.0, that can do it.
+    /// The first releases, such as 4.0, that support it.
     since: &'static str,
 }
 
-/// The releases on which a scenario is tried where `FIRESTEEL_SPARKS` names none.
+/// On which releases a scenario runs if `FIRESTEEL_SPARKS` is not set.
 enum Tried {
     OnAll,
     OnMain,
 }
 
 impl Scenario {
-    /// It is tried on all releases.
     pub(crate) const fn on_all(name: &'static str, test: fn(&str)) -> Self {
         Self { name, test, tried: Tried::OnAll, since: "" }
     }
 
-    /// It is tried on one release.
     pub(crate) const fn on_main(name: &'static str, test: fn(&str)) -> Self {
         Self { name, test, tried: Tried::OnMain, since: "" }
     }
 
-    /// Releases before this one cannot do it.
+    /// Skips releases before this one, which do not support it.
     pub(crate) const fn since(self, since: &'static str) -> Self {
         Self { since, ..self }
     }
 
-    /// Its tests.
     pub(crate) fn trials(scenarios: Vec<Self>) -> Vec<Trial> {
         let found = look();
         let trials = |scenario: Self| {
@@ -116,30 +113,28 @@ impl Scenario {
     }
 }
 
-/// What `tests/real-spark/install` has made of a release.
+/// The installation of a release by `tests/real-spark/install`.
 fn environment(version: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize();
     root.expect("the repository is there").join("target/sparks").join(version)
 }
 
-/// A file of the applications.
 pub(crate) fn app(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real-spark/apps").join(name)
 }
 
-/// The installation of a release: what SPARK_HOME names.
 pub(crate) fn home(version: &str) -> PathBuf {
     let file = environment(version).join("home");
     let path = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     PathBuf::from(path.trim_end())
 }
 
-/// The value of `JAVA_TOOL_OPTIONS` with which the JVMs of a release start soonest.
+/// The value of `JAVA_TOOL_OPTIONS` with which a release's JVMs start fastest.
 pub(crate) fn jvm_options(version: &str) -> String {
     format!("-XX:VMOptionsFile={}", environment(version).join("jvm").display())
 }
 
-/// The jar with the applications in Scala, for a release. Its own compiler makes it once.
+/// The jar with the Scala applications for a release, compiled once by its own compiler.
 pub(crate) fn scala_apps(version: &str) -> PathBuf {
     static MADE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,39 +151,38 @@ pub(crate) fn scala_apps(version: &str) -> PathBuf {
     jar.clone()
 }
 
-/// A Master and Workers. All ends with it.
+/// A Master and Workers, which all end with this value.
 pub(crate) struct Cluster {
     pub(crate) master: Daemon,
-    /// What Workers and drivers are told, if there are more Masters.
+    /// The Masters for Workers and drivers, if there are several.
     pub(crate) masters: Option<String>,
     pub(crate) workers: Vec<Daemon>,
-    /// Ports for Workers whose ids shall be in the order of their start.
+    /// Ports for Workers, in ascending order, so that their ids are in the order of their start.
     pub(crate) ports: [u16; 6],
     pub(crate) root: TempDir,
-    /// The Master's properties, if it keeps its state.
+    /// The properties of a durable Master.
     settings: Vec<String>,
-    /// The Master's port for REST, 0 if it has none.
+    /// The Master's port for REST; 0 if it has none.
     pub(crate) rest: u16,
 }
 
 impl Cluster {
-    /// Workers of this number of cores each, with the installations of all releases.
+    /// Starts Workers with this number of cores each, and the installations of all releases.
     pub(crate) fn start(workers: usize, cores: u32) -> Self {
         Self::with(workers, &["--cores", &cores.to_string(), "--memory", "8g"])
     }
 
-    /// Workers with these arguments.
     pub(crate) fn with(workers: usize, arguments: &[&str]) -> Self {
         let cluster = Self::without_workers(&[]);
         (0..workers).fold(cluster, |cluster, _| cluster.and_worker(arguments))
     }
 
-    /// Workers of this number of cores each, and a Master that keeps its state.
+    /// Starts a durable Master, and Workers with this number of cores each.
     pub(crate) fn durable(workers: usize, cores: u32) -> Self {
         Self::durable_with(workers, cores, 0, Vec::new())
     }
 
-    /// The same, with a port for REST.
+    /// Like `durable`, with a port for REST.
     pub(crate) fn durable_with_rest(workers: usize, cores: u32) -> Self {
         let rest = free_port();
         Self::durable_with(workers, cores, rest, rest_settings(rest))
@@ -203,7 +197,7 @@ impl Cluster {
         (0..workers).fold(cluster, |cluster, _| cluster.and_worker(&arguments))
     }
 
-    /// The first of two Masters, without Workers, and the other one, which stands by.
+    /// The first of two Masters, without Workers, and the other one, a standby.
     pub(crate) fn with_standby(ensemble: &Ensemble) -> (Self, Daemon) {
         let root = tempfile::tempdir().expect("a temporary directory");
         let start = || {
@@ -228,7 +222,7 @@ impl Cluster {
         (Self { master, masters, workers: Vec::new(), ports: free_ports(), root, settings, rest }, standby)
     }
 
-    /// Kills the Master, and starts it again with what it has kept.
+    /// Kills the Master, and restarts it from its journal.
     pub(crate) fn restart_master(&mut self) {
         let port = self.master.address().port().to_string();
         self.master.signal(Signal::SIGKILL);
@@ -236,7 +230,6 @@ impl Cluster {
         self.master = Daemon::start(&mut durable_master(self.root.path(), &port, &self.settings));
     }
 
-    /// A Master with these arguments.
     pub(crate) fn without_workers(arguments: &[&str]) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         Self {
@@ -259,7 +252,7 @@ impl Cluster {
         Self { rest, ..Self::without_workers(&arguments) }
     }
 
-    /// One Worker more, with these arguments and the installations of all releases.
+    /// Adds a Worker with these arguments and the installations of all releases.
     pub(crate) fn and_worker(mut self, arguments: &[&str]) -> Self {
         let number = self.workers.len();
         self.workers.push(self.worker(number, arguments));
@@ -267,7 +260,7 @@ impl Cluster {
         self
     }
 
-    /// A Worker in the directories with this number.
+    /// Starts a Worker in the directories with this number.
     pub(crate) fn worker(&self, number: usize, arguments: &[&str]) -> Daemon {
         let homes: Vec<String> =
             releases().iter().map(|version| home(version).display().to_string()).collect();
@@ -282,27 +275,25 @@ impl Cluster {
         Daemon::start(command.arg(self.url()))
     }
 
-    /// The Master, or all of them.
+    /// The URL of the Master, or of all Masters.
     pub(crate) fn url(&self) -> &str {
         self.masters.as_deref().unwrap_or_else(|| self.master.url())
     }
 
-    /// The work directory of a Worker.
     pub(crate) fn work(&self, number: usize) -> PathBuf {
         self.root.path().join(format!("work{number}"))
     }
 
-    /// The directory of a Worker for scratch directories.
+    /// The directory for scratch directories of a Worker.
     pub(crate) fn local(&self, number: usize) -> PathBuf {
         self.root.path().join(format!("local{number}"))
     }
 
-    /// A driver, with these settings of Spark.
     pub(crate) fn driver(&self, version: &str, app: &str, arguments: &[&str], settings: &[&str]) -> Command {
         driver(self.url(), version, app, arguments, settings)
     }
 
-    /// A program of Spark's own, as `spark-submit`, with these words.
+    /// A program of Spark, such as `spark-submit`, with these arguments.
     pub(crate) fn program(&self, version: &str, name: &str, words: &[&str]) -> Command {
         let mut command = clean(home(version).join("bin").join(name));
         command.args(["--master", self.master.url()]).args(own_settings(version, &[])).args(words);
@@ -310,17 +301,17 @@ impl Cluster {
         in_surroundings(version, command)
     }
 
-    /// Runs a driver to its end: what it wrote.
+    /// Runs a driver to its end. Returns its output.
     pub(crate) fn run(&self, command: Command) -> String {
         Driver::start(command).finish()
     }
 
-    /// The applications that live or have ended, latest last.
+    /// The applications in this list of the Master, latest last.
     pub(crate) fn applications(&self, list: &str) -> Vec<Value> {
         self.master.status()[list].as_array().expect("a list").clone()
     }
 
-    /// Waits until nothing is left of any application on the Workers.
+    /// Waits until no application has left anything on the Workers.
     pub(crate) fn wait_until_clean(&self) {
         wait_for("the end of all executors", || {
             let idle = |row: &Value| row["cores_used"] == 0;
@@ -330,7 +321,7 @@ impl Cluster {
         });
     }
 
-    /// The processes that run within the Workers' directories.
+    /// The processes in the Workers' directories.
     pub(crate) fn processes(&self) -> Vec<u32> {
         processes::within(self.root.path())
     }
@@ -350,19 +341,18 @@ fn durable_master(root: &Path, port: &str, settings: &[String]) -> Command {
     command
 }
 
-/// The properties of a Master that serves REST at this port.
+/// The properties of a Master that serves REST on this port.
 pub(crate) fn rest_settings(port: u16) -> Vec<String> {
     vec!["spark.master.rest.enabled=true".to_owned(), format!("spark.master.rest.port={port}")]
 }
 
-/// The port at which a Master of Firesteel's says that it serves REST.
+/// The port on which a Master of Firesteel logs that it serves REST.
 pub(crate) fn rest_port(master: &Daemon) -> u16 {
     let line = master.wait_for_line(&["serving Spark's REST protocol"]);
     let port = line.trim_end().trim_end_matches('/').rsplit(':').next();
     port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("{line:?} has no port"))
 }
 
-/// The executors' processes within a directory.
 pub(crate) fn executors_within(directory: &Path) -> Vec<u32> {
     running_within(directory, "CoarseGrainedExecutorBackend")
 }
@@ -373,8 +363,8 @@ pub(crate) fn running_within(directory: &Path, class: &str) -> Vec<u32> {
     processes::within(directory).into_iter().filter(runs).collect()
 }
 
-/// A driver for the Master at this URL, with these settings of Spark: in Python, or in Scala where the release cannot run
-/// functions of the Python that is here (3.3: of 3.11).
+/// A driver for the Master at this URL, with these settings of Spark: in Python, or in Scala if the release does not
+/// support the installed Python (3.3 with 3.11).
 pub(crate) fn driver(
     master: &str,
     version: &str,
@@ -393,7 +383,7 @@ pub(crate) fn driver(
     in_surroundings(version, command)
 }
 
-/// A driver in Scala for the Master at this URL, with these settings of Spark.
+/// A Scala driver for the Master at this URL, with these settings of Spark.
 pub(crate) fn scala(
     master: &str,
     version: &str,
@@ -408,7 +398,7 @@ pub(crate) fn scala(
     in_surroundings(version, command)
 }
 
-/// What all drivers are started with, and these settings.
+/// The settings of all drivers, and these.
 fn own_settings(version: &str, settings: &[&str]) -> Vec<String> {
     let mut own = vec![
         "spark.executor.memory=512m".to_owned(),
@@ -422,7 +412,7 @@ fn own_settings(version: &str, settings: &[&str]) -> Vec<String> {
     ["--driver-memory".to_owned(), "512m".to_owned()].into_iter().chain(settings).collect()
 }
 
-/// A driver that may be ended before its time. All of its processes end with it.
+/// A driver that may be ended early, with all its processes.
 pub(crate) struct Driver(pub(crate) Daemon);
 
 impl Driver {
@@ -430,17 +420,16 @@ impl Driver {
         Self(Daemon::spawn(command.process_group(0)))
     }
 
-    /// Waits for a line of its output that begins with this word: the rest of it.
+    /// Waits for a line of its output that begins with this word. Returns the rest of it.
     pub(crate) fn wait_for(&self, word: &str) -> String {
         wait(word, LONGEST, || {
             let output = self.0.output_so_far();
-            // A line may not be whole yet.
+            // A line may be incomplete.
             let whole = output.rfind('\n').map_or("", |end| &output[..end]);
             whole.lines().find_map(|line| line.strip_prefix(word).map(|rest| rest.trim().to_owned()))
         })
     }
 
-    /// Waits until its log has these words.
     pub(crate) fn wait_for_log(&self, words: &str) {
         wait("the driver's word", LONGEST, || {
             // Spark 3.3 writes its log to standard output.
@@ -449,13 +438,13 @@ impl Driver {
         });
     }
 
-    /// Kills the driver: python and its JVM.
+    /// Kills the driver: Python and its JVM.
     pub(crate) fn kill(&self) {
-        // It may have ended already.
+        // It may already have ended.
         let _ = killpg(group(&self.0), Signal::SIGKILL);
     }
 
-    /// Waits for its end: what it wrote.
+    /// Waits for its end. Returns its output.
     pub(crate) fn finish(mut self) -> String {
         wait("the end of a driver", LONGEST, || (!self.0.is_alive()).then_some(()));
         let code = self.0.wait();
@@ -471,7 +460,7 @@ impl Drop for Driver {
     }
 }
 
-/// Whether a line begins with a time, such as `26/11/25 02:25:27`, as those of Spark's log do.
+/// Whether a line begins with a time such as `26/11/25 02:25:27`, like those of Spark's log.
 fn is_of_log(line: &str) -> bool {
     let is_number = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
     let mut parts = line.splitn(3, ' ');
@@ -483,7 +472,7 @@ fn group(daemon: &Daemon) -> Pid {
     Pid::from_raw(i32::try_from(daemon.pid()).expect("a process id is an i32"))
 }
 
-/// Drivers bind loopback, and their JVMs start soon.
+/// Sets the environment of a driver: it binds loopback, and its JVMs start fast.
 pub(crate) fn in_surroundings(version: &str, mut command: Command) -> Command {
     command.env("SPARK_LOCAL_IP", "127.0.0.1").env("PYTHONDONTWRITEBYTECODE", "1");
     command.env("JAVA_TOOL_OPTIONS", jvm_options(version));

@@ -1,5 +1,5 @@
 //! The same applications on Spark's own Master and Workers, and on Firesteel's: the same executors on the same Workers,
-//! and the same words for drivers.
+//! and the same messages to drivers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,8 +29,8 @@ fn with_four_workers(manager: &mut dyn Manager) {
     }
 }
 
-/// What becomes of an application: its executors' processes and its cores on each Worker, in the order of the ids, and the
-/// Master's word for its end.
+/// The result of an application: its executors' processes and its cores on each Worker, in the order of the ids, and
+/// the Master's word for its end.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     executors: Vec<usize>,
@@ -52,7 +52,7 @@ fn same_places() {
     assert_eq!(ours, theirs);
 }
 
-/// A driver that asks for these cores. It ends its application when there is this file.
+/// A driver that requests these cores. It ends its application when this file exists.
 fn asking(manager: &dyn Manager, max: Option<u32>, each: Option<u32>, file: &Path) -> Driver {
     let setting = |name: &str, value: Option<u32>| value.map(|value| format!("{name}={value}"));
     let settings: Vec<String> =
@@ -108,8 +108,8 @@ fn classic(manager: &dyn Manager) -> [Vec<u64>; 3] {
     [with_first, with_both, with_second]
 }
 
-/// What a driver is told from its start on: an executor is killed, a Worker is killed, and its application is ended by
-/// somebody else.
+/// The messages to a driver from its start: an executor is killed, a Worker is killed, and another user ends its
+/// application.
 fn same_words() {
     let (ours, theirs) = on_both(words);
     assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>());
@@ -122,7 +122,7 @@ fn same_words() {
         .filter(|(event, words)| ours[*event] != **words)
         .map(|(event, _)| event.as_str())
         .collect();
-    // Firesteel says in these how the Worker was lost, and by whom the application was ended.
+    // In these messages, Firesteel also says how the Worker was lost, and who ended the application.
     assert_eq!(differing, ["application ended", "executor 0", "executor 2", "worker removed"]);
     assert!(ours["application ended"].starts_with(&theirs["application ended"]), "{ours:?}");
     for lost in ["executor 0", "executor 2"] {
@@ -136,7 +136,7 @@ fn words(manager: &mut dyn Manager) -> BTreeMap<String, String> {
     manager.add_worker(0, "127.0.0.1", 1);
     manager.add_worker(1, "127.0.0.1", 2);
     let settings = ["spark.executor.cores=1", "spark.cores.max=2"];
-    // A driver in Scala logs what it is told.
+    // A Scala driver logs the messages that it receives.
     let driver = Driver::start(scala(manager.url(), MAIN, "idle", &["/nowhere/go"], &settings));
     let id = driver.wait_for("ready ");
     let is_told = |driver: &Driver, what: &str| {
@@ -144,7 +144,7 @@ fn words(manager: &mut dyn Manager) -> BTreeMap<String, String> {
         wait(&what, LONGEST, || driver.0.log().contains(&what).then_some(()));
     };
     assert_eq!(manager.used(), [1, 1]);
-    // It is replaced on the Worker that has more free cores.
+    // It is replaced on the Worker with more free cores.
     kill(&manager.executors(0));
     is_told(&driver, "2 is now RUNNING");
     assert_eq!(manager.used(), [0, 2]);
@@ -160,7 +160,7 @@ fn kill(pids: &[u32]) {
     processes::signal(pids[0], Signal::SIGKILL).expect("it runs");
 }
 
-/// What the log of a driver says of its executors, its Workers and its end.
+/// What a driver's log says about its executors, its Workers and its end.
 fn told(log: &str, id: &str) -> BTreeMap<String, String> {
     let mut told: BTreeMap<String, String> = BTreeMap::new();
     let mut add = |event: String, words: &str| {
@@ -178,7 +178,7 @@ fn told(log: &str, id: &str) -> BTreeMap<String, String> {
             let (_, cores) = rest.split_once(" with ").expect("cores");
             add(format!("executor {number}"), &format!("added with {cores}"));
         } else if let Some((_, rest)) = line.split_once("Master removed our application: ") {
-            // It says so twice.
+            // The log says it twice.
             ended = Some(rest.to_owned());
         } else if let Some((_, rest)) = line.split_once("Master removed worker ") {
             add("worker removed".to_owned(), rest.split_once(": ").expect("a reason").1);

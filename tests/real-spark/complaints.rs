@@ -1,5 +1,5 @@
-//! What users of Spark's Standalone mode complain of, by the number of the issue: what Spark does today, and what Firesteel
-//! does in the same situation.
+//! Users' complaints about Spark's Standalone mode, by the number of the issue: what Spark does today, and what
+//! Firesteel does in the same situation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,22 +26,22 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// How long it is watched that something does not happen.
+/// How long a test watches that something does not happen.
 const WATCHED: Duration = Duration::from_secs(5);
 
-/// A file that is not there yet.
+/// The path of a file that does not exist yet.
 fn file_in(directory: &Path, name: &str) -> String {
     directory.join(name).display().to_string()
 }
 
-/// SPARK-9882: there are no priorities. An urgent application waits behind those that came before.
+/// SPARK-9882: there are no priorities. An urgent application waits behind earlier ones.
 fn urgent() {
     let (ours, theirs) = on_both(first_of_two);
     println!("the first to run: {theirs} on Spark, {ours} on Firesteel");
     assert_eq!((theirs, ours), ("the earlier one", "the urgent one"));
 }
 
-/// Two applications wait for a core. The second is urgent.
+/// Two applications wait for a core; the second is urgent. Returns which one gets it.
 fn first_of_two(manager: &mut dyn Manager) -> &'static str {
     manager.add_worker(0, "127.0.0.1", 1);
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -66,8 +66,8 @@ fn first_of_two(manager: &mut dyn Manager) -> &'static str {
     if running.id == waiting[1].id { "the earlier one" } else { "the urgent one" }
 }
 
-/// SPARK-27750: drivers on the cluster take all cores, and none of their applications ever gets an executor. The setting
-/// `spark.deploy.maxDrivers` is Spark's answer, and Firesteel's.
+/// SPARK-27750: cluster drivers take all cores, and none of their applications ever gets an executor. Both Spark and
+/// Firesteel have the setting `spark.deploy.maxDrivers` for it.
 fn starving() {
     let (ours, theirs) = on_both_with_rest(&[], states_of_two);
     println!("two drivers on two cores: {theirs:?} on Spark, {ours:?} on Firesteel");
@@ -76,7 +76,7 @@ fn starving() {
     assert_eq!(ended, 2, "one after the other");
 }
 
-/// Submits two drivers to two cores. Each waits for this file when its job is done.
+/// Submits two drivers to two cores. Each waits for this file after its job.
 fn two_drivers(manager: &mut dyn Manager, file: &str) -> Vec<String> {
     manager.add_worker(0, "127.0.0.1", 2);
     let jar = format!("file:{}", scala_apps(MAIN).display());
@@ -98,7 +98,7 @@ fn states_of_two(manager: &mut dyn Manager) -> Vec<String> {
     states()
 }
 
-/// The number of applications that have ended, once both drivers have done their work.
+/// The number of ended applications, once both drivers have done their work.
 fn both_end(manager: &mut dyn Manager) -> usize {
     let directory = tempfile::tempdir().expect("a temporary directory");
     fs::write(directory.path().join("go"), "0").expect("it is written");
@@ -112,19 +112,19 @@ fn both_end(manager: &mut dyn Manager) -> usize {
     manager.ended().len()
 }
 
-/// What is left when a Worker and the driver were killed.
+/// The processes that are left after a Worker and the driver were killed.
 #[derive(Debug, PartialEq, Eq)]
 struct Left {
-    /// The JVM of an executor that answers.
+    /// Whether the JVM of a working executor is left.
     executor: bool,
-    /// The JVM of an executor that is stopped, as one that hangs.
+    /// Whether the JVM of a stopped executor is left. It stands for an executor that hangs.
     stopped_executor: bool,
-    /// Processes that tasks started.
+    /// The number of processes that tasks started.
     children: usize,
 }
 
-/// SPARK-21821: executors stay when their Worker and their driver are gone. Today an executor that can act ends itself, and
-/// with it the processes that its Python tasks have started. One that hangs stays, and so do the processes of its tasks.
+/// SPARK-21821: executors stay when their Worker and their driver are gone. Today a working executor ends itself, and
+/// the processes of its Python tasks. An executor that hangs stays. The processes of its tasks stay, too.
 fn orphans() {
     let (ours, theirs) = on_both(left);
     println!("left on Spark: {theirs:?}; on Firesteel: {ours:?}");
@@ -155,19 +155,19 @@ fn left(manager: &mut dyn Manager) -> Left {
     }
 }
 
-/// Processes that a test started by way of others. They are ended with it.
+/// Indirect child processes of a test, which are ended with this value.
 struct Ended(Vec<u32>);
 
 impl Drop for Ended {
     fn drop(&mut self) {
         for pid in &self.0 {
-            // It has ended, as a rule.
+            // Usually it has already ended.
             let _ = processes::signal(*pid, Signal::SIGKILL);
         }
     }
 }
 
-/// SPARK-22628: executors that replace others collect on few Workers. An application with one executor on each of three
+/// SPARK-22628: replacements of executors accumulate on few Workers. An application with one executor on each of three
 /// Workers loses two of them, one after the other.
 fn replacements() {
     // Spark does not know the policy.
@@ -190,7 +190,7 @@ fn replaced(manager: &mut dyn Manager, settings: &[&str]) -> Vec<u64> {
     let driver = Driver::start(driver(manager.url(), MAIN, "idle", &[&file], &settings));
     driver.wait_for("ready ");
     assert_eq!(manager.used(), [1, 1, 1]);
-    // An executor that ends in its first five seconds may keep Firesteel from its Worker for a second.
+    // After an executor ends within its first five seconds, Firesteel may avoid its Worker for a second.
     let ready = Instant::now();
     wait("the executors to be proven", LONGEST, || (ready.elapsed() > WATCHED).then_some(()));
     for worker in 0..2 {
@@ -209,8 +209,9 @@ fn replaced(manager: &mut dyn Manager, settings: &[&str]) -> Vec<u64> {
     used
 }
 
-/// SPARK-23532: with dynamic allocation, executors are placed without regard to where the data is. A driver of Spark's has no
-/// words for it, so this holds for its applications on Firesteel, too. Firesteel's own driver has.
+/// SPARK-23532: with dynamic allocation, executors are placed without regard to the location of data. Spark's driver
+/// has no message for it, so the same holds for its applications on Firesteel. Firesteel's own driver has such a
+/// message.
 fn locality() {
     let (ours, theirs) = on_both(where_it_ran);
     let mut cluster = Cluster::without_workers(&[]);
@@ -231,7 +232,7 @@ fn locality() {
 /// The host that a task prefers.
 const PREFERRED: &str = "127.0.0.2";
 
-/// The preferred host, and one that has more free cores.
+/// Adds the preferred host, and one with more free cores.
 fn add_two_hosts(manager: &mut dyn Manager) {
     manager.add_worker(0, PREFERRED, 1);
     manager.add_worker(1, "127.0.0.3", 2);
@@ -243,13 +244,13 @@ fn where_it_ran(manager: &mut dyn Manager) -> String {
     driver.finish().trim().to_owned()
 }
 
-/// SPARK-24340: what executors wrote stays on disks. It goes with its application today, unless Worker and executor were
-/// killed together, as a service manager kills them.
+/// SPARK-24340: executors' files stay on disks. Today they are removed with the application, unless Worker and executor
+/// were killed together, as a service manager does.
 fn scratch() {
     let (ours, theirs) = on_both(scratch_left);
     println!("left on Spark: {theirs:?}; on Firesteel: {ours:?}");
-    // Directories of blocks: of a killed executor while its application lives, and when the application has ended. Then, of an
-    // executor that was killed with its Worker, when another Worker has started there and the application has ended.
+    // Directories of blocks: first of a killed executor, while its application lives and after its end. Then of an
+    // executor that was killed with its Worker, after another Worker has started there and the application has ended.
     assert_eq!((theirs.of_executor, theirs.of_application), (1, 0));
     assert_eq!((ours.of_executor, ours.of_application), (1, 0));
     assert!(theirs.of_worker >= 1, "{theirs:?}");
@@ -295,13 +296,13 @@ fn scratch_left(manager: &mut dyn Manager) -> ScratchLeft {
     ScratchLeft { of_executor, of_application, of_worker: gone_or_left(&local) }
 }
 
-/// How many directories of blocks are left after a while.
+/// The number of block directories left after a while.
 fn gone_or_left(local: &Path) -> usize {
     poll(WATCHED, || blocks(local).is_empty().then_some(()));
     blocks(local).len()
 }
 
-/// The directories in which executors keep blocks, below this one.
+/// The directories below this one in which executors keep blocks.
 fn blocks(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
     let (found, others): (Vec<PathBuf>, Vec<PathBuf>) =

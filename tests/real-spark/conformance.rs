@@ -1,4 +1,4 @@
-//! Spark's own Master, held to the decisions that were recorded from it, by the runner and the adapter that others use.
+//! Compares Spark's own Master with the decisions recorded from it, by the runner and the adapter for other projects.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     Scenario::trials(vec![Scenario::on_all("sparks_own_master_decides_as_recorded", own_master)])
 }
 
-/// All cases that name the release. Compiling the adapter takes most of the time.
+/// All cases for the release. Compiling the adapter takes most of the time.
 fn own_master(version: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/conformance");
     let mut command = Command::new("python3");

@@ -1,4 +1,4 @@
-//! What ends in the middle: executors, Workers, drivers and applications.
+//! Executors, Workers, drivers and applications that end in the middle of a job.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ fn begun(cluster: &Cluster, version: &str, settings: &[&str]) -> (Driver, Vec<u3
     (driver, executors)
 }
 
-/// 0 + 1 + .. + 199.
+/// The sum 0 + 1 + .. + 199.
 const SUM: &str = "sum 19900\n";
 
 fn killed_executor(version: &str) {
@@ -86,7 +86,7 @@ fn decommissioned_worker(version: &str) {
     let id = line.split_whitespace().find(|word| word.starts_with("worker-")).expect("its log names it");
     let asking = run(firesteel().args(["decommission", "--master", cluster.master.url(), id]));
     assert_eq!(asking.stdout, format!("{id} leaves: it ends when 1 executor has ended\n"), "{asking}");
-    // Nobody ends its executor: Spark does, once no task runs there.
+    // Spark itself ends the executor, once it has no task.
     assert_eq!(worker.wait(), 0, "{}", worker.log());
     assert!(!worker.log().contains("did not end after SIGTERM"), "{}", worker.log());
     assert!(driver.finish().ends_with(SUM));
@@ -107,7 +107,7 @@ fn killed_master(version: &str) {
     assert_eq!((&ended[0]["id"], &ended[0]["state"]), (&before["id"], &"FINISHED".into()), "{ended:?}");
     assert_eq!(ended[0]["executors_ended"], 2, "none was replaced: {ended:?}");
 
-    // Once more, with an application that is given another executor afterwards.
+    // The same again, with an application that gets another executor afterwards.
     let file = cluster.root.path().join("go").display().to_string();
     let driver = Driver::start(cluster.driver(version, "idle", &[&file], &[]));
     driver.wait_for("ready ");
@@ -157,7 +157,7 @@ fn missing_home(version: &str) {
     assert!(begun.elapsed() < Duration::from_secs(45), "{:?}", begun.elapsed());
 }
 
-/// A minute, or as many as `FIRESTEEL_IDLE_MINUTES` says.
+/// Idles for a minute, or for as many as `FIRESTEEL_IDLE_MINUTES` says.
 fn idle(version: &str) {
     let cluster = Cluster::start(1, 2);
     let file = cluster.root.path().join("go").display().to_string();

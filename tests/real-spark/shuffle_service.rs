@@ -1,4 +1,4 @@
-//! Spark's external shuffle service beside a Worker: files of shuffles outlive the executors that wrote them.
+//! Spark's external shuffle service beside a Worker: shuffle files outlive the executors that wrote them.
 
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
@@ -15,7 +15,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// What the application prints: in the second job the stage that writes the files is skipped, and the other needs one attempt.
+/// The application's output: the second job skips the stage that writes the files, and the other stage needs one
+/// attempt.
 const FIRST: &str = "first 19900 attempts [0, 0]\n";
 const SECOND: &str = "second 19900 attempts [0]\n";
 
@@ -35,7 +36,7 @@ fn ended() {
     wait_for("the end of scratch directories", || cluster.scratch().is_empty().then_some(()));
 }
 
-/// An application that waits between its jobs, and the file that lets it go on.
+/// An application that waits between its jobs, and the file for which it waits.
 fn waiting(cluster: &Cluster, port: &str) -> (Driver, String) {
     let file = cluster.root.path().join("go").display().to_string();
     let driver = Driver::start(cluster.driver(MAIN, "service", &[port, &file], &[]));

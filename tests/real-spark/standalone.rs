@@ -1,4 +1,4 @@
-//! Spark's own Master and Workers, and what they have in common with Firesteel's.
+//! Spark's own Master and Workers, with an interface that Firesteel's share.
 
 use std::panic::resume_unwind;
 use std::path::PathBuf;
@@ -13,51 +13,46 @@ use crate::cluster::{Cluster, LONGEST, MAIN, executors_within, home, in_surround
 use crate::ports::{free_port, free_ports};
 use crate::wait::wait;
 
-/// A Master with Workers: Spark's or Firesteel's. Workers are numbered as they are started, and their ids are in that
-/// order.
+/// A Master with Workers: Spark's or Firesteel's. Workers are numbered in the order of their start, which is the order
+/// of their ids.
 pub(crate) trait Manager {
-    /// Where drivers register.
     fn url(&self) -> &str;
 
-    /// The applications that have not ended, by id: in the order of their registration.
+    /// The live applications by id, in the order of their registration.
     fn live(&self) -> Vec<Application>;
 
     /// The applications that have ended, latest last.
     fn ended(&self) -> Vec<Application>;
 
-    /// The Workers that are there, in the order of their ids, with the cores that executors use.
+    /// The live Workers, in the order of their ids, with the cores that executors use.
     fn workers(&self) -> Vec<(String, u64)>;
 
-    /// The cores that executors use on each Worker that is there, in the order of their ids.
+    /// The cores that executors use on each live Worker, in the order of the Workers' ids.
     fn used(&self) -> Vec<u64> {
         self.workers().into_iter().map(|(_, used)| used).collect()
     }
 
-    /// Ends an application, as its user does who does not see its driver.
+    /// Ends an application through the Master, without its driver.
     fn kill(&self, app: &str);
 
     /// Starts a Worker in the directories with this number, on this host.
     fn add_worker(&mut self, number: usize, host: &str, cores: u32);
 
-    /// A Worker's daemon.
     fn worker(&mut self, number: usize) -> &mut Daemon;
 
-    /// The work directory of the Worker with this number.
     fn work(&self, number: usize) -> PathBuf;
 
-    /// The directory of that Worker for scratch directories.
+    /// The directory for scratch directories of the Worker with this number.
     fn local(&self, number: usize) -> PathBuf;
 
-    /// Where submissions by REST go, if it was started so.
     fn rest(&self) -> u16;
 
-    /// The executors' processes below that Worker's directory.
+    /// The executors' processes below this Worker's directory.
     fn executors(&self, number: usize) -> Vec<u32> {
         executors_within(&self.work(number))
     }
 }
 
-/// An application, as a Master shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Application {
     pub(crate) id: String,
@@ -79,14 +74,14 @@ fn workers(workers: &Value, field: &str) -> Vec<(String, u64)> {
     used
 }
 
-/// Waits for the Worker at this port. The port is the end of its id.
+/// Waits for the Worker on this port: its id ends with the port.
 fn wait_for_worker(manager: &dyn Manager, port: &str) {
     wait("a Worker to register", LONGEST, || {
         manager.workers().iter().any(|(id, _)| id.ends_with(&format!("-{port}"))).then_some(())
     });
 }
 
-/// Does the same at Firesteel's Master and at Spark's, at the same time. What came of it, in this order.
+/// Runs the same test on Firesteel's Master and on Spark's, at the same time. Returns both results, in this order.
 pub(crate) fn on_both<T: Send>(test: impl Fn(&mut dyn Manager) -> T + Sync) -> (T, T) {
     thread::scope(|scope| {
         let theirs = scope.spawn(|| test(&mut Standalone::start()));
@@ -95,7 +90,7 @@ pub(crate) fn on_both<T: Send>(test: impl Fn(&mut dyn Manager) -> T + Sync) -> (
     })
 }
 
-/// Does the same at both, with these properties of a Master, and with a port for REST.
+/// Like `on_both`, with these properties of the Master, and a port for REST.
 pub(crate) fn on_both_with_rest<T: Send>(
     settings: &[&str],
     test: impl Fn(&mut dyn Manager) -> T + Sync,
@@ -153,7 +148,6 @@ impl Manager for Cluster {
     }
 }
 
-/// Spark's own Master and Workers.
 pub(crate) struct Standalone {
     url: String,
     page: u16,
@@ -208,7 +202,6 @@ impl Standalone {
     }
 }
 
-/// One of Spark's daemons.
 fn daemon(class: &str, words: &[&str]) -> Command {
     let mut command = clean(home(MAIN).join("bin/spark-class"));
     command.arg(format!("org.apache.spark.deploy.{class}")).args(words).env("SPARK_DAEMON_MEMORY", "256m");

@@ -1,4 +1,4 @@
-//! A Master that stands by, and takes over: unmodified drivers and Workers of Spark's follow it.
+//! A standby that takes over: unmodified drivers and Workers of Spark follow it.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ use crate::submissions::{creation, id_in, rest, run, submission, wait_until_read
 use crate::wait::wait;
 use crate::workers::spark_worker;
 
-/// Spark, and ZooKeeper.
+/// The required components: Spark and ZooKeeper.
 const BOTH: Component = Component {
     name: SPARK.name,
     look: || (SPARK.look)().and_then(|()| ensemble::look()),
@@ -30,13 +30,13 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// How many batches a ticking application has said that it has done.
+/// How many batches a ticking application has reported as done.
 fn batches(driver: &Driver) -> u64 {
     let output = driver.0.output_so_far();
     output.lines().filter_map(|line| line.strip_prefix("batch ")?.parse().ok()).max().unwrap_or(0)
 }
 
-/// Waits for some batches more.
+/// Waits for some more batches.
 fn wait_for_progress(driver: &Driver) {
     let before = batches(driver);
     wait("more batches", LONGEST, || (batches(driver) > before + 2).then_some(()));
@@ -66,7 +66,7 @@ fn streaming() {
     assert_eq!(executors(), before, "all go on");
     assert_eq!(cluster.applications("applications")[0]["id"], app);
 
-    // Each is replaced, also the one on Spark's Worker.
+    // Each is replaced, including the one on Spark's Worker.
     for (number, executor) in before.into_iter().enumerate() {
         processes::signal(executor, Signal::SIGKILL).expect("it runs");
         wait_for("another executor", || {
@@ -82,8 +82,9 @@ fn streaming() {
     assert_eq!(ended[0]["state"], "FINISHED", "{ended:?}");
 }
 
-/// SPARK-19052: a driver that is submitted by REST to several Masters knows only those whose ports for REST and for drivers
-/// are like the first one's. Here it knows the Masters that its Worker knows, and goes on when the leading one is killed.
+/// SPARK-19052: a driver is submitted by REST to several Masters. It knows only the Masters whose ports equal those of
+/// the first, for REST and for drivers. Here it knows the Masters of its Worker, and continues when the leader is
+/// killed.
 fn all_masters() {
     let theirs = master_of_spark_s_driver();
     let ensemble = Ensemble::start(1);
@@ -91,7 +92,7 @@ fn all_masters() {
     cluster = cluster.and_worker(&["--cores", "2", "--memory", "8g"]);
     let other = rest_port(&standby);
     let file = cluster.root.path().join("go");
-    // The first one stands by, and Spark's client goes on to the next.
+    // The first Master stands by, so that Spark's client tries the next.
     let masters = format!("spark://127.0.0.1:{other},127.0.0.1:{}", cluster.rest);
     let by_rest = ["--conf", "spark.master.rest.enabled=true"];
     let (code, text) = run(submission(MAIN, &masters, &file, &by_rest));
@@ -115,8 +116,8 @@ fn all_masters() {
     wait("the end of the driver", LONGEST, || (state() == "FINISHED").then_some(()));
 }
 
-/// The Masters that a driver is told which Spark's own Master was given by REST, as one of two: the other one's port stays
-/// the one for REST.
+/// A driver is submitted by REST to one of two Masters of Spark. These are the Masters that it is given: the other
+/// one's port remains the port for REST.
 fn master_of_spark_s_driver() -> String {
     let mut spark = Standalone::with_rest(&[]);
     spark.add_worker(0, "127.0.0.1", 2);

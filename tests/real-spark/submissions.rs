@@ -1,4 +1,4 @@
-//! Drivers of Spark's that run on the cluster: `spark-submit --deploy-mode cluster`, by REST and by the classic gateway.
+//! Cluster drivers of Spark: `spark-submit --deploy-mode cluster`, by REST and by the classic gateway.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// What has Spark's clients say what a Master answers: by default `--status` and `--kill` say nothing.
+/// Makes Spark's clients print the Master's answers: by default `--status` and `--kill` print nothing.
 const LOG: &str = "rootLogger.level = info
 rootLogger.appenderRef.stdout.ref = console
 appender.console.type = Console
@@ -37,7 +37,7 @@ logger.deploy.name = org.apache.spark.deploy
 logger.deploy.level = info
 ";
 
-/// A program of Spark's own that talks to a Master, with little memory.
+/// A client program of Spark, with little memory.
 fn client(version: &str, program: &str) -> Command {
     let settings = Path::new(env!("CARGO_TARGET_TMPDIR")).join("spark-clients-log4j2.properties");
     fs::write(&settings, LOG).expect("it is written");
@@ -47,7 +47,7 @@ fn client(version: &str, program: &str) -> Command {
     in_surroundings(version, command)
 }
 
-/// `spark-submit` of a driver that runs on the cluster until this file is there.
+/// A `spark-submit` for a driver that runs on the cluster until this file exists.
 pub(crate) fn submission(version: &str, master: &str, file: &Path, words: &[&str]) -> Command {
     let mut command = client(version, "spark-submit");
     command.args(["--master", master, "--deploy-mode", "cluster", "--class", "Submitted"]);
@@ -58,7 +58,7 @@ pub(crate) fn submission(version: &str, master: &str, file: &Path, words: &[&str
     command
 }
 
-/// Runs a program to its end: its exit code, and all that it wrote.
+/// Runs a program to its end. Returns its exit code and its whole output.
 pub(crate) fn run(command: Command) -> (i32, String) {
     let mut client = Driver::start(command);
     wait("the end of a client of Spark's", LONGEST, || (!client.0.is_alive()).then_some(()));
@@ -66,7 +66,7 @@ pub(crate) fn run(command: Command) -> (i32, String) {
     (code, format!("{}\n{}", client.0.output(), client.0.log()))
 }
 
-/// The id of a cluster driver that a client was told.
+/// The id of a cluster driver in a client's output.
 pub(crate) fn id_in(text: &str) -> String {
     let at = text.find("driver-2").unwrap_or_else(|| panic!("no id is in {text}"));
     text[at..]
@@ -83,12 +83,12 @@ fn drivers_in(work: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What a cluster driver has written to a log in its directory.
+/// The contents of a log in a cluster driver's directory.
 fn written(directory: &Path, log: &str) -> String {
     fs::read_to_string(directory.join(log)).unwrap_or_default()
 }
 
-/// Waits until a cluster driver has run its first job for this time.
+/// Waits until a cluster driver has run its first job this many times.
 pub(crate) fn wait_until_ready(directory: &Path, times: usize) -> String {
     wait("a cluster driver to run its job", LONGEST, || {
         let stdout = written(directory, "stdout");
@@ -103,7 +103,8 @@ fn process_of(directory: &Path) -> u32 {
     })
 }
 
-/// By REST, with Spark 3.5 on Java 17: the driver is killed, the Master is killed and restarted, and the Worker is killed.
+/// By REST, with Spark 3.5 on Java 17: the driver is killed, the Master is killed and restarted, and the Worker is
+/// killed.
 fn supervised() {
     let version = "3.5.9";
     let mut cluster = Cluster::durable_with_rest(2, 2);
@@ -159,8 +160,8 @@ fn supervised() {
     wait("the end of all processes", LONGEST, || cluster.processes().is_empty().then_some(()));
 }
 
-/// Cluster drivers with custom resources, by the classic gateway and by REST: each finds its own address by what Spark tells it.
-/// A restarted Master knows who has which, and one for which none is left waits.
+/// Cluster drivers with custom resources, by the classic gateway and by REST: each finds its own address in Spark's
+/// way. A restarted Master knows who has which address. A driver for which no address is left waits.
 fn gpus() {
     let mut cluster = Cluster::durable_with_rest(0, 0);
     let gpus = "spark.worker.resource.gpu.amount=2";
@@ -202,8 +203,8 @@ fn gpus() {
     assert!(stdout.contains("\ngpus 0\n"), "{stdout}");
 }
 
-/// Spark's clients use the classic gateway, unless they are told to use REST. If they are, and the port is none for REST, they
-/// fall back to the classic gateway.
+/// Spark's clients use the classic gateway unless they are told to use REST. If the port does not serve REST, they fall
+/// back to the classic gateway.
 fn classic() {
     let cluster = Cluster::start(1, 2);
     let master = cluster.master.url().to_owned();
@@ -267,7 +268,7 @@ fn in_silence() {
     }
 }
 
-/// A request to a Master's REST port: the status and the JSON of the answer.
+/// Sends a request to a Master's REST port. Returns the status and the JSON of the answer.
 pub(crate) fn rest(port: u16, method: &str, path: &str, body: &str) -> (u16, Value) {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let url = format!("http://127.0.0.1:{port}{path}");
@@ -295,7 +296,7 @@ pub(crate) fn creation(jar: &str, class: &str, arguments: &[&str], properties: V
     .to_string()
 }
 
-/// One who talks to a Master by REST, and notes what is answered: with words in place of ids and addresses.
+/// A REST client that records the Master's answers, with words in place of ids and addresses.
 struct Talk<'a> {
     manager: &'a dyn Manager,
     noted: Vec<(String, u16, Value)>,
@@ -312,7 +313,7 @@ impl Talk<'_> {
                 let Some(text) = value.as_str() else { continue };
                 *value = match name.as_str() {
                     "workerId" | "workerHostPort" => format!("a {name}").into(),
-                    // Why a driver could not be started, each says in its own words.
+                    // The reason why a driver could not be started is worded differently.
                     _ => text.split('\n').next().unwrap_or_default().replace(id, "ID").into(),
                 };
             }
@@ -320,7 +321,7 @@ impl Talk<'_> {
         self.noted.push((what.to_owned(), status, answer));
     }
 
-    /// Submits a cluster driver: its id.
+    /// Submits a cluster driver. Returns its id.
     fn create(&mut self, what: &str, body: &str) -> String {
         let answer = self.ask("POST", "create", body);
         let id = answer.1["submissionId"].as_str().unwrap_or_default().to_owned();
@@ -328,7 +329,7 @@ impl Talk<'_> {
         id
     }
 
-    /// Waits until a cluster driver is in that state, and notes the status.
+    /// Waits until a cluster driver is in this state, and records the status.
     fn status(&mut self, what: &str, id: &str, state: &str) {
         let answer = wait(&format!("{what}: {state}"), LONGEST, || {
             let answer = self.ask("GET", &format!("status/{id}"), "");

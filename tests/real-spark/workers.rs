@@ -1,4 +1,4 @@
-//! Spark's own Workers at Firesteel's Master, beside Firesteel's.
+//! Spark's own Workers at Firesteel's Master, beside Firesteel's Workers.
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// A Worker of Spark's own, of 2 cores, at this Master.
+/// A Worker of Spark, of 2 cores, at this Master.
 pub(crate) fn spark_worker(cluster: &Cluster, version: &str, number: usize) -> Daemon {
     let mut command = clean(home(version).join("bin/spark-class"));
     command.args(["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "2"]);
@@ -32,7 +32,7 @@ pub(crate) fn spark_worker(cluster: &Cluster, version: &str, number: usize) -> D
     Daemon::spawn(&mut in_surroundings(version, command))
 }
 
-/// The labels of the Workers that live, in the order of their ids; empty for those of Firesteel's.
+/// The labels of the live Workers, in the order of their ids; empty for Firesteel's.
 fn labels(cluster: &Cluster) -> Vec<String> {
     let rows = cluster.master.status()["workers"].as_array().expect("a list").clone();
     let alive = rows.iter().filter(|row| row["state"] == "ALIVE");
@@ -46,7 +46,7 @@ fn wait_for_labels(cluster: &Cluster, expected: &[&str]) {
     wait("the Workers", LONGEST, || (labels(cluster) == expected).then_some(()));
 }
 
-/// The labels of the Workers on which an application has executors, one for each executor.
+/// The labels of the Workers with an application's executors, one for each executor.
 fn places(cluster: &Cluster, app: &Value) -> Vec<String> {
     let workers = cluster.master.status()["workers"].as_array().expect("a list").clone();
     let label = |executor: &Value| {
@@ -64,7 +64,7 @@ fn mixed() {
     wait_for_labels(&cluster, &["", "Spark 4.0", "Spark 4.3"]);
     let json: Value = serde_json::from_str(&cluster.master.get("/json/").1).expect("it is JSON");
     let spark_s = json["workers"].as_array().expect("a list").iter().filter(|worker| {
-        // One of Firesteel's may not have said yet.
+        // A Worker of Firesteel may not have reported it yet.
         let Some(address) = worker["webuiaddress"].as_str().filter(|address| !address.is_empty()) else {
             return false;
         };
@@ -86,7 +86,7 @@ fn mixed() {
             .arg(app["id"].as_str().expect("an id")));
         assert_eq!(explained.code(), 0, "{explained}");
         if version == "3.5.9" {
-            // A program of Firesteel's, too, is not for Spark's Workers.
+            // A command of Firesteel must not run on Spark's Workers either.
             let map = ["map", "--quiet", "--master", cluster.master.url(), "--total-executor-cores", "2"];
             let waiting =
                 Daemon::spawn(firesteel().args(map).args(["--name", "program", "--", "echo", ":::", "a"]));
@@ -107,12 +107,12 @@ fn mixed() {
     }
 }
 
-/// The processes of executors in the directory of a Worker of Spark's own.
+/// The processes of executors in the directory of a Worker of Spark.
 fn executors(cluster: &Cluster, number: usize) -> Vec<u32> {
     executors_within(&cluster.root.path().join(format!("spark-work{number}")))
 }
 
-/// The process of an executor of the first Worker. A Worker of Spark's says that it runs when it is about to become a JVM.
+/// The process of an executor of the first Worker. Spark's Worker reports it as running just before it becomes a JVM.
 fn an_executor(cluster: &Cluster) -> u32 {
     wait("the process of an executor", LONGEST, || executors(cluster, 0).first().copied())
 }
@@ -136,11 +136,10 @@ fn killed() {
     assert!(driver.finish().ends_with("sum 19900\n"));
 }
 
-/// An application that waits for a file, on a Worker of Spark's.
+/// An application that waits for a file, on a Worker of Spark.
 struct Idle {
     driver: Driver,
     file: PathBuf,
-    /// The process of its executor.
     executor: u32,
     _worker: Daemon,
 }
@@ -166,7 +165,7 @@ fn restarted() {
     let forgetful = ["--conf", "spark.deploy.recoveryMode=NONE"];
     cluster.master =
         Daemon::start(firesteel().args(["master", "--port", &port, "--webui-port", "0"]).args(forgetful));
-    // A Master that forgot everything does not know the executor.
+    // A Master with empty tables does not know the executor.
     wait_for_labels(&cluster, &["Spark 4.0"]);
     wait("the end of the executor", LONGEST, || (!processes::is_alive(idle.executor)).then_some(()));
 }
@@ -177,10 +176,10 @@ fn returned() {
     cluster.restart_master();
     cluster.master.wait_for_line(&["all Workers and applications are back"]);
     assert!(processes::is_alive(idle.executor));
-    // The Worker reports on what it ran before, too.
+    // The Worker also reports on its earlier executors.
     processes::signal(idle.executor, Signal::SIGKILL).expect("it runs");
     let ended = wait_for_another(&cluster, 1);
-    // Of what ends while no Master is there it says nothing for two minutes, and does not list it.
+    // An executor that ends while there is no Master is neither reported for two minutes nor listed.
     let second = an_executor(&cluster);
     cluster.master.signal(Signal::SIGKILL);
     cluster.master.wait();
@@ -194,7 +193,7 @@ fn returned() {
     assert_eq!((&app["state"], &app["executors_ended"]), (&"FINISHED".into(), &(ended + 1).into()));
 }
 
-/// Waits until the application has an executor that runs, after at least this number of ends. How many have ended.
+/// Waits until the application has a running executor, after at least this number of ends. Returns how many have ended.
 ///
 /// An order may cross the Worker's registration over another connection, and then counts as lost.
 fn wait_for_another(cluster: &Cluster, ended: u64) -> u64 {

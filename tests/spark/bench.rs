@@ -1,4 +1,4 @@
-//! A connection on a bench: events go in, and what comes out is looked at.
+//! A test bench for one connection: events go in, and effects come out.
 
 use std::net::Ipv4Addr;
 
@@ -12,10 +12,10 @@ use firesteel_spark::connection::{Connection, Effect, Event, Limits, Note, Seat}
 use firesteel_spark::frame::Frame;
 use firesteel_spark::messages::answer;
 
-/// The first seat that is opened.
+/// The seat that is opened first.
 pub(crate) const FIRST: Seat = Seat(0);
 
-/// A connection that was accepted, and the forms of orders.
+/// An accepted connection, with the forms of orders.
 pub(crate) struct Bench {
     pub(crate) connection: Connection,
     pub(crate) now: Timestamp,
@@ -29,12 +29,11 @@ impl Default for Bench {
 }
 
 impl Bench {
-    /// A connection that may hold this much.
     pub(crate) fn within(limits: Limits) -> Self {
         Self::of(Connection::new(limits))
     }
 
-    /// A connection, which is opened.
+    /// Wraps a connection and opens it.
     pub(crate) fn of(connection: Connection) -> Self {
         let now = Timestamp::from_millis(1_000_000);
         let mut bench = Self { connection, now, forms: OrderForms::default() };
@@ -42,7 +41,7 @@ impl Bench {
         bench
     }
 
-    /// Tells an event, and what comes of orders. Returns the other effects.
+    /// Applies an event, and the events of written orders. Returns the other effects.
     pub(crate) fn apply(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         for effect in self.connection.apply(self.now, event) {
@@ -66,7 +65,7 @@ impl Bench {
         self.apply(Event::Told { seat, message })
     }
 
-    /// The Master has registered a driver's application: the message to it.
+    /// The Master registers a driver's application. Returns the message to the driver.
     pub(crate) fn register(&mut self, seat: Seat, app: &str) -> Frame {
         only_frame(self.tell(seat, Outbound::Driver(registered(app))))
     }
@@ -104,7 +103,7 @@ pub(crate) fn id_of(frame: &Frame) -> i64 {
     }
 }
 
-/// What is said to the Master, without what is opened for it and without frames. A registration has no token yet.
+/// The messages to the Master. A registration has no token yet.
 pub(crate) fn said(effects: &[Effect]) -> Vec<(Seat, Inbound)> {
     let said = |effect: &Effect| match effect {
         Effect::Say { seat, message, .. } => Some((*seat, message.clone())),
@@ -117,7 +116,7 @@ pub(crate) fn said(effects: &[Effect]) -> Vec<(Seat, Inbound)> {
     effects.iter().filter_map(said).collect()
 }
 
-/// The only thing that is said, which is a driver's.
+/// The only message to the Master, which must be a driver's.
 pub(crate) fn driver_said(effects: &[Effect]) -> (Seat, DriverToMaster) {
     match &said(effects)[..] {
         [(seat, Inbound::Driver(message))] => (*seat, message.clone()),
@@ -125,7 +124,7 @@ pub(crate) fn driver_said(effects: &[Effect]) -> (Seat, DriverToMaster) {
     }
 }
 
-/// The only thing that is said, which is a Worker's.
+/// The only message to the Master, which must be a Worker's.
 pub(crate) fn worker_said(effects: &[Effect]) -> (Seat, WorkerToMaster) {
     match &said(effects)[..] {
         [(seat, Inbound::Worker(message))] => (*seat, message.clone()),
@@ -133,7 +132,7 @@ pub(crate) fn worker_said(effects: &[Effect]) -> (Seat, WorkerToMaster) {
     }
 }
 
-/// The questions of clients.
+/// The questions of clients to the Master.
 pub(crate) fn asked(effects: &[Effect]) -> Vec<ClientToMaster> {
     let question = |(_, message)| match message {
         Inbound::Client(question) => question,
@@ -142,7 +141,6 @@ pub(crate) fn asked(effects: &[Effect]) -> Vec<ClientToMaster> {
     said(effects).into_iter().map(question).collect()
 }
 
-/// The lines of the log.
 pub(crate) fn notes(effects: &[Effect]) -> Vec<Note> {
     let note = |effect: &Effect| match effect {
         Effect::Note(note) => Some(note.clone()),

@@ -1,4 +1,4 @@
-//! Those who submit cluster drivers by the classic gateway: recorded requests, and the answers of a recorded Master.
+//! Clients that submit cluster drivers by the classic gateway: recorded requests, and the answers of a recorded Master.
 
 use std::collections::BTreeMap;
 
@@ -22,14 +22,13 @@ use crate::bench::{Bench, FIRST, asked, notes, only_frame};
 use crate::drivers::recording;
 use crate::recorded::{frames, opened, read};
 
-/// A release whose submission is recorded, one whose failure is, and the releases that both show.
+/// A release with a recorded submission, one with a recorded failure, and the releases that both show.
 const RELEASES: [(&str, &str, &[&str]); 2] = [("3.5.7", "3.5.9", &["3.5"]), ("4.0.1", "4.0.1", &["4.0"])];
 
 fn said(version: &str, to: &str) -> Vec<Frame> {
     frames(&recording(&format!("spark-{version}/cluster-rpc-RequestSubmitDriver.{to}-master")))
 }
 
-/// What a JVM answers that has another id of a class: 7.
 fn told(question: &Frame) -> Frame {
     let Frame::Request { id, .. } = question else { panic!("{question:?}") };
     let (_, object) = opened(question).expect("it has a body");
@@ -42,7 +41,7 @@ fn told(question: &Frame) -> Frame {
     Frame::Failure { id: *id, reason }
 }
 
-/// The failure with which a client of this release answers what its endpoint does not take.
+/// The failure of a client of this release, for a message that its endpoint does not accept.
 fn failed(question: &Frame, release: &str) -> Frame {
     let Frame::Request { id, .. } = question else { panic!("{question:?}") };
     let (envelope, object) = opened(question).expect("it has a body");
@@ -51,7 +50,7 @@ fn failed(question: &Frame, release: &str) -> Frame {
     Frame::Response { id: *id, body: read(&recording(&format!("failures/{release}"))).into() }
 }
 
-/// A connection that has heard a recorded submission, and that knows the client's release: what came of it.
+/// A connection that has received a recorded submission and knows the client's release, with the effects.
 fn heard(version: &str, release: &str) -> (Bench, Vec<Effect>) {
     let mut bench = Bench::default();
     let frames = said(version, "to");
@@ -62,7 +61,6 @@ fn heard(version: &str, release: &str) -> (Bench, Vec<Effect>) {
     (bench, heard)
 }
 
-/// A recorded request of a client.
 fn request(version: &str, number: usize) -> FromClient {
     let (_, object) = opened(&said(version, "to")[number]).expect("it has a body");
     match messages::read(&object) {
@@ -78,7 +76,7 @@ fn submission(version: &str) -> DriverSubmission {
     }
 }
 
-/// The releases of which the Master takes a cluster driver to be that is submitted.
+/// The possible releases of a submitted cluster driver, as the Master is told.
 fn releases_of(effects: &[Effect]) -> Vec<String> {
     let [ClientToMaster::RequestSubmitDriver(description)] = &asked(effects)[..] else {
         panic!("{effects:?}")
@@ -86,7 +84,7 @@ fn releases_of(effects: &[Effect]) -> Vec<String> {
     SparkDriver::of(&description.command).expect("it is one").expect("it is sound").command.releases
 }
 
-/// The answer of a Master to a submission, as the client reads it.
+/// The Master's answer to a submission, as the client receives it.
 fn answered(bench: &mut Bench, answer: SubmitDriverAnswer) -> Bytes {
     let answer = Outbound::Client(MasterToClient::SubmitDriverResponse(answer));
     body(&only_frame(bench.tell(FIRST, answer)))
@@ -139,7 +137,7 @@ fn a_submission_that_no_worker_can_start_is_refused() {
     }
 }
 
-/// The classes of an object's graph with their serial version ids.
+/// The classes in an object's graph, with their serial version ids.
 fn classes(object: &Bytes) -> BTreeMap<String, i64> {
     let (graph, root) = java::read(object, Bounds::default()).expect("a stream");
     let mut found = BTreeMap::new();
@@ -163,7 +161,7 @@ const NAMES: [&str; 7] = [
     "scala.runtime.ModuleSerializationProxy",
 ];
 
-/// A value in words, with all that it refers to but the insides of enumerations.
+/// A value as text, with everything that it refers to, except the insides of enumerations.
 fn shown(node: Node<'_>) -> String {
     let Graph { .. } = node.graph;
     match node.object() {
@@ -313,7 +311,7 @@ fn a_client_tells_its_release_by_a_failure_of_which_it_logs_nothing() {
         ("3.5.7", "3.5.9", &["3.5"]),
         ("4.0.1", "4.0.1", &["4.0"]),
         ("4.0.1", "4.1.4", &["4.1"]),
-        // It sends all variables, as 4.3 does not.
+        // It sends all variables, unlike 4.3.
         ("4.0.1", "4.2.1", &["4.2"]),
         ("4.0.1", "4.3.0", &["4.2"]),
     ] {
@@ -343,7 +341,7 @@ fn a_client_that_tells_nothing_is_of_any_release_of_its_generation() {
     }
 }
 
-/// Of 4.2 and 4.3, whose failures are the same, the one that sends all variables is 4.2.
+/// 4.2 and 4.3 have the same failures, but only 4.2 sends all variables.
 #[test]
 fn a_client_that_sends_spark_s_variables_alone_is_of_4_3() {
     let whole = submission("4.0.1");

@@ -1,4 +1,4 @@
-//! Connections of recorded drivers, as a Master takes part in them, and how connections end.
+//! Connections of recorded drivers at a Master, and how connections end.
 
 use bytes::{Bytes, BytesMut};
 use firesteel_master::{Inbound, Outbound};
@@ -39,7 +39,7 @@ fn a_driver_asks_whether_a_master_is_there_registers_and_is_answered_in_order() 
             panic!("{version}: {heard:?}")
         };
         assert_eq!(description.token, Secret::default(), "the shell draws it");
-        // The driver called the Master so when it registered.
+        // The address of the Master in the driver's registration.
         let (envelope, object) = opened(&frames[1]).expect("it has a body");
         let called = envelope.expect("a message has one").receiver.expect("an address");
         let Ok(FromDriver::RegisterApplication(registration)) = from_driver(&object) else {
@@ -65,7 +65,7 @@ fn a_driver_asks_whether_a_master_is_there_registers_and_is_answered_in_order() 
             assert_eq!(bench.tell(FIRST, requested(true)), [yes(id)], "{version}");
         }
         assert_eq!(bench.tell(FIRST, requested(true)), [], "nothing is owed");
-        // It has unregistered: nothing more is known of it.
+        // It has unregistered, and is forgotten.
         let last_request =
             frames.iter().rev().find(|frame| matches!(frame, Frame::Request { .. })).expect("there are some");
         assert_eq!(bench.hear(last_request.clone()), [no(id_of(last_request))], "{version}");
@@ -111,7 +111,7 @@ fn a_driver_whose_application_has_ended_is_answered_and_takes_another_seat() {
     assert!(matches!(again[0], Effect::Open { seat: Seat(1), .. }), "{again:?}");
 }
 
-/// A request of a driver for a number of executors that nobody can have.
+/// A driver's request for an impossible number of executors.
 fn for_too_few(app: &str, like: &Frame) -> Frame {
     let (envelope, object) = opened(like).expect("it has a body");
     let (mut graph, _) = java::read(&object, Bounds::default()).expect("a recorded message");
@@ -145,7 +145,7 @@ fn a_request_that_is_refused_here_does_not_take_the_answer_of_an_earlier_one() {
     let refused = bench.hear(for_too_few(&app, &frames[2]));
     assert!(matches!(refused[0], Effect::Note(Note::DriverRefused { .. })), "{refused:?}");
     assert_eq!(refused[1..], [no(77)]);
-    // What has no answer is no request.
+    // A message without an answer is not a request.
     let Frame::OneWay { body } = frames.last().expect("it says goodbye").clone() else {
         panic!("{frames:?}")
     };
@@ -157,7 +157,7 @@ fn a_request_that_is_refused_here_does_not_take_the_answer_of_an_earlier_one() {
     assert_eq!(bench.tell(FIRST, requested(true)), [yes(id_of(&frames[2]))]);
 }
 
-/// The frame with a byte of its object changed, the one after these bytes.
+/// The frame, with the byte of its object changed that follows these bytes.
 pub(crate) fn changed_after(frame: &Frame, bytes: &[u8]) -> Frame {
     let Frame::OneWay { body } = frame else { panic!("{frame:?}") };
     let at = body.windows(bytes.len()).position(|window| window == bytes).expect("it is there") + bytes.len();
@@ -296,7 +296,7 @@ fn a_driver_that_is_called_acknowledges_and_its_application_goes_on() {
     let message = Outbound::Driver(registered("app-1"));
     let welcome = connection.apply(Timestamp::from_millis(1), Event::Told { seat: FIRST, message });
     assert_eq!(welcome, [], "it was told so by the Master before");
-    // It hears of an application that it registers by itself over this connection.
+    // It gets the answer for an application that it registers itself over this connection.
     let register = recorded("spark-4.0.1/driver-to-master").remove(1);
     connection.apply(Timestamp::from_millis(1), Event::Received(register));
     let message = Outbound::Driver(registered("app-2"));
@@ -345,7 +345,7 @@ fn a_driver_whose_answers_say_nothing_is_given_up_with_a_sentence() {
     let expected = "this release of Spark does not tell the serial version id of \
                     org.apache.spark.deploy.DeployMessages$RegisteredApplication: it was accepted";
     assert_eq!(notes(&heard).iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
-    // The other answers are of no use. When the driver registers again, it is asked again.
+    // The other answers are useless. When the driver registers again, it is asked again.
     let Effect::Send(second) = &questions[1] else { panic!("{questions:?}") };
     assert_eq!(bench.hear(Frame::Response { id: id_of(second), body: Bytes::new() }), []);
     let again = bench.hear(changed_after(&frames[1], b"DeployMessages$RegisterApplication"));
@@ -361,13 +361,13 @@ fn a_stranger_makes_a_connection_hold_no_more_than_its_limits() {
         changed_after(&register, b"DeployMessages$RegisterApplication")
     };
     let mut bench = Bench::within(limits);
-    // Whoever answers nonsense and registers again is asked again, while the other questions stay open.
+    // A driver that answers nonsense and registers again is asked again, while the other questions stay open.
     let questions = bench.hear(later("4.0.1"));
     let Effect::Send(first) = &questions[0] else { panic!("{questions:?}") };
     bench.hear(Frame::Response { id: id_of(first), body: Bytes::new() });
     assert_eq!(bench.hear(later("4.0.1")), [Effect::Note(Note::TooManyQuestions { most: 10 })]);
     assert_eq!(bench.hear(later("3.5.7")), [Effect::Note(Note::TooManyPeers { most: 1 })]);
-    // Requests to which the Master owes nothing, or not yet.
+    // Requests that the Master need not answer, or not yet.
     let mut bench = Bench::within(limits);
     let frames = recorded("spark-4.0.1/dynalloc-driver-to-fakemaster");
     bench.hear(frames[1].clone());

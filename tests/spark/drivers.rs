@@ -1,4 +1,4 @@
-//! What recorded drivers say to a Master, and what a recorded Master says to them.
+//! Recorded messages of drivers to a Master, and of a Master to them.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(crate) fn recording(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/spark").join(format!("{name}.bin"))
 }
 
-/// The objects that were sent to an endpoint.
+/// The objects of messages to an endpoint.
 pub(crate) fn sent_to(name: &str, endpoint: &str) -> Vec<Bytes> {
     let frames = frames(&recording(name));
     let opened = frames.iter().filter_map(opened);
@@ -28,7 +28,7 @@ pub(crate) fn sent_to(name: &str, endpoint: &str) -> Vec<Bytes> {
         .collect()
 }
 
-/// Reads a message of a driver's.
+/// Reads a driver's message.
 pub(crate) fn from_driver(object: &[u8]) -> Result<FromDriver, Unreadable> {
     match messages::read(object)? {
         Message::Driver(message) => Ok(message),
@@ -43,7 +43,7 @@ fn said(name: &str) -> Vec<FromDriver> {
     sent_to(name, "Master").into_iter().map(read).collect()
 }
 
-/// The application that a recorded driver registered, as it described it.
+/// The description of a recorded driver's application.
 pub(crate) fn description(version: &str) -> Bytes {
     registration(&format!("spark-{version}/driver-to-master")).application.command.description
 }
@@ -133,7 +133,7 @@ fn every_message_to_a_recorded_master_can_be_read() {
                 }
                 "Master" => match messages::read(&object) {
                     Ok(_) => read += 1,
-                    // What those say who submit drivers.
+                    // Messages of clients that submit drivers.
                     Err(Unreadable::Unknown(class)) => {
                         assert!(class.starts_with("org.apache.spark."), "{class}")
                     }
@@ -179,7 +179,7 @@ fn a_driver_takes_note_of_another_master() {
     }
 }
 
-/// A registration of Spark 3.5 as 3.3 would write it: what its executors need is in fields of the application.
+/// A registration of Spark 3.5 in the form of 3.3, with the executors' needs in the application's own fields.
 fn registration_of_spark_3_3() -> Vec<u8> {
     let recorded = &sent_to("spark-3.5.7/driver-to-master", "Master")[0];
     let (mut graph, root) = java::read(recorded, Bounds::default()).expect("a recorded object can be read");
@@ -225,7 +225,7 @@ fn an_application_of_spark_3_3_says_in_fields_of_its_own_what_executors_need() {
     let Registration { application, dialect, .. } = *registration;
     assert_eq!((application.name.as_str(), application.profile.id), ("wire-demo", 0));
     assert_eq!(application.profile.amounts.into_iter().collect::<Vec<_>>(), [("memory".to_owned(), 512)]);
-    // No release has this class beside a reference of 3.5.
+    // No release combines this class with a reference of 3.5.
     assert_eq!((dialect.vocabulary.generation, dialect.release), (Generation::Scala2_12, None));
 }
 
@@ -263,7 +263,7 @@ fn a_reference_that_refers_to_itself_is_sent_back_as_such() {
 
 #[test]
 fn a_reference_that_is_too_large_or_too_deep_is_refused() {
-    // Elements of an array that each refer to the one before, which no stream nests.
+    // Elements of an array that each refer to the previous one, which a stream does not nest.
     let chain = |count: usize| {
         let recorded = &sent_to("spark-4.0.1/driver-to-master", "Master")[0];
         let (mut graph, root) =
@@ -321,7 +321,7 @@ fn the_serial_version_ids_of_a_release_that_is_not_known_are_asked_of_its_driver
     for (version, generation) in [("3.5.7", Generation::Scala2_12), ("4.0.1", Generation::Scala2_13)] {
         let known = dialect(version);
         assert_eq!((known.vocabulary.is_known, known.vocabulary.to_ask()), (true, Vec::new()));
-        // The registration of a later release: its class has an id that nobody has seen.
+        // The registration of a later release, whose class has an unknown id.
         let recorded = &sent_to(&format!("spark-{version}/driver-to-master"), "Master")[0];
         let serial = b"DeployMessages$RegisterApplication";
         let at = recorded.windows(serial.len()).position(|window| window == serial).expect("it is there")
@@ -333,7 +333,7 @@ fn the_serial_version_ids_of_a_release_that_is_not_known_are_asked_of_its_driver
         };
         let mut dialect = registration.dialect;
         assert_eq!((dialect.vocabulary.is_known, dialect.vocabulary.generation), (false, generation));
-        // What a real driver of this release answered.
+        // The answers of a real driver of this release.
         let answers = frames(&recording(&format!("spark-{version}/suidprobe-driver-to-fakemaster")));
         let answers: Vec<&String> = answers
             .iter()
@@ -379,14 +379,14 @@ fn an_answer_that_tells_no_serial_version_id_is_named() {
     }
 }
 
-/// The text of a field of a recorded message.
+/// The text in a field of a recorded message.
 fn text(object: &Bytes, field: &str) -> String {
     let (graph, value) = java::read(object, Bounds::default()).expect("a recorded object can be read");
     let node = Node { graph: &graph, value };
     node.field(field).and_then(Node::text).unwrap_or_else(|| panic!("{field} is a text")).to_owned()
 }
 
-/// The message that a recorded Master sent, read back.
+/// Reads a recorded Master's message back.
 fn read_back(object: &Bytes) -> ToDriver {
     let (graph, value) = java::read(object, Bounds::default()).expect("a recorded object can be read");
     let node = Node { graph: &graph, value };
@@ -451,7 +451,7 @@ fn a_master_s_messages_are_written_as_spark_s_master_wrote_them() {
                 let message = read_back(&object);
                 kinds.insert(format!("{message:?}").split(' ').next().map(str::to_owned));
                 let written = message.write(&dialect);
-                // With Scala 2.12 a state has with it what the Master's JVM knows of all states.
+                // With Scala 2.12 a state also contains the JVM's knowledge of all states.
                 if matches!(
                     (&message, dialect.vocabulary.generation),
                     (ToDriver::ExecutorUpdated { .. }, Generation::Scala2_12)

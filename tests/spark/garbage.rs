@@ -1,4 +1,4 @@
-//! Streams that are cut short, flipped, or made to hurt whoever reads them.
+//! Streams that are truncated, have flipped bits, or are made to harm their reader.
 
 use firesteel_spark::envelope::Address;
 use firesteel_spark::frame::Frame;
@@ -7,7 +7,7 @@ use firesteel_spark::messages::{self, FromDriver, FromWorker, Message, ToDriver,
 
 use crate::recorded::{MOST, connections, files, frames, opened, read};
 
-/// The recorded objects, the same one once.
+/// The recorded objects, without duplicates.
 fn objects() -> Vec<Vec<u8>> {
     let shapes = files("shapes").into_iter().map(|path| read(&path));
     let sent = connections().into_iter().flat_map(|path| {
@@ -32,7 +32,7 @@ fn problem(hex: &str) -> Problem {
     java::read(&bytes_of(hex), Bounds::default()).expect_err("it is refused").problem
 }
 
-/// Reads a message, and answers a driver or Worker that registers.
+/// Reads a message. If it registers a driver or Worker, answers it.
 fn answer_if_it_registers(object: &[u8]) {
     let master = Address { host: "master".to_owned(), port: 7077 };
     let answer = match messages::read(object) {
@@ -55,7 +55,7 @@ fn an_object_that_is_cut_short_is_refused() {
     for object in objects() {
         let whole = java::read(&object, Bounds::default()).expect("a recorded object can be read");
         for count in 0..object.len() {
-            // What follows the object is passed over, so it may be there without its last bytes.
+            // Bytes after the object are ignored, so that it may be complete without the last bytes.
             match java::read(&object[..count], Bounds::default()) {
                 Ok(read) => assert_eq!(read, whole, "{count} of {}", object.len()),
                 Err(error) => assert_eq!((error.problem, error.at <= count), (Problem::Truncated, true)),
@@ -68,7 +68,7 @@ fn an_object_that_is_cut_short_is_refused() {
 fn a_flipped_bit_gives_another_object_or_an_error_and_never_a_panic() {
     let mut refused = 0;
     for mut object in objects() {
-        // One bit of each byte of the long ones.
+        // One bit of each byte, or of every ninth byte of long objects.
         let step = if object.len() < 1_000 { 1 } else { 9 };
         for bit in (0..object.len() * 8).step_by(step) {
             object[bit / 8] ^= 1 << (bit % 8);
@@ -98,16 +98,16 @@ fn a_flipped_bit_in_a_frame_is_never_a_panic() {
 
 #[test]
 fn objects_in_objects_without_end_are_refused() {
-    // An array of objects whose only element is an array of objects, and so on.
+    // An array of objects whose only element is such an array, and so on.
     let class = "72 0013 5b4c6a6176612e6c616e672e4f626a6563743b 90ce589f1073296c 02 0000 78 70";
     let mut hex = format!("aced0005 75 {class} 00000001");
     hex.push_str(&"75 71 007e0000 00000001 ".repeat(100_000));
     assert_eq!(problem(&hex), Problem::Depth);
-    // A class above a class above a class.
+    // A long chain of superclasses.
     let mut hex = "aced0005 73".to_owned();
     hex.push_str(&"72 0001 41 0000000000000000 02 0000 78 ".repeat(100_000));
     assert_eq!(problem(&hex), Problem::Depth);
-    // A class that is above itself.
+    // A class that is its own superclass.
     assert_eq!(
         problem("aced0005 73 72 0001 41 0000000000000000 02 0000 78 71 007e0000"),
         Problem::Handle(0x7e_0000)
@@ -116,14 +116,14 @@ fn objects_in_objects_without_end_are_refused() {
 
 #[test]
 fn few_bytes_do_not_make_many_values() {
-    // Objects of sixteen empty classes take six bytes each.
+    // An object of sixteen empty classes takes six bytes.
     let class = |flags: &str| format!("72 0001 41 0000000000000000 {flags} 0000 78");
     let line = class("02").repeat(16);
     let elements = "73 71 007e0002 ".repeat(100_000);
     let array = "75 72 0013 5b4c6a6176612e6c616e672e4f626a6563743b 90ce589f1073296c 02 0000 78 70 000186a0";
     let hex = format!("aced0005 {array} 73 {line} 70 {elements}");
     assert_eq!(problem(&hex), Problem::Values);
-    // An array whose length is a lie.
+    // An array with a false length.
     assert_eq!(
         problem("aced0005 75 72 0002 5b49 0000000000000000 02 0000 78 70 7fffffff"),
         Problem::Truncated
@@ -149,7 +149,7 @@ fn what_cannot_be_read_is_named() {
         ("aced0005 74 0001 80", Problem::Text),
         // Half of a surrogate pair.
         ("aced0005 74 0003 eda0bd", Problem::Text),
-        // An array of nothing that Java knows, an object of a class that cannot be serialized, a field of no type.
+        // An array of an unknown type, an object of a class that cannot be serialized, and a field without a type.
         ("aced0005 75 72 0001 41 0000000000000000 02 0000 78 70", Problem::Class("A".to_owned())),
         ("aced0005 73 72 0001 41 0000000000000000 00 0000 78 70", Problem::Class("A".to_owned())),
         ("aced0005 73 72 0001 41 0000000000000000 04 0000 78 70", Problem::Class("A".to_owned())),

@@ -5,7 +5,7 @@ use firesteel_spark::java::{
 };
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 
-/// A graph and one value of it.
+/// A random graph and one of its values.
 #[derive(Clone, Debug)]
 struct Drawn(Graph, Value);
 
@@ -24,7 +24,7 @@ impl Arbitrary for Drawn {
     }
 }
 
-/// Some classes, each below one of those before it or below none. The last one is a class of arrays.
+/// Random classes, each below an earlier one or below none. The last one is a class of arrays.
 fn classes(graph: &mut Graph, kind: ObjectId, g: &mut Gen) -> Vec<ClassId> {
     let mut classes: Vec<ClassId> = Vec::new();
     for number in 0..1 + usize::arbitrary(g) % 6 {
@@ -105,7 +105,7 @@ fn reference(objects: &[ObjectId], g: &mut Gen) -> Value {
 
 #[test]
 fn what_is_written_is_read_as_the_same_graph() {
-    /// What is written of a graph is read as a graph that is written in the same way, and has the same value.
+    /// A written graph is read as a graph that is written in the same way, and has the same value.
     fn law(Drawn(graph, root): Drawn) {
         let written = java::write(&graph, root);
         let (read, root) = java::read(&written, Bounds::default()).expect("what was written can be read");
@@ -118,7 +118,7 @@ fn what_is_written_is_read_as_the_same_graph() {
 
 #[test]
 fn objects_may_refer_to_each_other_in_a_circle() {
-    // A throwable whose cause is itself, as Java writes one that has none.
+    // A throwable that is its own cause, as Java writes one without a cause.
     let mut graph = Graph::default();
     let kind = graph.add_object(Object::Text("LA;".to_owned()));
     let field = Field { name: "cause".to_owned(), kind: FieldKind::Object(kind) };

@@ -1,4 +1,4 @@
-//! What Spark says, byte for byte: recorded streams, and streams that are broken.
+//! Spark's messages byte for byte: recorded streams, and broken ones.
 
 mod bench;
 mod clients;

@@ -7,10 +7,9 @@ use firesteel_spark::envelope::Envelope;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds};
 
-/// The longest frame that a recording may have.
+/// The longest frame in a recording.
 pub(crate) const MOST: usize = 1 << 20;
 
-/// The bytes of a recording.
 #[expect(clippy::disallowed_methods, reason = "tests read fixtures")]
 pub(crate) fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -36,13 +35,12 @@ pub(crate) fn files(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The recorded connections: everything but the shapes.
+/// The recorded connections: everything except the shapes.
 pub(crate) fn connections() -> Vec<PathBuf> {
     let versions = ["spark-3.5.7", "spark-4.0.1", "spark-4.1.4", "spark-4.3.0"];
     versions.into_iter().flat_map(files).collect()
 }
 
-/// All frames of a recorded connection.
 pub(crate) fn frames(path: &Path) -> Vec<Frame> {
     let mut bytes = BytesMut::from(&read(path)[..]);
     let mut frames = Vec::new();
@@ -55,7 +53,7 @@ pub(crate) fn frames(path: &Path) -> Vec<Frame> {
     frames
 }
 
-/// The envelope of a frame, if it has one, and the Java object.
+/// The envelope of a frame, if it has one, and its Java object.
 pub(crate) fn opened(frame: &Frame) -> Option<(Option<Envelope>, Bytes)> {
     match frame {
         Frame::Request { body, .. } | Frame::OneWay { body } => {

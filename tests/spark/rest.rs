@@ -1,4 +1,4 @@
-//! Requests of Spark's REST protocol, and what a recorded Master of Spark's answered.
+//! Requests of Spark's REST protocol, with the answers of a recorded Master of Spark.
 
 use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts, Resources};
 use firesteel_protocol::ids::{DriverId, WorkerId};
@@ -13,7 +13,7 @@ use firesteel_spark::rest::{Asked, Call, Submission, read};
 use firesteel_spark::translate::clients::{self, NotAlive};
 use serde_json::{Map, Value, json};
 
-/// What was asked and answered, one line each.
+/// The recorded requests and answers, one per line.
 const RECORDED: &str = include_str!("../../fixtures/spark/rest/spark-4.0.1.jsonl");
 
 fn asked(method: &str, path: &str, body: &str) -> Result<Call, Answer> {
@@ -21,7 +21,7 @@ fn asked(method: &str, path: &str, body: &str) -> Result<Call, Answer> {
     read(Asked { method, path, body: body.as_bytes() }, variable)
 }
 
-/// The answer of a Master that knows no cluster driver, and gives the next one this id.
+/// The answer of a Master that knows no cluster driver, and gives this id to the next.
 fn answer(call: &Call, next: &str) -> Answer {
     match call {
         Call::Create(submission) => {
@@ -36,8 +36,8 @@ fn answer(call: &Call, next: &str) -> Answer {
     }
 }
 
-/// A message without what differs from parser to parser: what follows the kind of a JSON error, and the reason of a failed
-/// validation, which Spark has in a stack of its own calls.
+/// A message without the parts that differ between parsers. They are the text after the kind of a JSON error, and the
+/// reason of a failed validation (Spark puts it into a stack trace).
 fn in_common(body: &Map<String, Value>) -> Map<String, Value> {
     let mut body = body.clone();
     if let Some(Value::String(message)) = body.get_mut("message") {
@@ -62,7 +62,7 @@ fn requests_are_answered_as_spark_s_master_answered_them() {
         };
         let expected = match (&row["answer"], text("method")) {
             (Value::Object(body), _) => in_common(body),
-            // The head of an answer that has one.
+            // The headers of an answer with a body.
             (_, "HEAD") => in_common(&found.body),
             // A page for people.
             _ => Map::new(),
@@ -82,10 +82,11 @@ fn requests_are_answered_as_spark_s_master_answered_them() {
             ));
         }
     }
-    // Where Spark answers with a page for people, there is JSON; where it fails with 500, the request is named malformed.
+    // Where Spark answers with a page for people, there is JSON; where it fails with 500, the request is called
+    // malformed.
     let of = |what: &str| differing.iter().filter(|line| line.ends_with(what)).count();
     let pages = [of("405 instead of 405"), of("400 instead of 500")];
-    // Two slashes are one, nulls in a list are no texts, and OPTIONS is no method of the protocol.
+    // Two slashes count as one, nulls in a list are not texts, and OPTIONS is not a method of the protocol.
     let others: Vec<&String> = differing
         .iter()
         .filter(|line| !line.ends_with("405 instead of 405") && !line.ends_with("400 instead of 500"))

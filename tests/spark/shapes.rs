@@ -1,4 +1,4 @@
-//! Values of Scala's library as a JVM wrote them, for both generations of Scala.
+//! Values of Scala's library that a JVM wrote, for both generations of Scala.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use firesteel_spark::scala;
 
 use crate::recorded;
 
-/// Calls with the value of that name of each generation.
+/// Calls `test` with the value of this name from each generation.
 fn in_each(name: &str, test: impl Fn(&str, Node<'_>)) {
     for generation in ["2.12", "2.13"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/spark/shapes");
@@ -100,7 +100,7 @@ fn what_is_something_else_is_named() {
     }
     for name in ["Nil", "List1", "Set5", "URI", "None"] {
         in_each(name, |name, node| {
-            // A proxy of 2.13 does not tell an empty list from an empty map.
+            // A proxy of 2.13 does not distinguish an empty list from an empty map.
             let empty = name == "Nil of 2.13";
             assert_eq!(scala::entries(node).is_ok(), empty, "{name}");
             assert!(scala::integer(node).is_err() && scala::enumeration_id(node).is_err(), "{name}");

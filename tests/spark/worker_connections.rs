@@ -1,4 +1,4 @@
-//! Connections of recorded Workers of Spark's, as a Master takes part in them.
+//! Connections of recorded Workers of Spark at a Master.
 
 use bytes::Bytes;
 use firesteel_master::Outbound;
@@ -25,7 +25,7 @@ use crate::drivers::{description, registration};
 use crate::recorded::opened;
 use crate::workers::{from_worker, worker};
 
-/// The Master has a Worker launch this executor of 1 core and 1 MiB.
+/// The Master's order to launch this executor of 1 core and 1 MiB.
 fn launch(app: &str, executor: i32, version: &str) -> ExecutorLaunch {
     let name = format!("spark-{version}/driver-to-master");
     let application = translate::application(registration(&name).application).expect("it fits");
@@ -65,13 +65,13 @@ fn a_worker_is_known_by_its_id_and_by_its_address() {
         assert_eq!(worker.token, Secret::new("127.0.0.1"), "{version}");
         let reports: Vec<&Frame> =
             frames[2..].iter().filter(|frame| matches!(frame, Frame::Request { .. })).collect();
-        // The executor may have been launched over a connection before this one.
+        // The executor may have been launched over an earlier connection.
         let heard = bench.hear(reports[0].clone());
         let (FIRST, WorkerToMaster::ExecutorStateChanged(_)) = worker_said(&heard) else {
             panic!("{version}: {heard:?}")
         };
         assert_eq!(heard[1..], [yes(id_of(reports[0]))], "{version}");
-        // A report of one who has not registered here is answered, and not passed on.
+        // A report of a Worker that has not registered here is answered, but not passed on.
         assert_eq!(Bench::default().hear(reports[0].clone()), [yes(id_of(reports[0]))], "{version}");
         let object = &opened(reports[0]).expect("it has a body").1;
         let Ok(FromWorker::ExecutorStateChanged { app, executor, .. }) = from_worker(object) else {
@@ -86,13 +86,13 @@ fn a_worker_is_known_by_its_id_and_by_its_address() {
             let answers = matches!(frame, Frame::Request { .. }).then(|| yes(id_of(frame)));
             assert_eq!(heard[1..], answers.into_iter().collect::<Vec<_>>(), "{version}");
         }
-        // The executor has ended: its number may be launched again.
+        // The executor has ended, so its number may be launched again.
         assert_eq!(bench.tell(FIRST, order()).len(), 1, "{version}");
     }
 }
 
-/// What comes of the answer of a Worker that is asked for the serial version id of its resource profiles; what came before
-/// if it is not asked.
+/// The effects after a Worker has answered the question for the serial version id of its resource profiles; the earlier
+/// effects if it was not asked.
 fn answer_about_profiles(bench: &mut Bench, heard: Vec<Effect>, id: &str) -> Vec<Effect> {
     let [Effect::Send(question)] = &heard[..] else { return heard };
     let reason = format!(
@@ -198,7 +198,7 @@ fn a_worker_that_registers_under_another_id_is_not_known_by_the_first() {
     assert_eq!(bench.hear(heartbeat.clone()), [Effect::Note(Note::NotItsWorker)]);
 }
 
-/// The Master has registered the Worker on the seat.
+/// The Master's message that registers the Worker.
 fn employed() -> Outbound {
     let (master_url, heartbeat_millis, duplicate) = (String::new(), 15_000, false);
     Outbound::Worker(MasterToWorker::RegisteredWorker {
@@ -221,7 +221,7 @@ fn a_worker_is_heard_by_its_earlier_connection_too() {
     };
     let (mut directory, worker) = (Directory::default(), worker.clone());
     directory.enter(worker.clone(), token.clone(), PeerId(9));
-    // It has registered over another connection.
+    // The Worker has registered over another connection.
     let left = bench.apply(Event::Dismissed { seat: FIRST, dismissal: Dismissal::InOrder });
     assert_eq!(
         left,
@@ -233,7 +233,7 @@ fn a_worker_is_heard_by_its_earlier_connection_too() {
     };
     assert_eq!(directory.find(named, token), Some(PeerId(9)));
     assert_eq!(*message, WorkerToMaster::Heartbeat { worker, last_order: None });
-    // Nobody knows it any more: it has to register.
+    // No connection has the Worker any more: it has to register.
     let told = only_frame(bench.apply(Event::FoundNobody { peer: *peer }));
     let object = opened(&told).expect("it has a body").1;
     let name = b"DeployMessages$ReconnectWorker";

@@ -1,4 +1,4 @@
-//! What recorded Workers of Spark's say to a Master, and what a recorded Master says to them.
+//! Recorded messages of Spark's Workers to a Master, and of a Master to them.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,6 @@ use crate::drivers::{description, sent_to};
 
 const VERSIONS: [&str; 4] = ["3.5.7", "4.0.1", "4.1.4", "4.3.0"];
 
-/// Reads a message of a Worker's.
 pub(crate) fn from_worker(object: &[u8]) -> Result<FromWorker, Unreadable> {
     match messages::read(object)? {
         Message::Worker(message) => Ok(message),
@@ -83,7 +82,7 @@ fn a_worker_s_messages_are_read_in_order() {
     }
 }
 
-/// A class of Java's with these fields.
+/// Adds a Java class with these fields.
 fn class(graph: &mut Graph, name: &str, fields: &[(&str, FieldKind)]) -> ClassId {
     let fields = fields.iter().map(|(name, kind)| Field { name: (*name).to_owned(), kind: *kind }).collect();
     graph.add_class(Class {
@@ -100,7 +99,7 @@ fn object(graph: &mut Graph, class: ClassId, fields: &[Value]) -> Value {
     Value::Object(graph.add_object(Object::Instance { class, parts: vec![part] }))
 }
 
-/// What a Worker says that runs this number of executors, in the state that a recorded Worker reported.
+/// A Worker's list of this number of executors, in the state of a recorded Worker's report.
 fn latest_state(version: &str, count: i32) -> Vec<u8> {
     let report = sent_to(&format!("spark-{version}/worker-to-master"), "Master").pop().expect("it reports");
     let (mut graph, root) = java::read(&report, Bounds::default()).expect("a recorded object can be read");
@@ -157,7 +156,7 @@ fn a_worker_that_comes_back_tells_what_runs_on_it() {
     assert_eq!(executors.len(), 10_000);
 }
 
-/// The message that a recorded Master sent, read back.
+/// Reads a recorded Master's message back.
 fn read_back(version: &str, object: &Bytes) -> ToWorker {
     let (graph, value) = java::read(object, Bounds::default()).expect("a recorded object can be read");
     let node = Node { graph: &graph, value };
@@ -219,7 +218,7 @@ fn a_master_s_messages_to_workers_are_written_as_spark_s_master_wrote_them() {
     }
 }
 
-/// The resources that a message to launch an executor has.
+/// The resources in an order to launch an executor.
 fn resources(launch: &ToWorker, dialect: &Dialect) -> BTreeMap<String, Vec<String>> {
     let written = launch.write(dialect);
     let (graph, value) = java::read(&written, Bounds::default()).expect("a stream");

@@ -1,11 +1,11 @@
-//! A real YARN cluster: a ResourceManager and three NodeManagers of Hadoop's, a process each, on 127.0.0.1 to
-//! 127.0.0.4, on ports that were free.
+//! A real YARN cluster: a ResourceManager and three NodeManagers of Hadoop, one process each, on 127.0.0.1 to 127.0.0.4
+//! and free ports.
 //!
-//! Each process is started by a shell that ends it when its standard input does, which is a pipe from here. So
-//! no process is left behind, however the starter of the cluster ends; processes in containers end with the cluster.
+//! Each process is started by a shell that ends it when the shell's standard input, a pipe from here, is closed. So no
+//! process is left behind, however the starter ends; processes in containers end with the cluster.
 //!
-//! What the ResourceManager knows of applications is in files: it can be killed, and started again. Nodes that are silent
-//! for six seconds are given up, and ApplicationMasters that are for thirty.
+//! The ResourceManager stores its applications in files, so that it can be killed and restarted. Nodes count as lost
+//! after six silent seconds, and ApplicationMasters after thirty.
 
 #[path = "daemon.rs"]
 pub(crate) mod daemon;
@@ -27,31 +27,31 @@ use crate::wait::poll;
 
 use daemon::{Daemon, Kind, Properties, kill, processes_within, write_configuration};
 
-/// The hosts of the NodeManagers, with their racks. A NodeManager registers under this address, since it has no name.
+/// The hosts of the NodeManagers, with their racks. A NodeManager registers under its address, since it has no name.
 pub(crate) const NODES: [(&str, &str); 3] =
     [("127.0.0.2", "/rack1"), ("127.0.0.3", "/rack1"), ("127.0.0.4", "/rack2")];
 
-/// The longest that it is waited for that the cluster is up, or knows that a node is lost.
+/// The time limit for the cluster to start, or to notice a lost node.
 const LONGEST: Duration = Duration::from_secs(180);
 
-/// What each node has for containers.
+/// Each node's memory for containers, in MiB.
 pub(crate) const NODE_MEMORY: u64 = 2048;
 
-/// The node that has anything besides memory and cores: that many licences, and gpus.
+/// The node with more than memory and cores: its number of licences, and of gpus.
 pub(crate) const RICH_NODE: (&str, u32, u32) = ("127.0.0.4", 4, 2);
 
-/// The label that a node may have; queues may use it.
+/// A label that a node may have and queues may use.
 pub(crate) const LABEL: &str = "gold";
 
 /// A cluster that runs until it is dropped.
 pub(crate) struct YarnCluster {
-    /// Where users ask: `host:port`.
+    /// The address for users: `host:port`.
     pub(crate) resource_manager: String,
-    /// Where ApplicationMasters ask.
+    /// The address for ApplicationMasters: `host:port`.
     pub(crate) scheduler: String,
-    /// The ResourceManager's pages.
+    /// The address of the ResourceManager's pages.
     pub(crate) pages: String,
-    /// Hadoop's jars.
+    /// The class path of Hadoop's jars.
     pub(crate) class_path: String,
     manager: Daemon,
     nodes: BTreeMap<&'static str, Daemon>,
@@ -61,26 +61,26 @@ pub(crate) struct YarnCluster {
 /// The jars of Hadoop, as Maven finds them.
 ///
 /// # Errors
-/// When there is no Java or no Maven, or Maven does not get them.
+/// Java or Maven is missing, or Maven cannot get the jars.
 pub(crate) fn class_path() -> Result<String, String> {
     maven::class_path("tests/yarn-cluster/pom.xml")
 }
 
 impl YarnCluster {
-    /// Starts one with these jars, and waits until it is up.
+    /// Starts a cluster with these jars, and waits until it is ready.
     ///
     /// # Errors
-    /// Why it does not come up: a process cannot be started, or has ended, or all of it takes too long.
+    /// A process cannot be started, or has ended, or the start takes too long.
     pub(crate) fn start(class_path: &str) -> Result<Self, String> {
         let mut cluster = Self::launch(class_path).map_err(|error| error.to_string())?;
         cluster.wait_until_up()?;
         Ok(cluster)
     }
 
-    /// Waits until the ResourceManager's pages answer, and all nodes can be given containers.
+    /// Waits until the ResourceManager's pages answer, and all nodes are active.
     ///
     /// # Errors
-    /// Why that does not come: a process has ended, or it takes too long.
+    /// A process has ended, or it takes too long.
     pub(crate) fn wait_until_up(&mut self) -> Result<(), String> {
         let pages = self.pages.clone();
         let up = poll(LONGEST, || match self.daemons().find_map(Daemon::end) {
@@ -112,9 +112,9 @@ impl YarnCluster {
             ("yarn.resourcemanager.admin.address", address()),
             ("yarn.resourcemanager.webapp.address", pages.clone()),
             ("yarn.resourcemanager.am.max-attempts", "2".to_owned()),
-            // What a container may be given besides memory and cores.
+            // The resources of containers besides memory and cores.
             ("yarn.resource-types", "licence,yarn.io/gpu".to_owned()),
-            // Hadoop's own clients wait for half a minute before they try again.
+            // Hadoop's own clients wait for half a minute before a retry.
             ("yarn.resourcemanager.connect.retry-interval.ms", "500".to_owned()),
         ];
         let clients = directory.path().join("conf");
@@ -144,18 +144,17 @@ impl YarnCluster {
         self.directory.path()
     }
 
-    /// A machine is gone: its NodeManager is killed with SIGKILL, and what ran in its containers.
+    /// Simulates the loss of a machine: kills its NodeManager and its containers' processes with SIGKILL.
     pub(crate) fn lose_node(&mut self, host: &str) {
         let node = self.nodes.get_mut(host).expect("it is one of the nodes");
         node.kill();
         kill(&processes_within(node.home()));
     }
 
-    /// A machine that is gone comes back once its loss is known, and knows nothing of what ran on it. Returns when it can
-    /// be given containers.
+    /// Brings a lost machine back once its loss is known. It does not know what ran on it. Returns when it is active.
     ///
     /// # Errors
-    /// Why that does not come.
+    /// The machine does not become active.
     pub(crate) fn bring_back_node(&mut self, host: &str) -> Result<(), String> {
         poll(LONGEST, || (page::is_active(&self.pages, host) == Some(false)).then_some(())).ok_or_else(
             || format!("after {LONGEST:?} the ResourceManager has not noticed that the node {host} is lost"),
@@ -170,18 +169,18 @@ impl YarnCluster {
         self.manager.kill();
     }
 
-    /// Starts it again, with what it has written down. Returns before nodes and ApplicationMasters have found it again:
-    /// ApplicationMasters that take half a minute are given up.
+    /// Restarts the ResourceManager from its files. Returns before nodes and ApplicationMasters have found it again.
+    /// One that needs half a minute counts as lost.
     pub(crate) fn bring_back_resource_manager(&mut self) -> io::Result<()> {
         self.manager.start_again()
     }
 
-    /// Kills processes of containers with SIGKILL.
+    /// Kills containers' processes with SIGKILL.
     pub(crate) fn kill(&self, processes: &[u32]) {
         kill(processes);
     }
 
-    /// The processes in a container on that host, by a part of its id.
+    /// The processes in a container on this host, by a part of its id.
     pub(crate) fn processes_of(&self, host: &str, container: &str) -> Vec<u32> {
         let home = self.nodes.get(host).expect("it is one of the nodes").home();
         let inside = |id: &u32| {
@@ -191,7 +190,7 @@ impl YarnCluster {
         processes_within(home).into_iter().filter(inside).collect()
     }
 
-    /// The last lines that the daemons wrote, for the report of a failure.
+    /// The last lines of the daemons' output, for the report of a failure.
     pub(crate) fn last_words(&self) -> String {
         [&self.manager].into_iter().chain(self.nodes.values()).map(Daemon::last_words).collect()
     }
@@ -213,7 +212,7 @@ fn of_resource_manager(home: &Path) -> Properties {
         ("yarn.scheduler.capacity.root.queues", "default"),
         ("yarn.scheduler.capacity.root.default.capacity", "100"),
         ("yarn.scheduler.capacity.maximum-am-resource-percent", "1.0"),
-        // All that containers are given counts, not memory alone.
+        // All resources of containers count, not only memory.
         (
             "yarn.scheduler.capacity.resource-calculator",
             "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
@@ -222,13 +221,13 @@ fn of_resource_manager(home: &Path) -> Properties {
         ("yarn.scheduler.capacity.root.accessible-node-labels.gold.capacity", "100"),
         ("yarn.scheduler.capacity.root.default.accessible-node-labels", LABEL),
         ("yarn.scheduler.capacity.root.default.accessible-node-labels.gold.capacity", "100"),
-        // Who is not in an application's lists may not end it.
+        // Users that are not in an application's lists must not be able to end it.
         ("yarn.acl.enable", "true"),
         ("yarn.admin.acl", "root"),
         ("yarn.scheduler.capacity.root.acl_submit_applications", "*"),
         ("yarn.scheduler.capacity.root.acl_administer_queue", " "),
-        // One node may report in vain before a request is met in its racks, and three, which is all of them, before it
-        // leaves those: each of its places has its turn. Otherwise racks would count no more than any node.
+        // A request waits for one report of a node before it is met in its racks, and for three (all nodes) before it
+        // leaves them. Otherwise racks would count no more than any node.
         ("yarn.scheduler.capacity.node-locality-delay", "1"),
         ("yarn.scheduler.capacity.rack-locality-additional-delay", "100"),
         ("yarn.nm.liveness-monitor.expiry-interval-ms", "6000"),
@@ -239,7 +238,7 @@ fn of_resource_manager(home: &Path) -> Properties {
             "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore",
         ),
         ("yarn.resourcemanager.work-preserving-recovery.enabled", "true"),
-        // Before it grants anything again; Hadoop's default is ten seconds.
+        // The wait before new grants; Hadoop's default is ten seconds.
         ("yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "1000"),
     ];
     let inside = |name: &str| home.join(name).display().to_string();
@@ -270,7 +269,7 @@ fn of_node(host: &str, home: &Path) -> Properties {
         ("yarn.nodemanager.resource-type.yarn.io/gpu", gpus.to_string()),
         ("yarn.nodemanager.vmem-check-enabled", "false".to_owned()),
         ("yarn.nodemanager.pmem-check-enabled", "false".to_owned()),
-        // A disk that is nearly full would make every node unhealthy, and nothing would ever be granted.
+        // An almost full disk would make every node unhealthy, and nothing would ever be granted.
         ("yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", "100.0".to_owned()),
     ]
 }

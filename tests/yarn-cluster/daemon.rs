@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::wait::poll;
 
-/// Starts Java, ends it when standard input ends, and ends as it does.
+/// Starts Java, kills it when standard input ends, and exits with Java's status.
 const LAUNCHER: &str = r#"
 exec 3<&0
 java "$@" </dev/null >>out 2>&1 3<&- & java=$!
@@ -30,21 +30,18 @@ const OPTIONS: [&str; 5] = [
     "-XX:MaxDirectMemorySize=32m",
 ];
 
-/// The last lines of a daemon that are shown.
+/// How many of a daemon's last lines are shown.
 const LAST_LINES: usize = 15;
-/// How many letters of a line are shown.
+/// How many characters of a line are shown.
 const LONGEST_LINE: usize = 500;
 
 /// The file with the names of hosts, in a daemon's directory.
 const HOSTS: &str = "hosts";
 
-/// Who may do everything on HDFS.
 pub(crate) const SUPERUSER: &str = "hdfs";
 
-/// Names of properties, and their values.
 pub(crate) type Properties = Vec<(&'static str, String)>;
 
-/// What a daemon is made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     ResourceManager,
@@ -63,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// The most that Java's heap may have.
+    /// The largest heap of Java.
     fn memory(self) -> &'static str {
         match self {
             Self::ResourceManager => "-Xmx256m",
@@ -71,7 +68,7 @@ impl Kind {
         }
     }
 
-    /// The Hadoop user that runs it, where that matters: the user that runs a NameNode is the superuser.
+    /// The Hadoop user of the daemon, if it matters: a NameNode's user is the superuser.
     fn user(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::ResourceManager | Self::NodeManager => None,
@@ -80,7 +77,7 @@ impl Kind {
     }
 }
 
-/// One that runs until it is killed or dropped.
+/// A daemon that runs until it is killed or dropped.
 pub(crate) struct Daemon {
     kind: Kind,
     home: PathBuf,
@@ -89,7 +86,7 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts one with these properties, in a directory of its own that may be there.
+    /// Starts a daemon with these properties, in its own directory, which may exist.
     pub(crate) fn start(
         kind: Kind,
         home: &Path,
@@ -111,34 +108,32 @@ impl Daemon {
         Ok(Self { kind, home: home.to_owned(), class_path: class_path.to_owned(), launcher })
     }
 
-    /// Kills it with SIGKILL, and waits until it is gone. What it has started goes on.
+    /// Kills the daemon with SIGKILL, and waits for its end. Its children continue.
     pub(crate) fn kill(&mut self) {
         drop(self.launcher.stdin.take());
-        // A daemon that does not end shows in the next test, which cannot start it again.
+        // A daemon that does not end fails the next test, which cannot start it again.
         let _ =
             poll(Duration::from_secs(10), || (!matches!(self.launcher.try_wait(), Ok(None))).then_some(()));
     }
 
-    /// Starts it again, as it was.
+    /// Starts the daemon again, with the same settings.
     pub(crate) fn start_again(&mut self) -> io::Result<()> {
         self.kill();
         self.launcher = launch(self.kind, &self.home, &self.class_path)?;
         Ok(())
     }
 
-    /// How it ended, if it has, and its last words.
+    /// How the daemon ended, if it has, and its last lines.
     pub(crate) fn end(&mut self) -> Option<String> {
         let status = self.launcher.try_wait().ok().flatten()?;
         Some(format!("a {:?} ended with {status}\n{}", self.kind, self.last_words()))
     }
 
-    /// Its directory.
     pub(crate) fn home(&self) -> &Path {
         &self.home
     }
 
-    /// The last lines that it wrote, without those that say where in its code it was. Of its class path, which it writes
-    /// in one line, the beginning is enough.
+    /// The last lines of its output, without stack traces. The class path, which is one line, is shortened.
     pub(crate) fn last_words(&self) -> String {
         let text = fs::read_to_string(self.home.join("out")).unwrap_or_default();
         let told = |line: &&str| !line.starts_with("\tat ");
@@ -154,13 +149,13 @@ impl Drop for Daemon {
     }
 }
 
-/// The names that a daemon looks up: Hadoop wants to know the machine's own, which may be in no other table.
+/// The host names that a daemon looks up: Hadoop needs the machine's own, which may be in no other table.
 fn hosts() -> String {
     let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("127.0.0.1 localhost {machine}\n")
 }
 
-/// What Java is started with, up to the class.
+/// Java's arguments up to the class.
 fn options(kind: Kind, home: &Path, class_path: &str) -> Vec<String> {
     let hosts = format!("-Djdk.net.hosts.file={}", home.join(HOSTS).display());
     let class_path = format!("{}:{class_path}", home.display());
@@ -168,7 +163,7 @@ fn options(kind: Kind, home: &Path, class_path: &str) -> Vec<String> {
     OPTIONS.into_iter().chain(own).map(str::to_owned).collect()
 }
 
-/// Makes the file system of a NameNode.
+/// Formats the file system of a NameNode.
 fn format(home: &Path, class_path: &str) -> io::Result<()> {
     let kind = Kind::NameNode;
     let done = Command::new("java")
@@ -195,8 +190,7 @@ fn launch(kind: Kind, home: &Path, class_path: &str) -> io::Result<Child> {
         .spawn()
 }
 
-/// Writes the files that all of Hadoop reads: what begins with `yarn.` into one, what begins with `dfs.` into another, the
-/// rest into the first.
+/// Writes Hadoop's configuration files: `yarn.*` into one, `dfs.*` into another, everything else into the first.
 pub(crate) fn write_configuration(directory: &Path, properties: &Properties) -> io::Result<()> {
     let file = |name: &str, rows: Vec<&(&str, String)>| {
         let row = |(name, value): &&(&str, String)| {
@@ -212,7 +206,7 @@ pub(crate) fn write_configuration(directory: &Path, properties: &Properties) -> 
     file("core-site.xml", core)
 }
 
-/// The processes whose working directory lies in that one.
+/// The processes whose working directory is in this directory.
 pub(crate) fn processes_within(directory: &Path) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let within = |id: &u32| {
@@ -222,7 +216,7 @@ pub(crate) fn processes_within(directory: &Path) -> Vec<u32> {
     entries.filter_map(id).filter(within).collect()
 }
 
-/// Kills processes with SIGKILL; those that are gone already do not matter.
+/// Kills processes with SIGKILL. Ended ones are ignored.
 pub(crate) fn kill(processes: &[u32]) {
     if !processes.is_empty() {
         let ids = processes.iter().map(u32::to_string);

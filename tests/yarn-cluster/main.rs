@@ -1,5 +1,5 @@
-//! Tests on a real YARN cluster, which they start and end by themselves. Where there is no Java or no Maven they are
-//! shown as ignored, with the reason; where `FIRESTEEL_REQUIRE` names `yarn`, or is `all`, they fail instead.
+//! Tests on a real YARN cluster, which they start and end themselves. Without Java or Maven they are shown as ignored,
+//! with the reason; if `FIRESTEEL_REQUIRE` names `yarn`, or is `all`, they fail instead.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! An ApplicationMaster that wants one container at a time.
+//! An ApplicationMaster that requests one container at a time.
 
 use std::time::Duration;
 
@@ -19,15 +19,15 @@ use crate::wait::wait_async;
 /// The limit for an answer.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// One in the tests' own process.
+/// An ApplicationMaster in the tests' own process.
 pub(crate) struct Master {
     pub(crate) client: AmRmClient,
-    /// What it wants, all of it: told again to a ResourceManager that has forgotten it.
+    /// Its whole request, repeated for a ResourceManager that has forgotten it.
     wanted: Changes,
 }
 
 impl Master {
-    /// That of an attempt with this token.
+    /// The ApplicationMaster of an attempt with this token.
     pub(crate) fn new(cluster: &YarnCluster, token: Token) -> Self {
         let client = AmRmClient::new(vec![cluster.scheduler.clone()], token, RETRY);
         Self { client, wanted: Changes::default() }
@@ -37,7 +37,7 @@ impl Master {
         self.client.register("127.0.0.1", -1, "").await
     }
 
-    /// Wants a container on that host and nowhere else, and waits for it.
+    /// Requests a container on this host only, and waits for it.
     pub(crate) async fn granted(&mut self, host: &str, rack: &str) -> GrantedContainer {
         self.wanted = wanted(host, rack, 1);
         let granted = self.heard(|response| response.allocated_containers.first().cloned()).await;
@@ -50,7 +50,7 @@ impl Master {
         self.heard(|response| response.completed_container_statuses.first().cloned()).await
     }
 
-    /// Heartbeats until there is something in the answer.
+    /// Sends heartbeats until `what` returns a value.
     async fn heard<T>(&mut self, what: impl Fn(&AllocateResponse) -> Option<T>) -> T {
         let mut changes = self.wanted.clone();
         let heartbeat = async || match self.client.allocate(std::mem::take(&mut changes), 0.1).await {
@@ -66,7 +66,7 @@ impl Master {
     }
 }
 
-/// Requests containers on one host. They also count at its rack and anywhere, but are not granted there.
+/// Requests containers on one host. They also count for its rack and anywhere, but are not granted there.
 fn wanted(host: &str, rack: &str, count: i32) -> Changes {
     let ask = |place: &str| {
         let ask = ResourceRequest::new(0, place, Resource::new(256, 1), count);

@@ -1,4 +1,4 @@
-//! Openings that a real ResourceManager objects to, and what its objections are read as.
+//! Greetings that a real ResourceManager refuses, and how its errors are read.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ async fn objections(cluster: &YarnCluster) {
     let (users, scheduler) = (cluster.resource_manager.as_str(), cluster.scheduler.as_str());
     let metrics = "getClusterMetrics";
 
-    // What our own client can be brought to say.
+    // Errors that our own client can cause.
     let unknown = call(users, user("alice"), Protocol::ApplicationClient, "noSuchMethod").await;
     assert_eq!(unknown.kind(), Some(Kind::NotSpoken), "{unknown}");
     let simple = call(scheduler, user("alice"), Protocol::ApplicationMaster, "allocate").await;
@@ -54,11 +54,11 @@ async fn objections(cluster: &YarnCluster) {
     let stranger = Token { identifier: b"\x0a\x02\x08\x01".to_vec(), ..token.clone() };
     let stranger = call(scheduler, Identity::Token(stranger), Protocol::ApplicationMaster, "allocate").await;
     assert_eq!(stranger.kind(), Some(Kind::InvalidToken), "{stranger}");
-    // Users may come with tokens, too, but not with those of ApplicationMasters.
+    // Users may also use tokens, but not those of ApplicationMasters.
     let no_user = call(users, Identity::Token(token.clone()), Protocol::ApplicationClient, metrics).await;
     assert_eq!(no_user.kind(), Some(Kind::InvalidToken), "{no_user}");
 
-    // What it cannot, said by hand, and the answer read by it.
+    // Errors that it cannot cause: the bytes are written by hand, and our client reads the answer.
     let call_0 =
         |protocol: &str| frame_of(&[&header(0), &method(metrics, protocol), &GetClusterMetricsRequest {}]);
     let known = Protocol::ApplicationClient.name();
@@ -84,7 +84,7 @@ async fn objections(cluster: &YarnCluster) {
     let other_version = by_hand(users, &opening(8, &[context])).await;
     assert!(other_version.to_string().contains("it speaks another version"), "{other_version}");
 
-    // A token is proved, or nearly, and then something is wrong.
+    // A token is proved, or almost, and then something is wrong.
     let mismatch = proved(scheduler, &token, |text| text, Some("bob")).await;
     says(&mismatch, Kind::AccessDenied, "doesn't match what the client claims to be");
     let uri = |text: String| text.replace("\"/default\"", "\"null/default\"");
@@ -101,7 +101,7 @@ async fn shared_connection(cluster: &YarnCluster) {
     for answer in [one, two, three] {
         assert!(answer.expect("it is answered").cluster_metrics.is_some());
     }
-    // A ping has no answer, and harms none.
+    // A ping has no answer and does no harm.
     let mut stream = TcpStream::connect(&cluster.resource_manager).await.expect("it listens");
     let ping = frame_of(&[&RpcRequestHeader { retry_count: Some(-1), ..header(-4) }]);
     let call = frame_of(&[
@@ -150,14 +150,14 @@ async fn call(address: &str, identity: Identity, protocol: Protocol, method: &'s
     }
 }
 
-/// How a call of our client's fails that hears what a server answers to those bytes.
+/// The error of our client when it reads a server's answer to these bytes.
 async fn by_hand(address: &str, bytes: &[u8]) -> CallError {
     let mut stream = TcpStream::connect(address).await.expect("it listens");
     stream.write_all(bytes).await.expect("it is heard");
     read(stream).await
 }
 
-/// How a call of our client's fails that hears what comes from there.
+/// The error of our client when it reads this stream.
 async fn read(mut stream: TcpStream) -> CallError {
     let (near, far): (DuplexStream, DuplexStream) = tokio::io::duplex(1 << 16);
     let greeting =
@@ -165,7 +165,7 @@ async fn read(mut stream: TcpStream) -> CallError {
     let connection = Connection::open(near, &greeting, timeouts()).await.expect("it waits for nothing");
     let (mut said, mut heard) = tokio::io::split(far);
     let pump = tokio::spawn(async move {
-        // The call must be under way before its answer comes.
+        // The call must be in progress before its answer comes.
         let mut greeting = [0; 64];
         said.read_exact(&mut greeting).await.expect("our client says more than that");
         let mut answer = [0; 4096];
@@ -182,7 +182,7 @@ async fn read(mut stream: TcpStream) -> CallError {
     failure
 }
 
-/// A token is proved by an answer that may be another one, a user is named, and something is called.
+/// Proves a token with an answer that `tamper` may change, names a user, and calls a method.
 async fn proved(
     address: &str,
     token: &Token,

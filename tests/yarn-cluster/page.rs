@@ -1,13 +1,13 @@
-//! What the ResourceManager's pages say of the cluster's nodes.
+//! Reads the state of the cluster's nodes from the ResourceManager's pages.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How long a page is waited for.
+/// The time limit for a page.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many nodes can be given containers; nothing while the pages do not answer.
+/// The number of active nodes; `None` while the pages do not answer.
 pub(crate) fn active_nodes(pages: &str) -> Option<usize> {
     let text = get(pages, "metrics").ok()?;
     let (_, rest) = text.split_once("\"activeNodes\":")?;
@@ -15,13 +15,13 @@ pub(crate) fn active_nodes(pages: &str) -> Option<usize> {
     digits.parse().ok()
 }
 
-/// Whether a node of that host can be given containers; nothing while the pages do not answer.
+/// Whether the node on this host is active; `None` while the pages do not answer.
 pub(crate) fn is_active(pages: &str, host: &str) -> Option<bool> {
     let text = get(pages, "nodes?states=RUNNING").ok()?;
     Some(text.contains(&format!("\"nodeHostName\":\"{host}\"")))
 }
 
-/// A page, with its head. No more of HTTP is needed, and this crate has none.
+/// A page with its headers. This simple HTTP suffices, and the crate has no other.
 fn get(pages: &str, path: &str) -> io::Result<String> {
     let address: SocketAddr = pages.parse().map_err(io::Error::other)?;
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;

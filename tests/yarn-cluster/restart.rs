@@ -1,4 +1,4 @@
-//! What becomes of an application when daemons are killed with SIGKILL.
+//! Applications while daemons are killed with SIGKILL.
 
 use firesteel_yarn::NmClient;
 use firesteel_yarn::messages::application::FinalApplicationStatus;
@@ -16,8 +16,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     })])
 }
 
-/// Two containers run; the ResourceManager is restarted, and grants a third; then a node is lost, and its container's end
-/// is told.
+/// Two containers run. The ResourceManager is restarted and grants a third. Then a node is lost, and the end of its
+/// container is reported.
 async fn outlives(cluster: &mut YarnCluster) {
     let client = alice(cluster);
     let (application, token) = submitted(&client).await;
@@ -35,7 +35,7 @@ async fn outlives(cluster: &mut YarnCluster) {
         let sleep = ContainerLaunchContext { command: vec!["sleep 600".to_owned()], ..Default::default() };
         nodes.start(granted, sleep).await.expect("it is taken");
     }
-    // A ResourceManager to which a node has not come back does not know what is lost with it.
+    // A ResourceManager does not know what is lost with a node that has not returned to it.
     cluster.wait_until_up().expect("the nodes come back");
     let (host, _) = NODES[0];
     cluster.lose_node(host);

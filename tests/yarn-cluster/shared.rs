@@ -1,7 +1,7 @@
-//! One cluster for all tests, since it takes seconds to start: the first test that needs it starts it, the last ends it.
+//! One cluster for all tests, since its start takes seconds: the first test that needs it starts it, the last ends it.
 //!
-//! Each test begins when the cluster is up. A cluster that does not come up fails one test, with the reason; the others
-//! are not run. A test that fails takes the cluster with it, and the next one has another.
+//! Each test begins when the cluster is ready. If the cluster does not start, one test fails with the reason, and the
+//! others do not run. A test that fails ends the cluster, and the next one starts another.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
@@ -12,10 +12,10 @@ use libtest_mimic::{Arguments, Trial};
 use crate::cluster::{YarnCluster, class_path};
 use crate::component::{Component, Readiness};
 
-/// What the tests need: Java, and Maven with Hadoop's jars.
+/// The tests' component: Java, and Maven with Hadoop's jars.
 pub(crate) const YARN: Component = Component { name: "yarn", look: can_start, prepare };
 
-/// Hadoop's jars, found once.
+/// The class path of Hadoop's jars, determined once.
 static CLASS_PATH: OnceLock<Result<String, String>> = OnceLock::new();
 
 static CLUSTER: Mutex<Cluster> = Mutex::new(Cluster::NotStarted);
@@ -23,11 +23,11 @@ static CLUSTER: Mutex<Cluster> = Mutex::new(Cluster::NotStarted);
 enum Cluster {
     NotStarted,
     Up(YarnCluster),
-    /// It did not come up, for this reason.
+    /// It did not start, for this reason.
     Down(String),
 }
 
-/// Whether there is what a cluster is started with.
+/// Checks that a cluster can be started.
 ///
 /// # Errors
 /// What is missing.
@@ -35,7 +35,7 @@ pub(crate) fn can_start() -> Result<(), String> {
     CLASS_PATH.get_or_init(class_path).clone().map(drop)
 }
 
-/// Waits until the cluster is up; starts one if there is none, or one of its processes has ended.
+/// Waits until the cluster is ready; starts one if there is none, or if one of its processes has ended.
 pub(crate) fn prepare() -> Readiness {
     let mut cluster = cluster();
     match &mut *cluster {
@@ -47,7 +47,7 @@ pub(crate) fn prepare() -> Readiness {
         }
         Cluster::NotStarted => {}
     }
-    // What is left of one ends first.
+    // The rest of the old cluster ends first.
     *cluster = Cluster::NotStarted;
     let class_path = CLASS_PATH.get_or_init(class_path).as_ref().expect("it was found");
     match YarnCluster::start(class_path) {
@@ -62,12 +62,12 @@ pub(crate) fn prepare() -> Readiness {
     }
 }
 
-/// Why tests are not run that need something which did not come up: the first line of the reason is enough.
+/// Why tests do not run because something did not start: the first line of the reason.
 pub(crate) fn not_run(what: &str, reason: &str) -> String {
     format!("{what} did not come up: {}", reason.lines().next().unwrap_or_default())
 }
 
-/// Does something with the cluster, which is up. If that fails, its daemons' last words are shown, and it ends.
+/// Uses the cluster, which is ready. On failure, the daemons' last lines are shown, and the cluster ends.
 pub(crate) fn with<T>(what: impl FnOnce(&mut YarnCluster) -> T) -> T {
     let mut cluster = cluster();
     let Cluster::Up(up) = &mut *cluster else { panic!("no test runs before the cluster is up") };
@@ -80,7 +80,7 @@ pub(crate) fn with<T>(what: impl FnOnce(&mut YarnCluster) -> T) -> T {
     })
 }
 
-/// Runs the tests one at a time, since they have one cluster, and ends it.
+/// Runs the tests one at a time, since they share a cluster, and ends it.
 pub(crate) fn run(trials: impl IntoIterator<Item = Vec<Trial>>) -> ExitCode {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let code = crate::component::run(&arguments, trials.into_iter().flatten().collect());

@@ -1,5 +1,5 @@
-//! A YARN cluster to try things on: `cargo run -p firesteel-yarn --example yarn-cluster`. It says where it is, and runs
-//! until its standard input ends.
+//! A YARN cluster for experiments: `cargo run -p firesteel-yarn --example yarn-cluster`. It prints its addresses, and
+//! runs until its standard input ends.
 
 use std::io::{self, Read as _};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! A real ResourceManager and real NodeManagers, of Hadoop 3.5.0, as Maven brings them.
+//! A real ResourceManager and real NodeManagers of Hadoop 3.5.0, from Maven.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn unmanaged_application_master() {
     on_cluster(async |cluster| run_on(cluster).await);
 }
 
-/// Does something with the cluster, in three minutes at most.
+/// Uses the cluster for at most three minutes.
 pub(crate) fn on_cluster(what: impl AsyncFnOnce(&mut YarnCluster)) {
     shared::with(|cluster| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -49,7 +49,6 @@ pub(crate) fn on_cluster(what: impl AsyncFnOnce(&mut YarnCluster)) {
     });
 }
 
-/// A user of the cluster.
 pub(crate) fn alice(cluster: &YarnCluster) -> YarnClient {
     YarnClient::new(vec![cluster.resource_manager.clone()], "alice", RETRY)
 }
@@ -94,7 +93,7 @@ async fn run_on(cluster: &YarnCluster) {
     assert_eq!(unknown.kind(), Some(Kind::ApplicationNotFound), "{unknown}");
 }
 
-/// What a user sees of the cluster: its nodes with their racks.
+/// Checks a user's view of the cluster: its nodes with their racks.
 async fn is_seen(client: &YarnClient) {
     let nodes = client.nodes(&[NodeState::Running]).await.expect("it answers");
     let mut places: Vec<(&str, &str)> = nodes
@@ -105,7 +104,7 @@ async fn is_seen(client: &YarnClient) {
     assert_eq!(places, NODES);
 }
 
-/// An application with an unmanaged ApplicationMaster, and that ApplicationMaster's token.
+/// Submits an application with an unmanaged ApplicationMaster. Returns its id and that ApplicationMaster's token.
 pub(crate) async fn submitted(client: &YarnClient) -> (ApplicationId, Token) {
     let new = client.new_application().await.expect("there is an id");
     let application = new.application_id.expect("it is there");

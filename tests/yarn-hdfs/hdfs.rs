@@ -1,4 +1,4 @@
-//! A real HDFS beside the cluster: a NameNode and a DataNode of Hadoop's, a process each.
+//! A real HDFS beside the cluster: a NameNode and a DataNode of Hadoop, one process each.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,21 +16,21 @@ use crate::component::{Component, Readiness};
 use crate::ports::free_port;
 use crate::shared;
 
-/// Where applications have their directories.
+/// The directory of applications' staging directories.
 pub(crate) const STAGING: &str = "/user/alice/.firesteelStaging";
 
-/// What the tests need: what a cluster needs, and an HDFS beside it.
+/// The tests' component: a cluster with an HDFS.
 pub(crate) const YARN_AND_HDFS: Component =
     Component { name: shared::YARN.name, look: shared::can_start, prepare };
 
-/// The longest that it is waited for that files can be written.
+/// The time limit until files can be written.
 const LONGEST: Duration = Duration::from_secs(180);
 
-/// One that runs as long as the cluster does, in whose directory it is.
+/// An HDFS that runs as long as the cluster, in the cluster's directory.
 pub(crate) struct Hdfs {
     /// `hdfs://HOST:PORT`.
     pub(crate) url: String,
-    /// The directory with the configuration of clients for whom it is the default: `HADOOP_CONF_DIR`.
+    /// The configuration directory for clients with this HDFS as default file system: `HADOOP_CONF_DIR`.
     configuration: PathBuf,
     name_node: Daemon,
     data_node: Daemon,
@@ -41,11 +41,11 @@ static HDFS: Mutex<Beside> = Mutex::new(Beside::NotStarted);
 enum Beside {
     NotStarted,
     Up(Hdfs),
-    /// It did not come up, for this reason.
+    /// It did not start, for this reason.
     Down(String),
 }
 
-/// Waits until the cluster is up and its HDFS takes files; starts what does not run.
+/// Waits until the cluster and its HDFS are ready; starts whatever does not run.
 fn prepare() -> Readiness {
     let mut hdfs = hdfs();
     if let Beside::Down(reason) = &*hdfs {
@@ -76,7 +76,7 @@ fn prepare() -> Readiness {
     })
 }
 
-/// Does something with the cluster and its HDFS, which are up.
+/// Uses the cluster and its HDFS, which are ready.
 pub(crate) fn with(what: impl FnOnce(&YarnCluster, &Hdfs)) {
     shared::with(|cluster| {
         let hdfs = hdfs();
@@ -90,10 +90,10 @@ fn hdfs() -> MutexGuard<'static, Beside> {
 }
 
 impl Hdfs {
-    /// Starts one, and waits until files can be written. It has a home directory of alice's.
+    /// Starts an HDFS with alice's home directory, and waits until files can be written.
     ///
     /// # Errors
-    /// Why it does not come up: a process cannot be started, or has ended, or all of it takes too long.
+    /// A process cannot be started, or has ended, or the start takes too long.
     fn start(cluster: &YarnCluster) -> Result<Self, String> {
         let mut hdfs = Self::launch(cluster).map_err(|error| error.to_string())?;
         hdfs.wait_until_up()?;
@@ -136,7 +136,7 @@ impl Hdfs {
     /// Waits until files can be written.
     ///
     /// # Errors
-    /// Why that does not come: a process has ended, or it takes too long.
+    /// A process has ended, or it takes too long.
     fn wait_until_up(&mut self) -> Result<(), String> {
         let begun = Instant::now();
         let client = self.client();
@@ -160,18 +160,18 @@ impl Hdfs {
         }
     }
 
-    /// The superuser.
+    /// A client of the superuser.
     pub(crate) fn client(&self) -> Client {
         let client = ClientBuilder::new().with_url(&self.url).with_user(SUPERUSER);
         client.build().expect("it is an address")
     }
 
-    /// What is in a directory; nothing if there is none.
+    /// The contents of a directory; empty if it does not exist.
     pub(crate) fn list(&self, path: &str) -> Vec<FileStatus> {
         self.client().list_status(path, false).unwrap_or_default()
     }
 
-    /// Has a command's files go there.
+    /// Makes this HDFS the default for a command's files.
     pub(crate) fn by_default(&self, command: &mut Command) {
         command.env("HADOOP_CONF_DIR", &self.configuration);
     }

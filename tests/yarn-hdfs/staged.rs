@@ -23,7 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// A file to bring along, in a directory of its own.
+/// A file to bring along, in its own directory.
 fn brought() -> (TempDir, String) {
     let directory = TempDir::new().expect("there is room");
     let file = directory.path().join("greeting.txt");
@@ -57,7 +57,7 @@ fn both_modes(cluster: &YarnCluster, hdfs: &Hdfs) {
     assert!(left.is_empty(), "nobody needs what was staged any more: {left:?}");
 }
 
-/// The submitting command has ended.
+/// The submitting command ends first; the ApplicationMaster still removes the staged files at the end.
 fn taken_away(cluster: &YarnCluster, hdfs: &Hdfs) {
     let met = TempDir::new().expect("there is room");
     let go_on = met.path().join("go-on");
@@ -90,7 +90,7 @@ fn kept(cluster: &YarnCluster, hdfs: &Hdfs) {
     assert_eq!(names, ["__firesteel__.json", "firesteel"]);
     assert!(files.iter().all(|file| file.permission == 0o644 && file.replication == Some(2)), "{files:?}");
 
-    // All applications may use one program there.
+    // All applications may share one program there.
     let program = format!("firesteel.yarn.binary={}{}/firesteel", hdfs.url, application.path);
     let mut second = submit_copied(cluster, "map");
     hdfs.by_default(&mut second);
@@ -106,7 +106,7 @@ fn remote(cluster: &YarnCluster, hdfs: &Hdfs) {
     file.write_bytes("from afar\n".into()).and_then(|_| file.close()).expect("there is room");
     let (_directory, here) = brought();
     let both = format!("{here},{}/data/words.txt#words", hdfs.url);
-    // The default file system is another one: no more than that file is on HDFS.
+    // Another file system is the default, so that only this file is on HDFS.
     let options = ["--files", &both, "--", "sh", "-c", "cat words greeting.txt", "sh", ":::", "a"];
     let done = run(&mut submit(cluster, "map", &options));
     assert_eq!((done.code(), done.stdout.as_str()), (0, "from afar\nhello\n"), "{done}");

@@ -1,4 +1,4 @@
-//! An application on a real cluster: submitted, found, and its driver.
+//! An application on a real cluster: its submission, its reports and its driver.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ use tokio::sync::mpsc;
 use crate::cluster::{NODES, YarnCluster};
 use crate::wait::wait_async;
 
-/// Small executors, and an ApplicationMaster that is quick.
+/// Small executors, and an ApplicationMaster with short intervals.
 const PROPERTIES: [(&str, &str); 6] = [
     ("spark.executor.memory", "128m"),
     ("spark.executor.memoryOverhead", "64m"),
@@ -54,7 +54,6 @@ const RETRY: Retry = Retry {
     within: Duration::from_secs(60),
 };
 
-/// One that was submitted.
 pub(crate) struct Submitted {
     pub(crate) client: YarnClient,
     pub(crate) id: ApplicationId,
@@ -63,13 +62,13 @@ pub(crate) struct Submitted {
 }
 
 impl Submitted {
-    /// Submits one whose driver is there.
+    /// Submits an application whose driver is in this process.
     pub(crate) async fn new(cluster: &YarnCluster, deploy: Deploy, attempts: u32) -> Self {
         let client = YarnClient::new(vec![cluster.resource_manager.clone()], "alice", RETRY);
         let id = client.new_application().await.expect("there is an id").application_id.expect("it is there");
         let staging = TempDir::new().expect("a directory");
         let binary = staging.path().join(BINARY);
-        // A copy would take its time; a file that is linked is the same file.
+        // A copy would take time; a hard link is the same file.
         std::fs::hard_link(env!("CARGO_BIN_EXE_firesteel"), &binary)
             .or_else(|_| std::fs::copy(env!("CARGO_BIN_EXE_firesteel"), &binary).map(drop))
             .expect("it is staged");
@@ -118,13 +117,13 @@ impl Submitted {
         self.client.submit(context).await.expect("it is taken");
     }
 
-    /// Waits until its report is so.
+    /// Waits until its report satisfies `is_so`.
     pub(crate) async fn reported(&self, is_so: impl Fn(&ApplicationReport) -> bool) -> ApplicationReport {
         let look = async || Some(self.client.report(self.id).await.expect("it is known")).filter(&is_so);
         wait_async("the report of an application", LONGEST, look).await
     }
 
-    /// Waits until it runs, in that attempt or a later one, and says where drivers find its ApplicationMaster.
+    /// Waits until this attempt or a later one runs. Returns the address of its ApplicationMaster.
     pub(crate) async fn master(&self, attempt: i32) -> Address {
         let report = self.reported(|report| {
             let now = report.current_application_attempt_id.unwrap_or_default().attempt_id();
@@ -136,7 +135,6 @@ impl Submitted {
         Address::new(report.host(), u16::try_from(report.rpc_port()).expect("it is a port"))
     }
 
-    /// A driver that knows these Masters.
     pub(crate) async fn driver(&self, masters: Vec<Address>) -> (Handle, mpsc::Receiver<Report>) {
         let pairs: Vec<String> =
             self.blueprint.properties.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -149,13 +147,12 @@ impl Submitted {
         driver_daemon::start(application, listen).await.expect("it can listen")
     }
 
-    /// Whether what was staged is still there.
+    /// Whether its staged files still exist.
     pub(crate) fn is_staged(&self) -> bool {
         self.staging.path().exists()
     }
 }
 
-/// A task that runs that script.
 pub(crate) fn task(number: u64, script: &str) -> (TaskId, TaskRequest) {
     let command = Command {
         program: "sh".to_owned(),

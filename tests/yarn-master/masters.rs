@@ -26,7 +26,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// Does something with the cluster, in four minutes at most.
+/// Uses the cluster for at most four minutes.
 fn on(test: impl AsyncFnOnce(&YarnCluster)) {
     // The log of the ApplicationMaster, for the report of a failure.
     let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).try_init();
@@ -60,11 +60,11 @@ async fn managed(cluster: &YarnCluster) {
     has_succeeded(&submitted).await;
 }
 
-/// Has nine tasks run on three executors, and ends the application.
+/// Runs nine tasks on three executors, and ends the application.
 async fn run_tasks(submitted: &Submitted, attempt: i32) {
     let address = submitted.master(attempt).await;
     let (driver, mut reports) = submitted.driver(vec![address]).await;
-    // What a task finds: its host, the variable with everything odd in it, and its own directory.
+    // A task's environment: its host, a variable with all odd characters, and its own directory.
     let script = r#"printf '%s|%s|%s' "$NM_HOST" "$ODD" "$([ -x "$FIRESTEEL_EXECUTOR_DIR/firesteel" ] && echo there)"; sleep 1"#;
     for number in 1..=9 {
         let (id, request) = task(number, script);
@@ -80,7 +80,7 @@ async fn run_tasks(submitted: &Submitted, attempt: i32) {
     }
 }
 
-/// Runs this number of tasks, all of which succeed, and returns their output.
+/// Runs this number of tasks, which must all succeed, and returns their output.
 async fn all_succeed(
     driver: &Handle,
     reports: &mut mpsc::Receiver<Report>,

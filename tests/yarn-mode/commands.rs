@@ -1,4 +1,4 @@
-//! Commands on the cluster, and what is left of their applications.
+//! Commands on the cluster, and what their applications leave behind.
 
 use std::fs;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::binary::{DEADLINE, Daemon, Finished, firesteel, run};
 use crate::cluster::{NODES, YarnCluster};
 
-/// Small containers, and everybody in a hurry.
+/// Small containers, and short intervals everywhere.
 const PROPERTIES: [&str; 9] = [
     "spark.executor.memory=128m",
     "spark.executor.memoryOverhead=64m",
@@ -19,7 +19,7 @@ const PROPERTIES: [&str; 9] = [
     "spark.yarn.clientLaunchMonitorInterval=200ms",
 ];
 
-/// A command of a user's of the cluster, whose home directory is the cluster's.
+/// A command of a user of the cluster, with the cluster's directory as home.
 pub(crate) fn on(cluster: &YarnCluster) -> Command {
     let home = cluster.directory().join("home");
     fs::create_dir_all(&home).expect("there is room");
@@ -34,13 +34,13 @@ pub(crate) fn on(cluster: &YarnCluster) -> Command {
 /// `firesteel map --master yarn`, or another command that has an application.
 pub(crate) fn submit(cluster: &YarnCluster, command: &str, options: &[&str]) -> Command {
     let mut submit = submit_copied(cluster, command);
-    // The program is large: it is not copied for each application.
+    // The program is large, so it is not copied for each application.
     submit.args(["--conf", concat!("firesteel.yarn.binary=", env!("CARGO_BIN_EXE_firesteel"))]);
     submit.args(options);
     submit
 }
 
-/// The same, with a copy of the program for the application, and options to come.
+/// Like `submit`, with a copy of the program for the application. Options follow.
 pub(crate) fn submit_copied(cluster: &YarnCluster, command: &str) -> Command {
     let mut submit = on(cluster);
     submit.args([command, "--master", "yarn"]);
@@ -50,34 +50,32 @@ pub(crate) fn submit_copied(cluster: &YarnCluster, command: &str) -> Command {
     submit
 }
 
-/// What `firesteel yarn` says.
+/// The output of `firesteel yarn`.
 pub(crate) fn yarn(cluster: &YarnCluster, words: &[&str]) -> Finished {
     run(on(cluster).arg("yarn").args(words))
 }
 
-/// What the ResourceManager's pages say, as JSON.
+/// The JSON of the ResourceManager's pages.
 pub(crate) fn told(cluster: &YarnCluster, path: &str) -> serde_json::Value {
     let url = format!("http://{}/ws/v1/cluster/{path}?user.name=root", cluster.pages);
     let text = ureq::get(&url).call().and_then(|mut answer| answer.body_mut().read_to_string());
     serde_json::from_str(&text.expect("it answers")).expect("it is JSON")
 }
 
-/// Waits until all that was given to applications is given back.
+/// Waits until applications have returned all resources.
 pub(crate) fn nothing_runs(cluster: &YarnCluster) {
     wait("the cluster to be empty", || {
         (told(cluster, "metrics")["clusterMetrics"]["containersAllocated"] == 0).then_some(())
     });
 }
 
-/// Waits until `look` finds something. A cluster may take longer than a process.
+/// Waits until `look` returns a value. A cluster may take longer than a process.
 pub(crate) fn wait<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     crate::wait::wait(what, 4 * DEADLINE, look)
 }
 
-/// An application that runs.
 pub(crate) struct Running {
     pub(crate) command: Daemon,
-    /// Its id.
     pub(crate) id: String,
 }
 
@@ -101,7 +99,7 @@ impl Running {
         });
     }
 
-    /// Waits for its end: its exit code, and what it wrote.
+    /// Waits for its end. Returns its exit code and outputs.
     pub(crate) fn end(mut self) -> (i32, String, String) {
         wait("the command to end", || (!self.command.is_alive()).then_some(()));
         let code = self.command.wait();
@@ -133,6 +131,6 @@ impl Running {
 pub(crate) enum Whose {
     ApplicationMaster,
     Executors,
-    /// All of it: executors alone, where the ApplicationMaster is in no container.
+    /// All containers; only executors if the ApplicationMaster is not in a container.
     Containers,
 }

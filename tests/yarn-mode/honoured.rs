@@ -1,4 +1,4 @@
-//! What an application asks of YARN besides memory and cores, and whether YARN does it.
+//! Requests of an application to YARN besides memory and cores, and whether YARN fulfils them.
 
 use std::process::Command;
 use std::{fs, io};
@@ -19,13 +19,13 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// Tells the ResourceManager something, as who runs the cluster.
+/// Sends the ResourceManager a command of the administrator.
 fn tell(cluster: &YarnCluster, path: &str, body: &str) {
     let url = format!("http://{}/ws/v1/cluster/{path}&user.name=root", cluster.pages);
     ureq::post(&url).header("content-type", "application/json").send(body).expect("it is done");
 }
 
-/// How much of that resource is given away on the node that has it.
+/// How much of this resource is in use on its node.
 fn given(cluster: &YarnCluster, resource: &str) -> u64 {
     let nodes = told(cluster, "nodes");
     let all = nodes["nodes"]["node"].as_array().expect("there are nodes");
@@ -38,7 +38,7 @@ fn given(cluster: &YarnCluster, resource: &str) -> u64 {
 
 fn amounts(cluster: &YarnCluster) {
     let (rich, licences, gpus) = RICH_NODE;
-    // Three are wanted, and there are licences for two.
+    // Three are requested, and there are licences for two.
     let each = licences / 2;
     let licence = format!("spark.yarn.executor.resource.licence.amount={each}");
     let gpu = "spark.executor.resource.gpu.amount=1";
@@ -136,7 +136,7 @@ fn failures(cluster: &YarnCluster) {
     let status = yarn(cluster, &["status", &id]);
     assert!(status.stdout.contains("FAILED"), "{status}");
     assert!(status.stdout.contains("too many executors failed: 2"), "{status}");
-    // What a NodeManager saw of the ApplicationMaster.
+    // The NodeManager's record of the ApplicationMaster.
     let master = id.replace("application", "container") + "_01_000001";
     let last_words = format!("Exit code from container {master} is : 11");
     wait("the ApplicationMaster's exit code", || {

@@ -1,4 +1,4 @@
-//! Something is killed with SIGKILL while an application runs, and every item is done all the same.
+//! Daemons or containers are killed with SIGKILL while an application runs, and every item is still done.
 
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::cluster::YarnCluster;
 use crate::commands::{Running, Whose, submit, wait, yarn};
 use crate::shared::{YARN, with};
 
-/// Items of a second each.
+/// The number of items, of a second each.
 const ITEMS: usize = 24;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -23,7 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// A run that has begun.
+/// A run in which items have begun.
 fn begun(cluster: &YarnCluster) -> Running {
     let items: Vec<String> = (1..=ITEMS).map(|item| item.to_string()).collect();
     let script = ["--num-executors", "3", "--", "sh", "-c", "sleep 1; echo $1", "sh", ":::"];
@@ -33,7 +33,7 @@ fn begun(cluster: &YarnCluster) -> Running {
     running
 }
 
-/// All items are done, once each.
+/// Checks that every item is done exactly once.
 #[track_caller]
 fn is_whole(running: Running) {
     let (code, output, log) = running.end();
@@ -61,7 +61,7 @@ fn container(cluster: &YarnCluster) {
     is_whole(running);
 }
 
-/// Not the node of the ApplicationMaster.
+/// Kills a node without the ApplicationMaster.
 fn node(cluster: &mut YarnCluster) {
     let running = begun(cluster);
     let of_master = running.processes(cluster, Whose::ApplicationMaster);

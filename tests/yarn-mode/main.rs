@@ -1,5 +1,5 @@
-//! The real binary on a real YARN cluster. Where there is no Java or no Maven these tests are shown as ignored, with the
-//! reason; where `FIRESTEEL_REQUIRE` names `yarn`, or is `all`, they fail instead.
+//! The real binary on a real YARN cluster. Without Java or Maven these tests are shown as ignored, with the reason; if
+//! `FIRESTEEL_REQUIRE` names `yarn`, or is `all`, they fail instead.
 
 use std::process::ExitCode;
 

@@ -28,7 +28,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-/// Files of this repository, and their checksums.
+/// Computes checksums of files of this repository.
 fn checksums(cluster: &YarnCluster) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/logic/scripts");
     let mut files: Vec<_> = fs::read_dir(folder)
@@ -128,7 +128,7 @@ executors";
     let mut shell = submit(cluster, "shell", &["--num-executors", "1", "-c", script]);
     let done = run_with_input(&mut shell, Vec::new());
     assert_eq!(done.code(), 0, "{done}");
-    // How many are assigned at once is the cluster's business.
+    // The cluster decides how many are assigned at once.
     for executors in [3, 2] {
         assert!(done.stdout.contains(&format!("{executors} executors are wanted in all")), "{done}");
     }
@@ -138,7 +138,7 @@ executors";
     assert_eq!(done.stdout.matches("have ended").count(), 1, "{done}");
 }
 
-/// Each node has room for eight of these at most.
+/// Each node has room for at most eight of these.
 fn too_many(cluster: &YarnCluster) {
     let options =
         ["--num-executors", "100", "--", "sh", "-c", "echo $1", "sh", ":::", "1", "2", "3", "4", "5", "6"];
@@ -146,12 +146,12 @@ fn too_many(cluster: &YarnCluster) {
     assert_eq!((code, output.as_str()), (0, "1\n2\n3\n4\n5\n6\n"), "{log}");
 }
 
-/// Executors of which each node has room for one. All nodes are full at first, so that what is asked for can be seen;
-/// then one gets room after the other. A scheduler with more to choose from may do otherwise where nodes report late.
+/// Each node has room for one executor. At first all nodes are full, so that the requests are visible; then one node
+/// after the other gets room. With more choice, a scheduler may decide differently when nodes report late.
 fn near(cluster: &YarnCluster) {
     let mut fillers = full(cluster);
     let [(first, rack), (beside, _), (last, _)] = NODES;
-    // What is asked for first is not changed later, so the ApplicationMaster waits until it has heard of all items.
+    // The first requests are never changed, so the ApplicationMaster waits until it knows all items.
     let options = ["--conf", "spark.yarn.scheduler.initial-allocation.interval=2s"];
     let script =
         ["--conf", "spark.locality.wait=0s", "--locality-column", "1", "--", "sh", "-c", "exec sleep 600"];
@@ -183,13 +183,13 @@ fn near(cluster: &YarnCluster) {
     running.end();
 }
 
-/// Executors of which each node has room for one; no node has an ApplicationMaster.
+/// The command, with executors so large that each node has room for one. No node has an ApplicationMaster.
 fn one_each(mut command: Command) -> Command {
     command.args(["--executor-memory", "1400m", "--conf", "spark.yarn.unmanagedAM.enabled=true"]);
     command
 }
 
-/// Has an application of its own fill each node: by host.
+/// Fills each node with a separate application. Returns these by host.
 fn full(cluster: &YarnCluster) -> BTreeMap<&'static str, Running> {
     nothing_runs(cluster);
     let mut fillers = BTreeMap::new();
@@ -205,7 +205,7 @@ fn full(cluster: &YarnCluster) -> BTreeMap<&'static str, Running> {
     fillers
 }
 
-/// How many containers an application is waiting for, by place.
+/// How many containers an application waits for, by place.
 fn asked(cluster: &YarnCluster, application: &str) -> BTreeMap<String, u64> {
     let told = told(cluster, &format!("apps/{application}"));
     let requests = told["app"]["resourceRequests"].as_array().cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One connection, with a peer that follows a script. Time is virtual.
+//! One connection with a scripted peer, in virtual time.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use crate::peer::{CLIENT, Peer};
 
 type Answer = JoinHandle<Result<GetNewApplicationResponse, CallError>>;
 
-/// A connection of alice's, its greeting heard.
+/// Alice's connection, after its greeting was received.
 async fn connected() -> (Connection, Peer) {
     connected_with(Timeouts::default()).await
 }
 
-/// The same, with these timeouts.
+/// Like `connected`, with these timeouts.
 async fn connected_with(timeouts: Timeouts) -> (Connection, Peer) {
     let (near, far) = tokio::io::duplex(1 << 16);
     let greeting = Greeting {
@@ -34,7 +34,7 @@ async fn connected_with(timeouts: Timeouts) -> (Connection, Peer) {
     (connection, peer)
 }
 
-/// A call under way, heard by the peer.
+/// A call in progress, which the peer has received.
 async fn calling(connection: &Connection, peer: &mut Peer) -> Answer {
     let connection = connection.clone();
     let call =
@@ -81,7 +81,7 @@ async fn an_objection_is_one_calls_alone() {
     assert!(taken.await.expect("it does not panic").is_ok());
 }
 
-/// No context, another method of authentication, a user who does not match: whatever number the reply has.
+/// Causes: no context, another authentication method, or a wrong user. The number in the reply does not matter.
 #[tokio::test(start_paused = true)]
 async fn a_fatal_objection_ends_every_call() {
     for number in [0, u32::MAX - 2, u32::MAX] {
@@ -168,7 +168,7 @@ async fn what_is_no_answer_ends_the_connection() {
 async fn an_answer_that_cannot_be_read_ends_its_call() {
     let (connection, mut peer) = connected().await;
     let call = calling(&connection, &mut peer).await;
-    // The header of call 0, and a message of five bytes of which there is one.
+    // The header of call 0, and a message of five bytes of which only one is present.
     peer.say(b"\0\0\0\x07\x04\x08\0\x10\0\x05\x0a").await;
     let failure = failure(call).await;
     assert_eq!(failure.delivery, Delivery::Answered, "{failure}");

@@ -1,4 +1,4 @@
-//! Nothing that a peer sends breaks a client.
+//! No bytes of a peer can break a client.
 
 use bytes::Bytes;
 use firesteel_yarn::credentials::Credentials;
@@ -11,7 +11,7 @@ use quickcheck::quickcheck;
 
 use crate::vectors::vector;
 
-/// Reads bytes as everything that a peer sends.
+/// Reads bytes as every kind of message that a peer sends.
 fn read_as_everything(bytes: &[u8]) {
     let frame = Bytes::copy_from_slice(bytes);
     let _ = frame::take::<RpcResponseHeader>(&mut frame.clone());
@@ -45,7 +45,7 @@ fn what_is_cut_off_anywhere_is_an_error_and_nothing_else() {
     }
 }
 
-/// No record that is read nests, but what is not known is skipped, and that may: groups contain groups.
+/// No known record nests. But unknown fields are skipped, and they may nest: groups contain groups.
 #[test]
 fn a_message_that_nests_without_end_is_refused() {
     let (begin, end) = (15 << 3 | 3, 15 << 3 | 4);

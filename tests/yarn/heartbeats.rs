@@ -1,4 +1,4 @@
-//! What heartbeats tell, against what Hadoop's own client was seen to send.
+//! The contents of heartbeats, compared with captures of Hadoop's own client.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn names(hosts: &[&str]) -> Vec<String> {
     hosts.iter().map(|&host| host.to_owned()).collect()
 }
 
-/// A heartbeat as a row: response id, asks, releases, hosts that are excluded and those that are not any more.
+/// A heartbeat as a row: response id, asks, releases, newly excluded hosts and hosts no longer excluded.
 fn row(request: &AllocateRequest) -> String {
     let asks = request.ask.iter().map(|ask| {
         assert!(ask.relax_locality());
@@ -42,14 +42,13 @@ fn answer_to(request: &AllocateRequest) -> AllocateResponse {
     AllocateResponse { response_id: Some(request.response_id() + 1), ..AllocateResponse::default() }
 }
 
-/// Sends the next heartbeat and has it answered.
+/// Sends the next heartbeat and answers it. Returns its row.
 fn beat(heartbeats: &mut Heartbeats) -> String {
     let request = heartbeats.next(0.1);
     assert_eq!(heartbeats.answered(&answer_to(&request)), Acknowledged::All);
     row(&request)
 }
 
-/// The same, with something to tell.
 fn tell(heartbeats: &mut Heartbeats, changes: Changes) -> String {
     heartbeats.add(changes);
     beat(heartbeats)
@@ -102,8 +101,8 @@ fn what_was_refused_is_told_again_with_what_came_since() {
 }
 
 quickcheck! {
-    /// For any changes and any refused heartbeats: in the end the last count of each location was received, and
-    /// each release of a container, too.
+    /// For any changes and any refused heartbeats: in the end the last count of each location was received, and each
+    /// release of a container.
     fn the_last_word_on_each_thing_is_heard(steps: Vec<(u8, u8)>) -> bool {
         let mut heartbeats = Heartbeats::default();
         let (mut meant, mut given_back) = (BTreeMap::new(), BTreeMap::new());

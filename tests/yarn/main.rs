@@ -1,4 +1,4 @@
-//! What YARN speaks, without a cluster: bytes captured from Hadoop's own peers, and peers that follow a script.
+//! YARN's protocols without a cluster: bytes captured from Hadoop's own peers, and scripted peers.
 
 mod connection;
 mod garbage;

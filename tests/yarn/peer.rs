@@ -1,11 +1,11 @@
-//! A server that follows a script: it answers what it was given to answer, and keeps what it heard.
+//! A scripted server: it sends given answers, and returns the received bytes.
 
 use bytes::BytesMut;
 use firesteel_yarn::ipc::frame::{self, Part};
 use firesteel_yarn::messages::rpc::{RpcResponseHeader, RpcStatus};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
-/// The client id of the captures.
+/// The client id in the captures.
 pub(crate) const CLIENT: [u8; 16] =
     [0x7d, 0x69, 0xd4, 0xca, 0x8b, 0x5e, 0x41, 0x6f, 0xbd, 0x0d, 0xbb, 0x90, 0xed, 0xbd, 0xbb, 0xa9];
 
@@ -20,7 +20,7 @@ impl Peer {
         bytes
     }
 
-    /// One frame, with its length.
+    /// Receives one frame, with its length.
     pub(crate) async fn hear_frame(&mut self) -> Vec<u8> {
         let mut frame = self.hear(4).await;
         let length = u32::from_be_bytes(frame[..4].try_into().expect("they are four"));
@@ -32,7 +32,6 @@ impl Peer {
         self.0.write_all(bytes).await.expect("the client listens");
     }
 
-    /// Answers a call with a message.
     pub(crate) async fn answer(&mut self, call: u32, message: &dyn Part) {
         let mut bytes = BytesMut::new();
         frame::put(&[&header(call, RpcStatus::Success), message], &mut bytes);

@@ -1,5 +1,5 @@
-//! A server on a port of its own that follows a script: what it does with each call that comes, on whatever connection,
-//! and what it has heard.
+//! A scripted server on its own port. The script determines the answer to each call, on any connection; the server
+//! records the calls.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,24 +22,23 @@ use tokio::net::{TcpListener, TcpStream};
 const CONTEXT: i32 = -3;
 const PING: i32 = -4;
 
-/// What a server does with a call.
+/// The server's reaction to a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Deed {
     /// Answers it with an application's number.
     Answer(i32),
-    /// Objects with an exception of that class.
+    /// Answers with an exception of this class.
     Object(&'static str),
-    /// Objects, and ends the connection.
+    /// Answers with an exception, and ends the connection.
     ObjectForGood(&'static str),
-    /// Ends the connection without a word.
+    /// Ends the connection without an answer.
     Hang,
-    /// Says nothing yet.
+    /// Does not answer yet.
     Keep,
-    /// Objects to it and to those that it has kept.
+    /// Answers this call and all kept ones with an exception.
     ObjectToAll(&'static str),
 }
 
-/// A server.
 pub(crate) struct Server {
     pub(crate) address: String,
     state: Arc<State>,
@@ -48,17 +47,17 @@ pub(crate) struct Server {
 struct State {
     script: Mutex<VecDeque<Deed>>,
     heard: Mutex<Vec<String>>,
-    /// Whose proof it asks for.
+    /// The tokens of which it requires a proof.
     tokens: Vec<Token>,
 }
 
 impl Server {
-    /// One that does this with its calls, one after the other, and the last thing with all that come then.
+    /// A server that reacts to its calls in this order, and repeats the last reaction.
     pub(crate) async fn of_users(script: &[Deed]) -> Self {
         Self::start(script, &[]).await
     }
 
-    /// One that wants a proof of one of those tokens at the beginning of each connection.
+    /// Like `of_users`, with a proof of one of these tokens at the beginning of each connection.
     pub(crate) async fn of_tokens(script: &[Deed], tokens: &[Token]) -> Self {
         Self::start(script, tokens).await
     }
@@ -87,7 +86,7 @@ impl Server {
         Self { address, state }
     }
 
-    /// What it has heard: who calls what, by connection and call, and pings.
+    /// The recorded calls and pings: caller and method, by connection and call.
     pub(crate) fn heard(&self) -> Vec<String> {
         lock(&self.state.heard).clone()
     }
@@ -113,7 +112,7 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// Until either end has enough.
+    /// Serves until either end closes the connection.
     async fn serve(mut self) {
         let mut opening = [0; 7];
         if self.stream.read_exact(&mut opening).await.is_err() {
@@ -146,7 +145,7 @@ impl Conversation {
         }
     }
 
-    /// Does what the script says next. Nothing if the connection is to end.
+    /// Reacts as the script says. `None` if the connection is to end.
     async fn perform(&mut self, call: i32) -> Option<()> {
         let number = u32::try_from(call).expect("calls are counted from 0");
         let header = |status: RpcStatus| RpcResponseHeader {
@@ -213,7 +212,7 @@ impl Conversation {
         self.send().await;
     }
 
-    /// Hears a proof of a token, gives its own, and tells whose token it is.
+    /// Checks a proof of a token, sends its own, and returns the token's owner.
     async fn prove(&mut self) -> String {
         assert_eq!(self.hear_step().await.state, i32::from(SaslState::Negotiate));
         let offer = SaslAuth {

@@ -1,4 +1,4 @@
-//! A service at several addresses: which one is called, how often, and as whom.
+//! A service with several addresses: which one is called, how often, and with which identity.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ fn service(addresses: &[&str], retry: Retry) -> Service {
     Service::new(addresses, Protocol::ApplicationClient, alice(), retry)
 }
 
-/// Calls, and tells the number that comes back.
+/// Calls the service, and returns the number in the answer.
 async fn call(service: &Service, idempotence: Idempotence) -> Result<i32, CallError> {
     let answer: GetNewApplicationResponse =
         service.call("getNewApplication", &GetNewApplicationRequest {}, idempotence).await?;
@@ -73,7 +73,7 @@ async fn an_address_where_nobody_listens_is_passed() {
     assert_eq!(active.heard(), calls(1));
 }
 
-/// Two at once find the same standby: together they go on to the next address, not past it.
+/// Two simultaneous calls meet the same standby: both go on to the next address, and none skips it.
 #[tokio::test]
 async fn calls_that_meet_a_standby_together_go_to_the_same_next_one() {
     let standby = Server::of_users(&[Deed::Keep, Deed::ObjectToAll(STANDBY)]).await;
@@ -153,7 +153,7 @@ async fn a_call_in_doubt_is_made_again_only_if_that_does_no_harm() {
         call(&harmful, Idempotence::NotIdempotent).await.expect_err("nobody knows whether it was done");
     assert_eq!(failure.delivery, Delivery::Unknown, "{failure}");
     assert_eq!((first.heard(), second.heard()), (calls(1), calls(1)));
-    // The next call has a connection of its own.
+    // The next call has a new connection.
     assert_eq!(call(&harmful, Idempotence::NotIdempotent).await.expect("it listens still"), 1);
 }
 
@@ -166,7 +166,7 @@ fn token(name: &str) -> Token {
     }
 }
 
-/// A ResourceManager replaces tokens while the connection goes on.
+/// A ResourceManager replaces tokens while the connection continues.
 #[tokio::test]
 async fn whoever_is_identified_anew_is_so_from_the_next_connection_on() {
     let tokens = [token("first"), token("second")];
@@ -183,7 +183,7 @@ async fn whoever_is_identified_anew_is_so_from_the_next_connection_on() {
     assert_eq!(server.heard(), [by("first"), by("first"), by("first"), by("second")]);
 }
 
-/// Each address is greeted anew, with the token.
+/// Each address gets a new greeting, with the token.
 #[tokio::test]
 async fn a_token_is_proved_to_each_server() {
     let standby = Server::of_tokens(&[Deed::Object(STANDBY)], &[token("one")]).await;

@@ -1,5 +1,5 @@
-//! Every captured vector, byte for byte. A request is written as the Java client wrote it, but for what is the
-//! client's own choice: numbers of calls, the nonce, the order of a digest's fields.
+//! Every captured vector, byte for byte. Requests equal the Java client's, except for the client's own choices: numbers
+//! of calls, the nonce, the order of a digest's fields.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,6 @@ use prost::Message;
 
 use crate::peer::{CLIENT, Peer};
 
-/// The bytes of that name.
 pub(crate) fn vector(name: &str) -> Vec<u8> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/yarn/vectors.txt");
     let text = fs::read_to_string(path).expect("the fixture is there");
@@ -47,7 +46,7 @@ fn container() -> ContainerId {
     ContainerId::new(attempt(), 2)
 }
 
-/// The token of the captures, as its file has it.
+/// The token of the captures, from its file.
 fn am_rm_token() -> Token {
     let file = Credentials::read(&vector("token-file-0")).expect("it is sound");
     file.tokens["alias"].clone()
@@ -73,7 +72,7 @@ fn call(protocol: Protocol, number: i32, method: &str, request: &dyn Part) -> Ve
     bytes.to_vec()
 }
 
-/// The answer in a reply's frame; nothing may be left of it.
+/// The answer in a reply's frame, which must contain nothing else.
 fn reply<M: Message + Default>(name: &str) -> M {
     let bytes = vector(name);
     let mut frame = Bytes::from(bytes).split_off(4);
@@ -84,7 +83,7 @@ fn reply<M: Message + Default>(name: &str) -> M {
     message
 }
 
-/// What a connection and its first calls send, up to the length of a vector.
+/// The first bytes of a connection with its first calls, up to the length of a vector.
 async fn sent(identity: Identity, length: usize) -> Vec<u8> {
     let (near, far) = tokio::io::duplex(4096);
     let greeting = Greeting { protocol: Protocol::ApplicationClient, identity, client: ClientId(CLIENT) };
@@ -168,13 +167,13 @@ async fn a_token_opens_a_connection_as_hadoop_does() {
     peer.say(&vector("sasl-challenge")).await;
     let answered = peer.hear_frame().await;
     assert_eq!(answered.len(), vector("sasl-response").len(), "only the nonce is another one");
-    // The nonce is not the captured one, so the captured proof is not the one that is due.
+    // The nonce differs from the captured one, so the captured proof is not valid.
     peer.say(&vector("sasl-success")).await;
     let error = opening.await.expect("it does not panic").expect_err("the proof is of another nonce");
     assert_eq!(error.to_string(), "it does not prove that it knows the token");
 }
 
-/// The rpc part of a frame of an authentication.
+/// The RPC part of an authentication frame.
 fn sasl_part(name: &str) -> RpcSasl {
     let mut frame = Bytes::from(vector(name)).split_off(4);
     let _: RpcResponseHeader = frame::take(&mut frame).expect("it has a header");
@@ -289,7 +288,7 @@ fn a_grant_is_kept_as_bytes_and_prints_no_password() {
     }
 }
 
-/// What a client hears that opens a connection and calls.
+/// The error of a client that opens a connection and calls, when it receives these bytes.
 async fn heard(identity: Identity, said: &str) -> String {
     let (near, far) = tokio::io::duplex(4096);
     let greeting = Greeting { protocol: Protocol::ApplicationMaster, identity, client: ClientId(CLIENT) };

@@ -1,7 +1,8 @@
-//! A real ZooKeeper ensemble: one server or three, a Java process each, on free ports of 127.0.0.1 or of hosts of their own.
+//! A real ZooKeeper ensemble: one server or three, a Java process each, on free ports of 127.0.0.1 or of separate
+//! hosts.
 //!
-//! No server is left behind, however the test ends: each server has a watcher that reads from a pipe, and kills the server
-//! when the other end of the pipe is closed.
+//! No server is left behind, however the test ends. Each server has a watcher, which kills the server when the other
+//! end of a pipe is closed.
 
 #[path = "host.rs"]
 mod host;
@@ -26,7 +27,7 @@ use crate::component::{Component, Readiness};
 use crate::ports::free_port;
 use crate::wait::poll;
 
-/// What the tests need: Java, and Maven with ZooKeeper's jars.
+/// The tests' component: Java, and Maven with ZooKeeper's jars.
 pub(crate) const ZOOKEEPER: Component = Component { name: "zookeeper", look, prepare };
 
 /// The limit for servers to start serving.
@@ -55,12 +56,12 @@ const OPTIONS: [&str; 10] = [
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
     "-Dorg.slf4j.simpleLogger.showShortLogName=true",
-    // Every command that a server answers would be a line.
+    // Every command to a server would be a line.
     "-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn",
     "-cp",
 ];
 
-/// The tick of servers unless another one is asked for: ends of sessions are looked for once in each tick.
+/// The default tick of servers: expired sessions are ended once in each tick.
 pub(crate) const TICK: Duration = Duration::from_millis(500);
 
 /// The settings that all servers share. Sessions of 1 to 60 s are possible. Followers give up a silent leader after
@@ -75,13 +76,13 @@ admin.enableServer=false
 preAllocSize=1024
 ";
 
-/// Names the variable with the class path of ZooKeeper's jars, for a process that need not ask Maven again.
+/// The variable with the class path of ZooKeeper's jars, for a process that need not ask Maven again.
 pub(crate) const JARS: &str = "FIRESTEEL_ZOOKEEPER_JARS";
 
-/// ZooKeeper's jars, looked for once.
+/// The class path of ZooKeeper's jars, determined once.
 static CLASS_PATH: OnceLock<Result<String, String>> = OnceLock::new();
 
-/// Why an ensemble did not start, if one did not.
+/// Why an ensemble did not start, if that happened.
 static NOT_STARTED: OnceLock<String> = OnceLock::new();
 
 /// Checks that a server can be started: Java and Maven are there, and Maven gets ZooKeeper's jars.
@@ -125,7 +126,7 @@ impl Ensemble {
         Self::start_with_tick(size, TICK)
     }
 
-    /// Does the same with servers that have this tick.
+    /// Like [`start`](Self::start), with this tick.
     ///
     /// # Panics
     /// As [`start`](Self::start).
@@ -133,7 +134,7 @@ impl Ensemble {
         Self::start_on(&vec![Host::LOOPBACK; size], tick)
     }
 
-    /// Does the same with a server on each of these hosts, of which there are 1 or 3.
+    /// Like [`start`](Self::start), with a server on each of these 1 or 3 hosts.
     ///
     /// # Panics
     /// As [`start`](Self::start).
@@ -186,7 +187,7 @@ impl Ensemble {
         }
     }
 
-    /// Starts all servers again that were killed.
+    /// Restarts all killed servers.
     ///
     /// # Panics
     /// As [`restart`](Self::restart).
@@ -208,11 +209,11 @@ impl Ensemble {
         self.servers[index].signal(Signal::SIGCONT, State::Running);
     }
 
-    /// The server that leads: the only server of one, or the leader of three. `None` while there is none. A paused server
-    /// is not asked.
+    /// The leading server: the only one, or the leader of three. `None` while there is none. A paused server is not
+    /// asked.
     pub(crate) fn leader(&self) -> Option<usize> {
         let running = self.servers.iter().enumerate().filter(|(_, server)| server.state == State::Running);
-        // A leader that was paused may not know its successor yet, which has a higher transaction id.
+        // A paused leader may not know its successor yet, which has a higher transaction id.
         running.filter_map(|(index, server)| Some((server.leads()?, index))).max().map(|(_, index)| index)
     }
 
@@ -248,7 +249,7 @@ impl Ensemble {
     }
 }
 
-/// What a test has done with a server.
+/// The last action of a test on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running,
@@ -259,9 +260,8 @@ enum State {
 struct Server {
     home: PathBuf,
     host: Host,
-    /// Where clients connect.
+    /// The address for clients.
     address: SocketAddr,
-    /// The class that is started.
     class: &'static str,
     /// Java itself, not a shell: signals reach the server.
     child: Child,
@@ -269,8 +269,8 @@ struct Server {
 }
 
 impl Server {
-    /// Starts one in a directory of its own. `tick` is the setting of its tick. `peers` lists all servers of an ensemble, and
-    /// is empty for a single server.
+    /// Starts a server in its own directory. `tick` sets its tick. `peers` lists all servers of an ensemble, and is
+    /// empty for a single server.
     fn start(
         home: PathBuf,
         id: usize,
@@ -303,7 +303,7 @@ impl Server {
     }
 
     fn kill(&mut self) {
-        // Neither fails for a process that has ended.
+        // Neither call fails for a process that has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
         self.state = State::Killed;

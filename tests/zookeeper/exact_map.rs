@@ -1,4 +1,4 @@
-//! A `map` whose output is known, so that an item that is lost or comes twice is found.
+//! A `map` with a known output, so that lost and repeated items are noticed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,13 +10,13 @@ use crate::shared::Cluster;
 pub(crate) struct ExactMap {
     pub(crate) driver: Daemon,
     items: Vec<String>,
-    /// Gets a line whenever an item begins.
+    /// Gets a line each time that an item begins.
     log: PathBuf,
 }
 
 impl ExactMap {
-    /// Starts a `map` of this many items. Each does some work, which is a script of a shell, and prints itself. The name
-    /// belongs to no other file of the test.
+    /// Starts a `map` of this many items. Each runs `work`, a shell script, and prints itself. `name` must be unique in
+    /// the test.
     pub(crate) fn start(cluster: &Cluster, name: &str, items: usize, work: &str) -> Self {
         let log = cluster.file(name);
         let items: Vec<String> = (0..items).map(|item| item.to_string()).collect();
@@ -28,7 +28,7 @@ impl ExactMap {
         Self { driver: Daemon::spawn(&mut command), items, log }
     }
 
-    /// How many items have begun. One that began twice counts twice.
+    /// How many items have begun, counting repetitions.
     pub(crate) fn begun(&self) -> usize {
         fs::read_to_string(&self.log).unwrap_or_default().lines().count()
     }
@@ -38,7 +38,7 @@ impl ExactMap {
         wait_for("items of a map", || (self.begun() >= count).then_some(()));
     }
 
-    /// Waits for its end. Its output has to have every item once.
+    /// Waits for its end. Its output must contain every item once.
     pub(crate) fn assert_exact(&mut self) {
         assert_eq!(self.driver.wait(), 0, "{}", self.driver.log());
         let mut output: Vec<String> = self.driver.output().lines().map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Where a process of a test runs.
+//! The host on which a test's process runs.
 
 use std::net::Ipv4Addr;
 use std::process::Command;
@@ -6,9 +6,8 @@ use std::process::Command;
 /// A host on which processes of a test run: this machine, or a network namespace that the test has made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
-    /// The address of its servers.
     pub(crate) address: Ipv4Addr,
-    /// The name of its network namespace. `None` for this machine.
+    /// The name of its network namespace; `None` for this machine.
     namespace: Option<&'static str>,
 }
 
@@ -21,13 +20,12 @@ impl Host {
         Self { address, namespace: Some(name) }
     }
 
-    /// Its name.
     pub(crate) fn name(&self) -> &'static str {
         self.namespace.unwrap_or("localhost")
     }
 
-    /// The command that runs this one here. The process that it starts becomes the program itself. Standard input and outputs
-    /// have to be set afterwards.
+    /// Wraps a command so that it runs on this host. The started process becomes the program itself. Standard input and
+    /// outputs have to be set afterwards.
     pub(crate) fn enter(&self, command: Command) -> Command {
         let Some(namespace) = self.namespace else { return command };
         let mut entering = Command::new("nsenter");

@@ -1,6 +1,7 @@
-//! Several Masters that share a cluster, with a real ZooKeeper: who leads, who takes over, and what that costs whom.
+//! Several Masters that share a cluster, with a real ZooKeeper: which one leads, which one takes over, and the
+//! consequences.
 //!
-//! - `ensemble`, `host`: servers of ZooKeeper, and where processes run
+//! - `ensemble`, `host`: servers of ZooKeeper, and the hosts of processes
 //! - `shared`, `exact_map`: a cluster, and a `map` on it whose output is known
 //! - `network`: a network of hosts that can be cut
 //! - `masters`, `partitions`, `releases`, `rounds`: the tests

@@ -1,4 +1,4 @@
-//! Masters that share a cluster.
+//! Masters that share a cluster, without network faults.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -46,14 +46,14 @@ fn takes_over() {
     let asked = run(firesteel().args(["status", "--master", cluster.masters[1].url()]));
     assert!(asked.stderr.contains("stands by; the Master that it says leads cannot be reached"), "{asked}");
     cluster.masters[1].wait_for_line(&["leads in epoch 2"]);
-    // The servers give a session up at the tick after its timeout.
+    // The servers end a session at the tick after its timeout.
     assert!(killed.elapsed() > SESSION - Duration::from_millis(500), "{:?}", killed.elapsed());
     cluster.masters[1]
         .wait_for_line(&["recovered 1 Worker, 1 application and 2 executors from zookeeper://"]);
     cluster.masters[1].wait_for_line(&["all Workers and applications are back"]);
     assert_eq!(cluster.executors(), before);
     assert_undisturbed(&launch);
-    // The new leader places, and what it decides is kept for the next one.
+    // The new leader places executors, and its decisions are kept for the next one.
     cluster.assert_places();
     cluster.restart_master(0);
     cluster.masters[0].wait_for_line(&["standing by"]);
@@ -95,7 +95,7 @@ fn follow() {
     });
     assert!(standby.get("/json/").1.contains("\"status\" : \"STANDBY\""));
     assert!(standby.get("/metrics").1.contains("firesteel_master_status{status=\"standby\"} 1\n"));
-    // Who knows only the standby finds the leader.
+    // A Worker that knows only the standby finds the leader.
     let worker = cluster.add_worker(Host::LOOPBACK, standby.url(), "another");
     worker.wait_for_line(&["stands by", leader.url(), "leads"]);
     worker.wait_for_line(&["registered with", leader.url()]);
@@ -121,14 +121,14 @@ fn stopped_leader() {
     let launch = cluster.servers();
     let before = cluster.executors();
     cluster.masters[0].signal(Signal::SIGSTOP);
-    // Everybody's connection is open still, and nothing comes from it.
+    // All connections are still open, but silent.
     cluster.masters[1].wait_for_line(&["leads in epoch 2"]);
     cluster.masters[1].wait_for_line(&["all Workers and applications are back"]);
     cluster.masters[0].signal(Signal::SIGCONT);
     cluster.masters[0].wait_for_line(&["leads no longer: standing by"]);
     assert_eq!(cluster.executors(), before);
     cluster.wait_for_leader(1);
-    // And back.
+    // And back to the first Master.
     cluster.kill_master(1);
     cluster.masters[0].wait_for_line(&["leads in epoch 3"]);
     wait_for("all to be back", || {
@@ -168,7 +168,7 @@ fn cut_off() {
         let ended = time_of(&leader, 0, "leads no longer");
         let begun = time_of(&other, 0, "leads in epoch 2");
         assert!(ended <= begun, "{ended} {begun}");
-        // The Worker knew only the first one, which says who leads as soon as it can know that.
+        // The Worker knew only the first Master, which reports the leader as soon as it knows it.
         is_cut.store(false, Ordering::Relaxed);
         leader.wait_for_line(&["standing by", other.url()]);
         worker.wait_for_line(&["registered with", other.url()]);
@@ -176,19 +176,19 @@ fn cut_off() {
 }
 
 fn three_servers() {
-    // Time for the servers to elect a leader of their own on a busy machine, while the Master still leads.
+    // Time for the servers to elect their own leader on a busy machine, while the Master still leads.
     let plan = Plan { properties: &["firesteel.master.zookeeper.sessionTimeout=9s"], ..Plan::HERE };
     let mut cluster = Cluster::start_as(plan, Ensemble::start(3));
     let launch = cluster.servers();
     let before = cluster.executors();
     let is_deposed = |cluster: &Cluster| cluster.masters[0].log().contains("leads no longer");
-    // Any one server may go, also the one that leads the others.
+    // Any one server may fail, including their leader.
     let leading = wait_for("a server that leads", || cluster.ensemble.leader());
     cluster.ensemble.kill(leading);
     wait_for("another server that leads", || cluster.ensemble.leader());
     cluster.assert_places();
     assert!(!is_deposed(&cluster), "the leader outlives a server");
-    // Without a majority nobody leads, and everything that runs goes on.
+    // Without a majority no Master leads, and everything that runs continues.
     let other = (leading + 1) % 3;
     cluster.ensemble.kill(other);
     wait_for("a Master that leads no longer", || is_deposed(&cluster).then_some(()));
@@ -249,7 +249,8 @@ fn password() {
     }
 }
 
-/// The node with which the setting may end, as ZooKeeper's own clients read it. They make none.
+/// The setting ends with a node of ZooKeeper, as in the addresses of ZooKeeper's own clients. They do not create the
+/// node.
 fn chroot() {
     let ensemble = Ensemble::start(1);
     let with = |node: &str| master(&format!("{}/{node}", ensemble.url()), &["--port", "0"]);
@@ -258,7 +259,7 @@ fn chroot() {
     let asked = run(firesteel().args(["status", "--master", lost.url()]));
     assert_ne!(asked.code(), 0, "{asked}");
     assert!(asked.stderr.contains("stands by, and no Master leads yet"), "{asked}");
-    // The first Master without one makes the node of its journal.
+    // A Master without a chroot creates the node of its journal.
     let leader = master(&ensemble.url(), &["--port", "0"]);
     leader.wait_for_line(&["leads in epoch 1"]);
     let within = with("spark");

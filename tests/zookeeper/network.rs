@@ -19,7 +19,7 @@ use crate::cluster::run;
 use crate::component::{Component, Readiness};
 use crate::ensemble::{self, Host};
 
-/// What the tests need: namespaces of users, networks, mounts and processes, and the programs that make them.
+/// The tests' component: namespaces of users, networks, mounts and processes, and the programs that make them.
 pub(crate) const NETNS: Component = Component { name: "netns", look, prepare: || Readiness::Ready };
 
 pub(crate) const ZOOKEEPERS: [Host; 3] =
@@ -27,10 +27,10 @@ pub(crate) const ZOOKEEPERS: [Host; 3] =
 pub(crate) const MASTERS: [Host; 2] = [host("master-0", 4), host("master-1", 5)];
 pub(crate) const WORKERS: [Host; 2] = [host("worker-0", 6), host("worker-1", 7)];
 
-/// Names the trial that a process inside the network is to run.
+/// The variable with the trial for a process inside the network.
 const TRIAL: &str = "FIRESTEEL_TRIAL";
 
-/// Makes the network, and runs its arguments at the switch. The shell stays, to wait for processes that lose their parent.
+/// Makes the network, and runs its arguments at the switch. The shell stays, to reap orphaned processes.
 const SETUP: &str = "
 set -e
 mount -t tmpfs tmpfs /run
@@ -62,7 +62,7 @@ fn hosts() -> impl Iterator<Item = Host> {
     ZOOKEEPERS.into_iter().chain(MASTERS).chain(WORKERS)
 }
 
-/// Makes the network once, and drops packets there.
+/// Makes the network once, and drops packets in it.
 ///
 /// # Errors
 /// A program is missing, or something is not permitted.
@@ -89,13 +89,13 @@ pub(crate) fn run_trial(name: &str) {
     eprint!("{}", done.stderr);
 }
 
-/// The trial that this process is to run, if it is inside a network.
+/// The trial for this process, if it is inside a network.
 pub(crate) fn trial() -> Option<String> {
     env::var(TRIAL).ok()
 }
 
-/// The command that makes the network and runs this program at the switch. Everything inside is killed when the thread ends
-/// that starts the command.
+/// The command that makes the network and runs this program at the switch. Everything inside is killed when the thread
+/// that starts the command ends.
 fn inside(program: &str) -> Command {
     let hosts: Vec<String> = hosts().map(|host| format!("{}={}", host.name(), host.address)).collect();
     let mut command = Command::new("setpriv");
@@ -106,17 +106,17 @@ fn inside(program: &str) -> Command {
     command
 }
 
-/// Pulls the plug of a host: no packet leaves it or arrives.
+/// Disconnects a host: no packet leaves it or arrives.
 pub(crate) fn unplug(host: Host) {
     ip(["link", "set", host.name(), "down"]);
 }
 
-/// Puts the plug back.
+/// Connects a host again.
 pub(crate) fn plug(host: Host) {
     ip(["link", "set", host.name(), "up"]);
 }
 
-/// Drops all packets from one host to another, at the moment of their arrival. Neither host is told.
+/// Drops all packets from one host to another on arrival. Neither host is notified.
 pub(crate) fn block(from: Host, to: Host) {
     ip(rule("add", from, to));
 }
@@ -136,13 +136,13 @@ pub(crate) fn join(side: &[Host]) {
     between(side).for_each(|(from, to)| unblock(from, to));
 }
 
-/// All ways from one side to the other.
+/// All pairs of hosts across the two sides.
 fn between(side: &[Host]) -> impl Iterator<Item = (Host, Host)> {
     let others = move || hosts().filter(|host| !side.contains(host));
     side.iter().flat_map(move |host| others().flat_map(|other| [(*host, other), (other, *host)]))
 }
 
-/// Arguments of `ip` for the rule at a host that drops what comes from another one.
+/// Arguments of `ip` for the rule at a host that drops packets from another one.
 fn rule(action: &str, from: Host, to: Host) -> [String; 9] {
     let from = from.address.to_string();
     ["-n", to.name(), "rule", action, "pref", "1", "from", &from, "blackhole"].map(str::to_owned)

@@ -1,6 +1,6 @@
 //! Clusters whose network is cut while they work.
 //!
-//! Each server of ZooKeeper, each Master and each Worker is a host of its own. Drivers run at the switch, which every host
+//! Each server of ZooKeeper, each Master and each Worker has its own host. Drivers run at the switch, which every host
 //! reaches.
 
 use std::fs;
@@ -30,13 +30,13 @@ pub(crate) fn trials() -> Vec<Trial> {
     TRIALS.map(|(name, _)| component.trial(name, move || network::run_trial(name), &found)).into()
 }
 
-/// Runs the trial of this name. This process is inside the network.
+/// Runs the trial with this name in this process, which is inside the network.
 pub(crate) fn run(name: &str) {
     let (_, trial) = TRIALS.iter().find(|(other, _)| *other == name).expect("a trial has this name");
     trial();
 }
 
-/// Says what happened how long after the network was cut.
+/// Prints when something happened, relative to the cut of the network.
 struct Stopwatch {
     cut: &'static str,
     started: Instant,
@@ -54,12 +54,12 @@ impl Stopwatch {
 
 const PLAN: Plan = Plan { masters: MASTERS, workers: WORKERS, ..Plan::HERE };
 
-/// One server of ZooKeeper.
+/// An ensemble of one server.
 fn zookeeper() -> Ensemble {
     Ensemble::start_on(&ZOOKEEPERS[..1], TICK)
 }
 
-/// A cluster with two Workers, and two servers of `launch` that run there.
+/// A cluster with two Workers, which run two servers of `launch`.
 fn busy_cluster(ensemble: Ensemble) -> (Cluster, Daemon) {
     let mut cluster = Cluster::start_as(PLAN, ensemble);
     cluster.add_second_worker();
@@ -67,8 +67,8 @@ fn busy_cluster(ensemble: Ensemble) -> (Cluster, Daemon) {
     (cluster, launch)
 }
 
-/// Waits until the leader's tenure has ended, which happened `before` times already, and until the other Master leads in this
-/// epoch. The end has to come before the beginning.
+/// Waits until the leader's lease has ended, which had happened `before` times, and until the other Master leads in
+/// this epoch. The end must come before the beginning.
 fn assert_handover(
     stopwatch: &Stopwatch,
     (leader, before): (&Daemon, usize),
@@ -76,7 +76,7 @@ fn assert_handover(
 ) {
     let ended = time_of(leader, before, "leads no longer");
     stopwatch.note("the leader ended");
-    // Its tenure lasts two thirds of the session's timeout, and is not extended after the cut.
+    // Its lease lasts two thirds of the session's timeout, and is not extended after the cut.
     assert!(stopwatch.started.elapsed() < SESSION * 3 / 2, "the leader held on");
     let begun = time_of(other, 0, &format!("leads in epoch {epoch};"));
     stopwatch.note("the next one began");
@@ -85,7 +85,7 @@ fn assert_handover(
 
 fn from_everything() {
     let (cluster, launch) = busy_cluster(zookeeper());
-    // What runs when the network is cut ends when another Master leads.
+    // Items that run during the cut end when another Master leads.
     let released = cluster.file("released");
     let work = format!("until [ -e {} ]; do sleep 0.1; done", released.display());
     let mut map = ExactMap::start(&cluster, "map", 20, &work);
@@ -121,7 +121,7 @@ fn from_zookeeper() {
     let executors = cluster.own_executors();
     let cuts = [("both ways", &[There, Back][..]), ("to ZooKeeper", &[There]), ("from ZooKeeper", &[Back])];
     for (round, (name, directions)) in cuts.into_iter().enumerate() {
-        // The Masters lead in turn: how often this one led before, and how often it stood by and the other one led.
+        // The Masters lead in turns: how often this one has led, and how often it stood by while the other led.
         let (led, stood_by) = (round / 2, round.div_ceil(2));
         let host = MASTERS[round % 2];
         let [leader, other] = [&cluster.masters[round % 2], &cluster.masters[1 - round % 2]];
@@ -132,7 +132,7 @@ fn from_zookeeper() {
 
         let stopwatch = Stopwatch::start(name);
         directions.iter().map(ends).for_each(|(from, to)| block(from, to));
-        // The leader may decide about it, and cannot know whether that is written down.
+        // The leader may decide about it, but cannot know whether that is recorded.
         let mut map = ExactMap::start(&cluster, &format!("map-{round}"), 8, "true");
         assert_handover(&stopwatch, (leader, led), (other, round + 2));
         for worker in &cluster.workers {
@@ -154,12 +154,12 @@ fn from_zookeeper() {
     }
 }
 
-/// ZooKeeper's own leader is on the side of the Master that leads. It answers reads there until it notices, after 3 s, that it
-/// leads nobody.
+/// ZooKeeper's own leader is on the side of the leading Master. It answers reads there until it notices, after 3 s,
+/// that it leads no majority.
 fn with_minority() {
     let ensemble = Ensemble::start_on(&ZOOKEEPERS, TICK);
     let leading = wait_for("a server that leads", || ensemble.leader());
-    // The first Master has its session there.
+    // The first Master has its session at this server.
     let others = || ZOOKEEPERS.into_iter().filter(|server| *server != ZOOKEEPERS[leading]);
     others().for_each(|server| block(MASTERS[0], server));
     let (cluster, launch) = busy_cluster(ensemble);

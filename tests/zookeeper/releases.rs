@@ -1,4 +1,4 @@
-//! Masters of two releases that share a cluster, of which each takes over from the other.
+//! Masters of two releases that share a cluster and take over from each other.
 
 use libtest_mimic::Trial;
 

@@ -1,10 +1,10 @@
-//! Rounds of blows at a cluster with two Masters and three servers of ZooKeeper, under load.
+//! Rounds of faults in a cluster with two Masters and three servers of ZooKeeper, under load.
 //!
-//! Each round somebody is killed or stopped in the middle of a `map`. The map's output has to be exact, servers of `launch` go
-//! on unless their Worker or they themselves were struck, nothing is left over, and the next placement comes soon.
+//! In each round a process is killed or stopped in the middle of a `map`. The map's output must be exact. Servers of
+//! `launch` continue unless they or their Worker were hit. Nothing is left over, and the next placement comes soon.
 //!
-//! By default each kind of blow is struck once. With `FIRESTEEL_ROUNDS=200` there are 200 blows, in an order that
-//! `FIRESTEEL_SEED` draws.
+//! By default each kind of fault occurs once. With `FIRESTEEL_ROUNDS=200` there are 200 faults, in a random order from
+//! `FIRESTEEL_SEED`.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -22,12 +22,11 @@ pub(crate) fn trials() -> Vec<Trial> {
     ZOOKEEPER.trials(&[("rounds_of_blows_leave_every_result_exact_and_nothing_behind", rounds)])
 }
 
-/// Who is struck in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Blow {
     LeaderKilled,
     StandbyKilled,
-    /// Stopped until another one leads, and then continued.
+    /// The leader is stopped until another Master leads, and then continued.
     LeaderStopped,
     BothMastersKilled,
     ServerLeaderKilled,
@@ -49,13 +48,12 @@ const BLOWS: [Blow; 9] = [
     Blow::DriverKilled,
 ];
 
-/// The blows to strike.
 fn plan() -> Vec<Blow> {
     let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
     let Some(rounds) = number("FIRESTEEL_ROUNDS") else { return BLOWS.to_vec() };
     let mut state = number("FIRESTEEL_SEED").unwrap_or(1);
     let draw = |_| {
-        // Knuth's generator, of which the upper bits are taken.
+        // Knuth's generator; only the upper bits are used.
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         BLOWS[(state >> 33) as usize % BLOWS.len()]
     };
@@ -82,11 +80,10 @@ fn rounds() {
 
 struct Field {
     cluster: Cluster,
-    /// Two servers that are to run on.
+    /// Two servers that must keep running.
     launch: Daemon,
 }
 
-/// The items of each map.
 const ITEMS: usize = 60;
 
 impl Field {
@@ -97,7 +94,7 @@ impl Field {
         Self { cluster, launch }
     }
 
-    /// Strikes in the middle of a map. Returns how long after it something new was placed.
+    /// Lets the fault strike in the middle of a map. Returns how much later a new executor was placed.
     fn round(&mut self, number: usize, blow: Blow) -> Duration {
         eprintln!("round {number}: {blow:?}");
         let mut map = ExactMap::start(&self.cluster, &format!("map-{number}"), ITEMS, "sleep 0.1");
@@ -125,12 +122,10 @@ impl Field {
         placed
     }
 
-    /// How many servers have ended so far.
     fn ends(&self) -> usize {
         self.launch.output_so_far().matches("executor_ended").count()
     }
 
-    /// How many servers run.
     fn running(&self) -> usize {
         self.launch.output_so_far().matches("executor_running").count() - self.ends()
     }
@@ -165,7 +160,7 @@ impl Field {
         }
     }
 
-    /// Starts again what was killed, and looks for what should not be there.
+    /// Restarts killed processes, and checks that nothing is left over.
     fn repair(&mut self) {
         self.cluster.restart_dead();
         self.cluster.wait_for_servers_alone();

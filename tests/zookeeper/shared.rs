@@ -11,22 +11,20 @@ use tempfile::TempDir;
 use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
 use crate::ensemble::{Ensemble, Host};
 
-/// The session's timeout in these tests, unless one asks for another. A tick of ZooKeeper is half a second.
+/// The default session timeout of these tests. A tick of ZooKeeper is half a second.
 pub(crate) const SESSION: Duration = Duration::from_secs(2);
 
-/// Where the Masters and the Workers of a cluster run, and with which settings.
+/// The hosts and settings of a cluster's Masters and Workers.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) masters: [Host; 2],
     pub(crate) workers: [Host; 2],
-    /// The programs of the Masters.
     pub(crate) programs: [fn() -> Command; 2],
-    /// Properties of the Masters.
     pub(crate) properties: &'static [&'static str],
 }
 
 impl Plan {
-    /// Everything on this machine.
+    /// Everything on this machine, with default settings.
     pub(crate) const HERE: Self = Self {
         masters: [Host::LOOPBACK; 2],
         workers: [Host::LOOPBACK; 2],
@@ -45,12 +43,12 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// So many servers of ZooKeeper, and two Masters, of which the first leads.
+    /// Starts this number of ZooKeeper servers, and two Masters. The first Master leads.
     pub(crate) fn start(servers: usize) -> Self {
         Self::start_as(Plan::HERE, Ensemble::start(servers))
     }
 
-    /// Two Masters, of which the first leads, and one Worker.
+    /// Starts two Masters and one Worker. The first Master leads.
     pub(crate) fn start_as(plan: Plan, ensemble: Ensemble) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let mut cluster = Self { ensemble, masters: Vec::new(), workers: Vec::new(), plan, directory };
@@ -63,19 +61,19 @@ impl Cluster {
         cluster
     }
 
-    /// The number of the new Master.
+    /// Starts another Master. Returns its index.
     pub(crate) fn add_master(&mut self) -> usize {
         self.masters.push(self.own_master(self.masters.len(), "0"));
         self.masters.len() - 1
     }
 
-    /// Starts a Master that was killed, at its port.
+    /// Restarts a killed Master on its port.
     pub(crate) fn restart_master(&mut self, index: usize) {
         let port = self.masters[index].address().port().to_string();
         self.masters[index] = self.own_master(index, &port);
     }
 
-    /// The Master of this number, at this port.
+    /// Starts the Master with this index on this port.
     fn own_master(&self, index: usize, port: &str) -> Daemon {
         let properties = self.plan.properties.iter().flat_map(|property| ["--conf", property]);
         let arguments: Vec<&str> =
@@ -91,12 +89,10 @@ impl Cluster {
         Daemon::start(&mut host.enter(command))
     }
 
-    /// The Worker of this number.
     fn own_worker(&self, index: usize) -> Daemon {
         self.add_worker(self.plan.workers[index], &self.url(), &format!("work-{index}"))
     }
 
-    /// A second Worker.
     pub(crate) fn add_second_worker(&mut self) {
         self.workers.push(self.own_worker(1));
     }
@@ -111,13 +107,13 @@ impl Cluster {
         self.directory.path().join(name)
     }
 
-    /// What the Master that leads shows, if one does.
+    /// The status of the leading Master, if there is one.
     pub(crate) fn status(&self) -> Option<Value> {
         let asked = run(firesteel().args(["status", "--json", "--master", &self.url()]));
         serde_json::from_str(&asked.stdout).ok()
     }
 
-    /// The Master that leads.
+    /// The index of the leading Master.
     pub(crate) fn leader(&self) -> usize {
         wait_for("a Master that leads", || {
             let status = self.status()?;
@@ -125,7 +121,7 @@ impl Cluster {
         })
     }
 
-    /// Waits until another Master leads than this one, which may be stopped.
+    /// Waits until a Master other than this one leads. This one may be stopped.
     pub(crate) fn wait_for_another_leader(&self, than: usize) {
         let other = &self.masters[1 - than];
         wait_for("another Master that leads", || {
@@ -135,7 +131,7 @@ impl Cluster {
         });
     }
 
-    /// Starts again whatever has ended: Masters, the second Worker, servers of ZooKeeper.
+    /// Restarts everything that has ended: Masters, the second Worker, servers of ZooKeeper.
     pub(crate) fn restart_dead(&mut self) {
         for index in 0..self.masters.len() {
             if !self.masters[index].is_alive() {
@@ -148,19 +144,18 @@ impl Cluster {
         self.ensemble.restart_dead();
     }
 
-    /// The processes of executors themselves, without those that they started.
+    /// The processes of executors themselves, without their children.
     pub(crate) fn own_executors(&self) -> Vec<u32> {
         let own = self.workers.iter().flat_map(|worker| processes::children_of(worker.pid()));
         own.filter(|process| !is_reaper(*process)).collect()
     }
 
-    /// All Masters.
     pub(crate) fn url(&self) -> String {
         let addresses = self.masters.iter().map(|master| master.url().trim_start_matches("spark://"));
         format!("spark://{}", addresses.collect::<Vec<_>>().join(","))
     }
 
-    /// Waits until this Master leads, and has the Worker.
+    /// Waits until this Master leads and has the Worker.
     pub(crate) fn wait_for_leader(&self, index: usize) {
         let leader = &self.masters[index];
         wait_for("a Master that leads", || {
@@ -175,7 +170,7 @@ impl Cluster {
         self.masters[index].wait();
     }
 
-    /// `launch` with two servers that run.
+    /// A `launch` with two running servers.
     pub(crate) fn servers(&self) -> Daemon {
         let mut command = firesteel();
         command.args(["launch", "--master", &self.url(), "--until", "never", "--num-executors", "2"]);
@@ -187,20 +182,20 @@ impl Cluster {
         launch
     }
 
-    /// Has the leader place something new, which runs to its end.
+    /// Lets the leader place a new executor, which runs to its end.
     pub(crate) fn assert_places(&self) {
         let placed =
             run(firesteel().args(["map", "--master", &self.url(), "--", "echo", "{}", ":::", "one"]));
         assert_eq!((placed.code(), placed.stdout.as_str()), (0, "one\n"), "{placed}");
     }
 
-    /// Waits until two Workers and the two servers of `launch` are there, and nothing else, neither as a process nor in the
-    /// leader's tables.
+    /// Waits until there are exactly two Workers and the two servers of `launch`, both as processes and in the leader's
+    /// tables.
     pub(crate) fn wait_for_servers_alone(&self) {
         let cores = wait_for("only the servers to be left", || {
             let status = self.status()?;
-            // The application of a driver that is gone is UNKNOWN until the leader gives it up: one that said its farewell to a
-            // Master that was stopped, or that was never told what an earlier leader had written down.
+            // The application of a lost driver is UNKNOWN until the leader gives it up: the driver unregistered at a
+            // stopped Master, or never learned what an earlier leader had recorded.
             let mut live = status["applications"].as_array()?.iter().filter(|app| app["state"] != "UNKNOWN");
             let is_quiet = live.next()?["executors"].as_array()?.len() == 2 && live.next().is_none();
             let alive = status["workers"].as_array()?.iter().filter(|row| row["state"] == "ALIVE");
@@ -210,24 +205,23 @@ impl Cluster {
         assert_eq!(cores.iter().sum::<u64>(), 2, "two servers have one core each");
     }
 
-    /// The processes of all executors.
     pub(crate) fn executors(&self) -> Vec<u32> {
         let all = self.workers.iter().flat_map(|worker| processes::descendants_of(worker.pid()));
         all.filter(|process| !is_reaper(*process)).collect()
     }
 }
 
-/// Whether this process is the one that ends the executors of a Worker that has died.
+/// Whether this process is the reaper of a Worker.
 fn is_reaper(process: u32) -> bool {
     processes::command_line(process).iter().any(|word| word == "__reaper")
 }
 
-/// A Master on this machine, once it can be reached.
+/// Starts a Master on this machine, and waits until it can be reached.
 pub(crate) fn master(zookeeper: &str, arguments: &[&str]) -> Daemon {
     master_on(Host::LOOPBACK, firesteel(), zookeeper, arguments)
 }
 
-/// A Master on this host, once it can be reached.
+/// Starts a Master on this host, and waits until it can be reached.
 fn master_on(host: Host, mut command: Command, zookeeper: &str, arguments: &[&str]) -> Daemon {
     command.args(["master", "--host", &host.address.to_string()]);
     command.args(["--conf", "spark.deploy.recoveryMode=ZOOKEEPER"]);
@@ -237,14 +231,14 @@ fn master_on(host: Host, mut command: Command, zookeeper: &str, arguments: &[&st
     Daemon::start(&mut host.enter(command))
 }
 
-/// What `launch` has seen: two servers, and no end of any.
+/// Checks that `launch` has seen two servers, and no end of any.
 pub(crate) fn assert_undisturbed(launch: &Daemon) {
     let output = launch.output_so_far();
     assert_eq!(output.matches("executor_launched").count(), 2, "{output}");
     assert!(!output.contains("executor_ended"), "{output}");
 }
 
-/// The time at which a daemon logged a line with these words: the line of this number among those that have them, from 0.
+/// The time of a daemon's log line with these words; `number` counts such lines from 0.
 pub(crate) fn time_of(daemon: &Daemon, number: usize, words: &str) -> String {
     let line = |log: &str| log.lines().filter(|line| line.contains(words)).nth(number).map(str::to_owned);
     let line = wait_for(words, || line(&daemon.log()));

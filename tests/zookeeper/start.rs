@@ -1,5 +1,5 @@
-//! A ZooKeeper to try things on: `cargo run -p firesteel --example zookeeper` starts one server, and with `-- 3` an ensemble of
-//! three. It says where it is, and runs until its standard input ends.
+//! A ZooKeeper for experiments: `cargo run -p firesteel --example zookeeper` starts one server, and with `-- 3` an
+//! ensemble of three. It prints its addresses, and runs until its standard input ends.
 
 use std::io::{self, Read as _};
 use std::process::ExitCode;

@@ -19,7 +19,7 @@ use firesteel_yarn_mode::submission::Request;
 /// The kind of cluster that provides the executors.
 #[derive(Clone, Debug)]
 pub enum Cluster {
-    /// Masters that are running already.
+    /// Masters that already run, to be tried in this order.
     Running(Vec<Address>),
     /// A local cluster, started for this application.
     Local(Options),
@@ -27,10 +27,9 @@ pub enum Cluster {
     Yarn(Box<Request>),
 }
 
-/// Why no cluster is available.
+/// Why an application has no cluster to run on.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// A local cluster could not be started.
     #[error(transparent)]
     Local(#[from] LocalClusterError),
     /// The application does not run on YARN.
@@ -45,7 +44,7 @@ impl From<YarnError> for ClusterError {
 }
 
 impl Cluster {
-    /// Returns a cluster that is ready for use, or stops early on a request to end. Files are
+    /// Starts the cluster if necessary and returns it once it is ready, or returns early on a request to end. Files are
     /// staged if the cluster's Workers do not fetch them.
     ///
     /// # Errors
@@ -102,8 +101,8 @@ impl Cluster {
     }
 }
 
-/// A cluster that is ready for use. A cluster that was started for this application ends when this
-/// value is dropped. [`end`](Self::end) ends it in order.
+/// A cluster that is ready for use. If it was started for this application, it ends when this value is dropped;
+/// [`end`](Self::end) also waits for its processes.
 #[derive(Debug)]
 pub struct StartedCluster {
     masters: Vec<Address>,
@@ -111,7 +110,7 @@ pub struct StartedCluster {
     owned: Owned,
 }
 
-/// The part of a cluster that was started for this application.
+/// What was started for this application and ends with it.
 #[derive(Debug)]
 enum Owned {
     Nothing,
@@ -136,8 +135,7 @@ impl StartedCluster {
         &self.masters
     }
 
-    /// The channel with the events of the cluster; only the first call returns it. `None`: the Masters
-    /// report everything themselves.
+    /// The channel of the cluster's events, for the first caller. `None`: the Masters report everything themselves.
     pub fn events(&mut self) -> Option<mpsc::Receiver<ClusterEvent>> {
         match &mut self.owned {
             Owned::Nothing | Owned::Local(_) => None,
@@ -157,8 +155,7 @@ impl StartedCluster {
         settings
     }
 
-    /// Ends what was started for this application, in order. A repeated request to end cuts the
-    /// wait short.
+    /// Ends what was started for this application and waits for it. A repeated request to end stops the waiting.
     pub async fn end(self) {
         let Ok(mut requests) = EndRequests::install() else { return };
         let ending = async {

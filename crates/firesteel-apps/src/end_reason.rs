@@ -1,5 +1,4 @@
-//! An application that ended although its driver did not end it: the reason, and the exit code of
-//! its command.
+//! Why an application ended without its driver, and the exit code of its command.
 
 use std::fmt;
 
@@ -11,10 +10,9 @@ use firesteel_protocol::messages::{ApplicationEnd, UnsoundGang};
 use firesteel_host::exit_code;
 use firesteel_host::signals::EndRequest;
 
-/// The reason why an application ended.
+/// Why an application ended, if not because of its driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// The Master ended the application.
     Removed(ApplicationEnd),
     /// No Master accepted the application in time. Holds the last error of each Master that was
     /// tried.
@@ -22,7 +20,7 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// The reason why a driver's application ended. `None`: its driver ended it.
+    /// Why an application ended; `None` if its driver ended it.
     #[must_use]
     pub fn of_driver(ending: driver::Ending) -> Option<Self> {
         match ending {

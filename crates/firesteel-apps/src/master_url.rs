@@ -18,38 +18,23 @@ pub enum MasterUrl {
     Yarn,
 }
 
-/// Why a master URL cannot be used.
+/// Why the value of `--master` is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MasterUrlError {
-    /// The URL has none of the known forms.
     #[error(
         "{url:?} is not a master URL: write spark://HOST:PORT[,HOST:PORT..], yarn or local-cluster[WORKERS,CORES,MIB]"
     )]
-    Unknown {
-        /// The URL as given.
-        url: String,
-    },
-    /// The URL asks for Spark's local mode, which Firesteel does not have.
+    Unknown { url: String },
     #[error(
         "{url:?} is Spark without a cluster, which Firesteel does not have: leave the master out for a local cluster \
          sized to this machine, or write local-cluster[WORKERS,CORES,MEMORY-IN-MIB]"
     )]
-    Local {
-        /// The URL as given.
-        url: String,
-    },
+    Local { url: String },
     /// The URL has Spark's old form for YARN with a deploy mode.
     #[error("{url:?} is Spark's old form: write --master yarn --deploy-mode {mode}")]
-    OldYarn {
-        /// The URL as given.
-        url: String,
-        /// The deploy mode in the URL.
-        mode: String,
-    },
-    /// The list of Masters is malformed.
+    OldYarn { url: String, mode: String },
     #[error(transparent)]
     Spark(#[from] AddressError),
-    /// The size of the local cluster is malformed.
     #[error(transparent)]
     LocalCluster(#[from] SpecError),
 }

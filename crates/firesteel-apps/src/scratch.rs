@@ -1,4 +1,4 @@
-//! The temporary directories of commands, also those that a killed command left.
+//! The temporary directories of commands, including those that a killed command left behind.
 //!
 //! ```text
 //! <temporary directory>/firesteel-cluster-XXXXXX/.lock    held locked while the command lives
@@ -7,9 +7,9 @@
 //!                       firesteel-shell-XXXXXX/.lock, ..
 //! ```
 //!
-//! A command that is killed cannot remove its directories. The next command that needs one in the same
-//! temporary directory does, once that command and the Workers of its local cluster are dead. Directories of
-//! other users are left alone.
+//! A command that is killed cannot remove its directories. The next command that uses the same temporary directory
+//! removes them, once the killed command and the Workers of its local cluster are dead. Directories of other users are
+//! left alone.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -30,19 +30,18 @@ pub(crate) const MAP: &str = "firesteel-map-";
 /// The beginning of the name of a directory for the outputs of a shell's tasks.
 pub(crate) const SHELL: &str = "firesteel-shell-";
 
-/// The beginnings of the names of all these directories.
 const PREFIXES: [&str; 3] = [CLUSTER, MAP, SHELL];
 
-/// The number of random characters at the end.
+/// The number of random characters at the end of a directory's name.
 const RANDOM: usize = 6;
 
 /// The file that the command holds locked.
 const LOCK: &str = ".lock";
 
-/// How often another directory is tried, if one is removed before it is locked.
+/// How often to create another directory, if one is removed before it is locked.
 const ATTEMPTS: usize = 10;
 
-/// A temporary directory, which is removed when it is dropped.
+/// A temporary directory with a lock, removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     // Fields are dropped in this order: the lock is held until the directory is gone.
@@ -51,8 +50,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a directory whose name begins with one of the constants of this file, for this user alone. Removes those that killed
-    /// commands left beside it.
+    /// Creates a directory for this user alone; `prefix` is one of this file's constants. Removes directories that
+    /// killed commands left beside it.
     ///
     /// # Errors
     /// The directory cannot be made.
@@ -64,12 +63,12 @@ impl Scratch {
             let directory = named.tempdir_in(parent)?;
             let lock = match LifeLock::create(&directory.path().join(LOCK)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
-                // A file system may have no locks. Then nobody else removes the directory.
+                // Some file systems have no locks. Then no command removes the directory of another one.
                 made => made.ok(),
             };
             Ok(Self { directory, _lock: lock })
         });
-        // Another command may take a directory that is still empty for an abandoned one.
+        // Another command may mistake an empty directory for an abandoned one, and remove it.
         let is_gone = |made: &io::Result<Self>| {
             made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
         };
@@ -84,7 +83,7 @@ impl Scratch {
 
 /// Removes the directories of commands that were killed.
 fn remove_abandoned(parent: &Path) {
-    // The parent that cannot be read is an error soon, when the directory is made.
+    // If the parent cannot be read, creating the directory reports that.
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
         let is_one = entry.file_name().to_str().is_some_and(is_name);
@@ -108,14 +107,14 @@ fn remove_if_abandoned(directory: &Path) {
         Ok(None) => return,
         Err(error) => {
             if error.kind() == io::ErrorKind::NotFound {
-                // Killed before it was locked. This removes only an empty directory.
+                // Its command was killed before it locked the directory. This call only removes an empty directory.
                 let _ = fs::remove_dir(directory);
             }
             return;
         }
     };
-    // In the directory of a local cluster these are work directories. Workers outlive their command by a
-    // moment. If one lives, a later command removes the directory.
+    // In the directory of a local cluster, these are work directories. Workers outlive their command by a moment. If
+    // one is alive, a later command removes the directory.
     let entries = || fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
     if entries().any(|work| dead_workers::is_in_use(&work)) {
         return;

@@ -1,4 +1,4 @@
-//! How an application starts: its files are opened, and its cluster is started or found.
+//! How an application starts: opens its files, and starts or finds its cluster.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -19,22 +19,17 @@ use firesteel_yarn_mode::staging::is_remote;
 /// Why an application did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A setting cannot be used.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A file of the application cannot be opened.
     #[error(transparent)]
     Files(#[from] OfferError),
-    /// No cluster is available.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// The driver could not be started.
     #[error(transparent)]
     Driver(#[from] DriverError),
     /// The process cannot listen for the Workers that fetch the application's files.
     #[error("cannot offer files: {0}")]
     Offer(#[from] ListenError),
-    /// Signals cannot be caught.
     #[error("cannot catch signals: {0}")]
     Signals(#[source] io::Error),
 }
@@ -61,9 +56,7 @@ pub fn end_requests() -> Result<EndRequests, StartError> {
 pub struct Prepared {
     /// Files that executors find in their directories.
     pub files: OfferedFiles,
-    /// The cluster that provides the executors.
     pub cluster: StartedCluster,
-    /// Masters to register with.
     pub masters: Vec<Address>,
 }
 
@@ -79,7 +72,7 @@ pub async fn prepare(
     requests: &mut EndRequests,
 ) -> Result<ControlFlow<EndRequest, Prepared>, StartError> {
     let cluster_is_yarn = cluster.is_yarn();
-    // On YARN, files that are on HDFS are not copied.
+    // On YARN, files on HDFS are not opened: they are not copied.
     let opened = |words: &[String]| -> Vec<String> {
         words.iter().filter(|word| !(cluster_is_yarn && is_remote(word))).cloned().collect()
     };

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Wi
 pub use firesteel_host::plain::clean;
 pub use firesteel_placement::words::duration;
 
-/// The columns that a narrow terminal does without, the first one first. `--json` has all of them.
+/// Columns that a narrow terminal leaves out, in this order. `--json` has all of them.
 const LEAST: [&str; 11] = [
     "MEMORY PER EXECUTOR",
     "USER",
@@ -19,14 +19,15 @@ const LEAST: [&str; 11] = [
     "EXECUTORS",
 ];
 
-/// A column but the first is wrapped where it has more columns of text than this, before others are left out.
+/// Columns wider than this are wrapped before any column is left out, except the first column.
 const WRAPPED: usize = 24;
 
-/// The columns of text that every column has at least, on the narrowest terminal.
+/// The least width of a column's text, on the narrowest terminal.
 const NARROWEST: usize = 8;
 
-/// A table with a header and without borders. Without rows it is `  none`. On a terminal it is as wide as that: first columns
-/// without any value are left out, then some others, which a line below names; then long columns are wrapped.
+/// A table with a header and without borders; without rows it is `  none`. It fits the width of the terminal. To fit,
+/// it first leaves out empty columns, then the columns of `LEAST`, which a line below names; then it wraps long
+/// columns.
 #[must_use]
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let width = Table::new().width().map(usize::from);
@@ -86,24 +87,24 @@ fn drawn(header: &[&str], rows: &[Vec<String>], columns: &[usize]) -> Table {
 /// A column has a blank on each side.
 const PADDING: usize = 2;
 
-/// The widths of the columns if each is as wide as what it has.
+/// The widths of the columns without wrapping.
 fn contents(table: &Table) -> Vec<usize> {
     table.column_max_content_widths().into_iter().map(usize::from).collect()
 }
 
-/// The width of a table with columns of these widths. The blank behind the last one is not seen.
+/// The width of a table with columns of these widths. The blank after the last column does not count.
 fn total(widths: &[usize]) -> usize {
     widths.iter().map(|column| column + PADDING).sum::<usize>().saturating_sub(1)
 }
 
-/// The widths if all long columns but the first are wrapped.
+/// The widths if all long columns except the first are wrapped.
 fn wrapped(widths: &[usize]) -> Vec<usize> {
     let rest = widths.iter().skip(1).map(|column| *column.min(&WRAPPED));
     widths.first().copied().into_iter().chain(rest).collect()
 }
 
-/// Widths with which a table fits a terminal: long columns are as wide as there is room, the first ones first. If there is too
-/// little, the widest columns are narrower still.
+/// Widths with which a table fits a terminal. Long columns share the remaining room, the first ones first. If there is
+/// too little, the widest columns become narrower.
 fn within(widths: &[usize], width: usize) -> Vec<usize> {
     let mut fits = wrapped(widths);
     let mut room = width.saturating_sub(total(&fits));
@@ -113,7 +114,7 @@ fn within(widths: &[usize], width: usize) -> Vec<usize> {
         room -= more;
     }
     while total(&fits) > width {
-        // The first column has ids, which are copied.
+        // The first column has ids, which users copy.
         let (first, rest) = fits.split_at_mut(1);
         match widest(rest).or_else(|| widest(first)) {
             Some(widest) => *widest -= 1,
@@ -123,7 +124,7 @@ fn within(widths: &[usize], width: usize) -> Vec<usize> {
     fits
 }
 
-/// The widest column that can be narrower still.
+/// The widest column that can still become narrower.
 fn widest(columns: &mut [usize]) -> Option<&mut usize> {
     columns.iter_mut().max().filter(|widest| **widest > NARROWEST)
 }

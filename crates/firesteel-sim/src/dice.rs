@@ -1,20 +1,19 @@
-//! Chance from a seed.
+//! Random numbers from a seed.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// A generator of chance. The same seed rolls the same numbers on every machine.
+/// A random number generator. The same seed gives the same numbers on every machine.
 #[derive(Clone, Debug)]
 pub struct Dice(ChaCha8Rng);
 
 impl Dice {
-    /// A generator with that seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// Any number.
+    /// Any 64-bit number.
     pub fn number(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -41,19 +40,18 @@ impl Dice {
         self.below(DIGITS) as f64 / DIGITS as f64
     }
 
-    /// Puts the items in any order.
+    /// Puts the items in random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (1..items.len()).rev() {
             items.swap(end, self.index(end + 1).expect("there is one at least"));
         }
     }
 
-    /// An index below `len`, or nothing if there is none.
+    /// A random index below `len`; `None` if `len` is 0.
     pub fn index(&mut self, len: usize) -> Option<usize> {
         (len > 0).then(|| usize::try_from(self.below(len as u64)).expect("below a usize"))
     }
 
-    /// One of the items.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.index(items.len()).expect("there is something to pick from")]
     }

@@ -1,6 +1,6 @@
 //! Placement decided offline: plans from files, traces, their replay in virtual time, and pictures of both.
 //!
-//! `firesteel plan` and `firesteel simulate` are made of it. Simulated worlds with faults, which only tests need, are
+//! `firesteel plan` and `firesteel simulate` use this crate. Simulated worlds with faults, which only tests need, are
 //! in `firesteel-world`.
 
 pub mod dice;

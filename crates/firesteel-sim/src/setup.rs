@@ -9,7 +9,7 @@ use firesteel_placement::policy::expression::ExpressionError;
 use firesteel_placement::policy::{EXPRESSION, Expression, Rule};
 use firesteel_placement::{Policy, Strategy, WorkerOrder};
 
-/// A policy, a strategy and an order of Workers under one name.
+/// A policy, a strategy and an order of Workers, under one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Setup {
     /// Spark's default: spread out, Workers with most free cores first.
@@ -19,22 +19,23 @@ pub enum Setup {
     SparkConsolidate,
     /// Consolidation, Workers with fewest free cores first, so that partly used Workers are filled up.
     CoresAscending,
-    /// Each executor where the least capacity is left over ([`Policy::BestFit`]).
+    /// Each executor goes where the least capacity is left over ([`Policy::BestFit`]).
     BestFit,
-    /// Each executor where the rest is of most use to other requests ([`Policy::LeastFragmentation`]).
+    /// Each executor goes where the rest is most useful to other requests ([`Policy::LeastFragmentation`]).
     LeastFragmentation,
-    /// Each executor where the least is spoilt for what applications ask for ([`Policy::LearnedFragmentation`]).
+    /// Each executor goes where it makes the least capacity unusable for the requests seen so far
+    /// ([`Policy::LearnedFragmentation`]).
     LearnedFragmentation,
-    /// Each executor where its application has the fewest executors ([`Policy::SpreadHeld`]).
+    /// Each executor goes where its application has the fewest executors ([`Policy::SpreadHeld`]).
     SpreadHeld,
-    /// Executors that end at the same time together ([`Policy::Lifetimes`]).
+    /// Executors that will end at the same time share Workers ([`Policy::Lifetimes`]).
     Lifetimes,
-    /// Each executor where the value of an expression is least ([`Rule::Expression`]).
+    /// Each executor goes where the value of an expression is least ([`Rule::Expression`]).
     Expression(Expression),
 }
 
 impl Setup {
-    /// All set-ups that have a name, in the order in which they are listed.
+    /// All set-ups with a name, in the order of lists.
     pub const ALL: [Self; 8] = [
         Self::Spark,
         Self::SparkConsolidate,
@@ -46,7 +47,7 @@ impl Setup {
         Self::Lifetimes,
     ];
 
-    /// Name of the set-up in kebab case, `spark-consolidate`; of an expression its text after `expr:`.
+    /// Name of the set-up in kebab case, such as `spark-consolidate`. For an expression, its text after `expr:`.
     #[must_use]
     pub fn name(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
@@ -62,7 +63,7 @@ impl Setup {
         })
     }
 
-    /// What the set-up does, in half a sentence.
+    /// What the set-up does, as a phrase.
     #[must_use]
     pub fn meaning(&self) -> &'static str {
         match self {
@@ -80,7 +81,7 @@ impl Setup {
         }
     }
 
-    /// The settings of a Master with this set-up. Settings that do not concern placement are those of `base`.
+    /// The settings of a Master with this set-up. All settings that do not concern placement come from `base`.
     #[must_use]
     pub fn config(&self, base: Config) -> Config {
         let (policy, strategy, worker_order) = match self {
@@ -104,14 +105,13 @@ impl Setup {
     }
 }
 
-/// Writes the name of the set-up.
 impl Display for Setup {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.pad(&self.name())
     }
 }
 
-/// Finds the set-up of that name, or reads the expression after `expr:`.
+/// Finds the set-up with this name, or parses the expression after `expr:`.
 impl FromStr for Setup {
     type Err = UnknownSetup;
 
@@ -124,15 +124,11 @@ impl FromStr for Setup {
     }
 }
 
-/// The error for a text that names no set-up.
+/// Why a text is not a set-up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownSetup {
-    /// No set-up has the name.
     #[error("unknown policy {name:?}: use one of {}, or {EXPRESSION} and an expression", names())]
-    Name {
-        /// The name as given.
-        name: String,
-    },
+    Name { name: String },
     /// The expression cannot be read.
     #[error(transparent)]
     Expression(#[from] ExpressionError),

@@ -1,8 +1,8 @@
-//! A cluster driver of Spark's: a Java class that a Worker runs with the Spark that is installed there.
+//! A cluster driver of Spark: a Java class that a Worker runs with the Spark installed there.
 //!
-//! To the state machines it is a command like any other. Its program is [`SPARK`], its arguments are the class and the class's
-//! own arguments. What only the Worker needs besides is in a variable that is named like the program, so that tables do not
-//! show it.
+//! To the state machines it is a command like any other. Its program is [`SPARK`], and its arguments are the class and
+//! the class's own arguments. The data for the Worker alone is in a variable with the name of the program, so that
+//! tables do not show it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,26 +12,26 @@ use firesteel_protocol::process::executor_command::JavaCommand;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// In a command, the place of the Spark that the Worker has. It is the program, and the name of a variable.
+/// The placeholder for the Worker's installation of Spark in a command: the program, and the name of a variable.
 pub const SPARK: &str = "{{SPARK}}";
 
-/// A cluster driver of Spark's.
+/// A cluster driver of Spark: a jar, and how its class is started.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SparkDriver {
-    /// The URL of its jar. Empty if it has none.
+    /// The URL of its jar; empty if it has none.
     pub jar: String,
-    /// The class that has `main`, its arguments, and how the JVM is started.
+    /// The class with `main`, its arguments, and how the JVM is started.
     pub command: JavaCommand,
 }
 
-/// Shows no URL, which may have a password.
+/// Hides the URL, which may contain a password.
 impl fmt::Debug for SparkDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SparkDriver").field("command", &self.command).finish_non_exhaustive()
     }
 }
 
-/// What only the Worker needs.
+/// The data for the Worker alone.
 #[derive(Serialize, Deserialize)]
 struct Particulars {
     jar: String,
@@ -41,19 +41,19 @@ struct Particulars {
     releases: Vec<String>,
 }
 
-/// Why a command is no cluster driver of Spark's, although its program is [`SPARK`].
+/// Why a command whose program is [`SPARK`] is not a valid cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unsound {
-    /// It does not say how the JVM is started.
+    /// The data on how to start the JVM is missing or malformed.
     #[error("the variable {SPARK} of its command cannot be read: {0}")]
     Particulars(String),
-    /// It names no class.
+    /// The command has no argument for the class.
     #[error("its command names no class")]
     NoClass,
 }
 
 impl SparkDriver {
-    /// The command that state machines know.
+    /// Turns the driver into a command for the state machines.
     #[must_use]
     pub fn into_command(self) -> Command {
         let Self { jar, command } = self;
@@ -74,10 +74,10 @@ impl SparkDriver {
         Command { program: SPARK.to_owned(), arguments, environment }
     }
 
-    /// The cluster driver of Spark's that a command is. `None` if it is a program.
+    /// Reads the cluster driver from a command. `None` if the command is a program.
     ///
     /// # Errors
-    /// Its program is [`SPARK`], and the rest does not fit.
+    /// Its program is [`SPARK`], but the rest is not valid.
     pub fn of(command: &Command) -> Option<Result<Self, Unsound>> {
         (command.program == SPARK).then(|| Self::read(command))
     }

@@ -1,4 +1,4 @@
-//! Who sends a message to whom: the beginning of a request's or message's body.
+//! The sender and the receiver of a message: the beginning of the body of a request or one-way message.
 //!
 //! ```text
 //!  address of the sender | address of the receiver | u16 length, name of the endpoint | a Java object
@@ -11,23 +11,23 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use firesteel_protocol::host;
 use thiserror::Error;
 
-/// Sender and receiver of a message.
+/// Sender and receiver of a message, before its Java object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// Where the sender can be reached. An executor cannot be.
+    /// The sender's address; `None` for executors, which do not listen.
     pub sender: Option<Address>,
-    /// The receiver's address, as the sender calls it.
+    /// The receiver's address, as the sender knows it.
     pub receiver: Option<Address>,
-    /// The name of the receiver at that address: `Master`, `AppClient`, `Worker` or `endpoint-verifier`.
+    /// The receiver's endpoint at that address: `Master`, `AppClient`, `Worker` or `endpoint-verifier`.
     pub endpoint: String,
 }
 
-/// Where somebody can be reached.
+/// The address of a process that listens: Spark's `RpcAddress`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
-    /// A name, or an address of the Internet.
+    /// A host name or an IP address.
     pub host: String,
-    /// A TCP port.
+    /// The TCP port on which the process listens.
     pub port: u16,
 }
 
@@ -45,26 +45,26 @@ impl fmt::Display for Address {
     }
 }
 
-/// The bytes do not begin with an envelope.
+/// Why bytes do not begin with an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EnvelopeError {
-    /// They are of nothing that is known.
+    /// They have no known form.
     #[error("a message without a readable sender and receiver")]
     Unreadable,
-    /// They are the beginning of a handshake.
+    /// They begin an authentication handshake.
     #[error("there is no authentication here yet: remove spark.authenticate, and use a trusted network only")]
     Authentication,
 }
 
-/// The first bytes of the two handshakes by which a peer proves that it knows a secret.
+/// The first bytes of the two handshakes with which a peer proves that it knows a secret.
 const HANDSHAKES: [u8; 2] = [0xea, 0xfb];
 
 impl Envelope {
-    /// Takes the envelope from the beginning of a body. What is left is a Java object.
+    /// Takes the envelope from the beginning of a body. The rest is a Java object.
     ///
     /// # Errors
     ///
-    /// If the body does not begin with one.
+    /// If the body does not begin with an envelope.
     pub fn decode(body: &mut Bytes) -> Result<Self, EnvelopeError> {
         if body.first().is_some_and(|first| HANDSHAKES.contains(first)) {
             return Err(EnvelopeError::Authentication);
@@ -74,7 +74,7 @@ impl Envelope {
         Ok(Self { sender, receiver, endpoint: text(body)? })
     }
 
-    /// A body with this envelope around an object.
+    /// A body: this envelope, then the object.
     #[must_use]
     pub fn around(&self, object: &[u8]) -> Bytes {
         let mut body = BytesMut::new();
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn an_envelope_has_the_bytes_that_spark_writes() {
-        // A driver of 4.0.1 asks a Master whether it is one.
+        // A driver of 4.0.1 asks an endpoint whether it is a Master.
         let recorded = b"\x01\x00\x09127.0.0.1\x00\x00\x80\x6b\x01\x00\x09127.0.0.1\x00\x00\x1b\xa5\x00\x11endpoint-verifierrest";
         let address = |port| Some(Address { host: "127.0.0.1".to_owned(), port });
         let expected = Envelope {

@@ -4,38 +4,38 @@
 //!  i64 length, of the whole frame | u8 type | i64 id, but for a one-way message | i32 length of the body | body
 //! ```
 //!
-//! Both sides may send requests, whoever opened the connection.
+//! Both sides may send requests, no matter which one opened the connection.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use thiserror::Error;
 
-/// One frame.
+/// One unit of Spark's RPC on a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// Asks for an answer.
+    /// Expects a response or a failure with the same id.
     Request {
-        /// The number that the answer repeats. The requester chooses it, unique in its connection.
+        /// The requester's number for this request, unique in its connection. The answer repeats it.
         id: i64,
-        /// An envelope, and one Java object.
+        /// An envelope, then one Java object.
         body: Bytes,
     },
-    /// Answers a request.
+    /// Answers the request with the same id.
     Response {
-        /// The request's number.
+        /// The id of the request that this answers.
         id: i64,
-        /// One Java object.
+        /// One Java object, without an envelope.
         body: Bytes,
     },
-    /// Says that a request failed.
+    /// Reports that the request with the same id failed.
     Failure {
-        /// The request's number.
+        /// The id of the request that failed.
         id: i64,
-        /// Why; Spark sends a stack trace.
+        /// The reason; Spark sends a stack trace.
         reason: String,
     },
-    /// A message without an answer.
+    /// Expects no answer.
     OneWay {
-        /// An envelope, and one Java object.
+        /// An envelope, then one Java object.
         body: Bytes,
     },
 }
@@ -43,25 +43,25 @@ pub enum Frame {
 /// Why bytes are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
-    /// It says that it is shorter than what each frame begins with, or longer than is allowed.
+    /// The announced length is below the least or above the allowed one.
     #[error("a frame of {length} bytes; frames here have {least} to {most}")]
     Length {
-        /// What the frame says.
+        /// The announced length, in bytes.
         length: i64,
-        /// The shortest that can be.
+        /// The shortest possible length, in bytes.
         least: usize,
-        /// The longest that is allowed.
+        /// The longest allowed length, in bytes.
         most: usize,
     },
-    /// It is of a type that Masters and drivers do not exchange.
+    /// The frame's type is not used between Masters and drivers.
     #[error("a frame of type {0}, which is neither a request nor an answer nor a message")]
     Type(u8),
-    /// It ends within its header.
+    /// The frame ends within its header.
     #[error("a frame that is too short for its type")]
     Header,
 }
 
-/// The first byte of every connection: a length is never so great that this were another one.
+/// The first byte of every connection: lengths are so small that their first byte is 0.
 pub const FIRST_BYTE: u8 = 0;
 
 const REQUEST: u8 = 3;
@@ -69,15 +69,15 @@ const RESPONSE: u8 = 4;
 const FAILURE: u8 = 5;
 const ONE_WAY: u8 = 9;
 
-/// The length and the type.
+/// The size of length and type, in bytes.
 const PREFIX: usize = 9;
 
 impl Frame {
-    /// Takes a frame from the beginning of the buffer. `None` if it is not there in full: the buffer is left as it is.
+    /// Takes a frame from the beginning of the buffer. `None` if the frame is not complete: the buffer stays unchanged.
     ///
     /// # Errors
     ///
-    /// If what is there cannot become a frame of at most `most` bytes.
+    /// If the bytes cannot become a frame of at most `most` bytes.
     pub fn decode(buffer: &mut BytesMut, most: usize) -> Result<Option<Self>, FrameError> {
         let Some((length, _)) = buffer.split_first_chunk() else { return Ok(None) };
         let length = i64::from_be_bytes(*length);
@@ -93,7 +93,7 @@ impl Frame {
             return Err(FrameError::Type(code));
         }
         let id = if code == ONE_WAY { 0 } else { frame.try_get_i64().map_err(|_| FrameError::Header)? };
-        // It is what is left. Spark writes it, and passes over it when it reads.
+        // The body is the rest of the frame. Spark writes this length, and ignores it when it reads.
         frame.try_get_i32().map_err(|_| FrameError::Header)?;
         let body = frame;
         Ok(Some(match code {
@@ -104,7 +104,7 @@ impl Frame {
         }))
     }
 
-    /// The number of bytes in its body, or in its reason.
+    /// The size of its body, or of its reason, in bytes.
     pub fn body_length(&self) -> usize {
         match self {
             Self::Request { body, .. } | Self::Response { body, .. } | Self::OneWay { body } => body.len(),

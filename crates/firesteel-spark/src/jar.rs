@@ -1,24 +1,24 @@
-//! Where the jar of a cluster driver is.
+//! Where a Worker gets the jar of a cluster driver.
 
 use thiserror::Error;
 
-/// Where the jar of a cluster driver is, and what it is called.
+/// Where a Worker gets the jar of a cluster driver, and the jar's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Jar {
-    /// There is none: the class comes with Spark, such as `org.apache.spark.deploy.SparkSubmit`.
+    /// No jar: the class comes with Spark, such as `org.apache.spark.deploy.SparkSubmit`.
     None,
-    /// A file that every Worker has at this path.
+    /// A file at the same path on every Worker.
     File {
-        /// Its absolute path.
+        /// The absolute path of the file.
         path: String,
-        /// The last part of the path.
+        /// The last part of the path, which names the Worker's copy.
         name: String,
     },
-    /// A file on an HTTP server.
+    /// A file that an HTTP server offers.
     Http {
-        /// Its URL.
+        /// The URL with scheme `http` or `https`.
         url: String,
-        /// The last part of its path.
+        /// The last part of the URL's path, which names the Worker's copy.
         name: String,
     },
 }
@@ -26,30 +26,30 @@ pub enum Jar {
 /// Why a Worker cannot get a jar.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unfetchable {
-    /// It is of a scheme that Workers do not speak.
+    /// Workers do not support the URL's scheme.
     #[error(
         "the driver's jar cannot be fetched from {scheme}: Workers copy it from file: or http: only. Put it at the same path on \
          every Worker or on an HTTP server, and name it with file:/PATH or http://HOST/PATH"
     )]
     Scheme {
-        /// The scheme of its URL.
+        /// The scheme, such as `hdfs`.
         scheme: String,
     },
-    /// It has no absolute path.
+    /// The URL has no absolute path.
     #[error("the driver's jar needs an absolute path, such as file:/PATH or http://HOST/PATH, not {url:?}")]
     Path {
-        /// Its URL.
+        /// The URL as submitted.
         url: String,
     },
 }
 
 impl Jar {
-    /// The jar at a URL.
+    /// Parses the URL of a jar.
     ///
     /// Source: Spark Worker, 4.0.1 (`DriverRunner`), which asks Hadoop for all other schemes.
     ///
     /// # Errors
-    /// It is of another scheme, or has no name.
+    /// The scheme is not supported, or the path has no file name.
     pub fn of(url: &str) -> Result<Self, Unfetchable> {
         if url.is_empty() {
             return Ok(Self::None);
@@ -60,7 +60,7 @@ impl Jar {
             Some(_) | None => ("file".to_owned(), url),
         };
         match scheme.as_str() {
-            // `local:` is Spark's word for a file that is on every machine.
+            // `local:` is Spark's scheme for a file that exists on every machine.
             "file" | "local" => {
                 let path = match rest.strip_prefix("//") {
                     Some(rest) => &rest[rest.find('/').ok_or_else(no_path)?..],
@@ -82,13 +82,13 @@ impl Jar {
     }
 }
 
-/// The last part of a path, if it can be the name of a file.
+/// The last part of a path, if it is a valid file name.
 fn last_part(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next()?;
     (!["", ".", ".."].contains(&name) && !name.contains('\0')).then_some(name)
 }
 
-/// A text with the bytes that `%41` and the like stand for. `None` if that is no text.
+/// Replaces escapes such as `%41`. `None` if the result is not UTF-8.
 pub(crate) fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();

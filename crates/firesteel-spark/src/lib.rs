@@ -1,4 +1,4 @@
-//! What Spark's drivers, Workers and Masters say to each other, from bytes to values and back.
+//! The messages between Spark's drivers, Workers and Masters, from bytes to values and back.
 //!
 //! ```text
 //!  bytes of a connection -> frame -> envelope and object -> java::Graph -> messages
@@ -7,17 +7,17 @@
 //! ```
 //!
 //! - [`frame`]: what a connection carries: requests, answers and messages without an answer
-//! - [`envelope`]: who sends a message to whom
+//! - [`envelope`]: the sender and the receiver of a message
 //! - [`java`]: the objects in messages, as Java serializes them
 //! - [`scala`]: the values of Scala's library among them
 //! - [`messages`]: messages as values
-//! - [`connection`]: one connection as a state machine: who is on it, what they say to the Master and are told
-//! - [`dialect`]: how one peer wants to be spoken to
-//! - [`translate`]: between these messages and those of the state machines
+//! - [`connection`]: one connection as a state machine: its peers, and their messages from and to the Master
+//! - [`dialect`]: the classes and references that one peer understands
+//! - [`translate`]: converts between these messages and those of the state machines
 //! - `order_form.rs`: orders to launch executors, written once for each application
 //! - [`launch`]: how a Worker starts executors and cluster drivers of Spark's, and its external shuffle service
-//! - [`shares`]: the resources that an application asks the Master for, and not its driver
-//! - [`cluster_driver`], [`jar`]: what a cluster driver of Spark's is
+//! - [`shares`]: resources that an application requests from the Master without its driver knowing
+//! - [`cluster_driver`], [`jar`]: Spark's cluster drivers and their jars
 //! - [`rest`]: submissions by HTTP
 //! - `memory.rs`, `words.rs`: amounts of memory and options of a JVM in Spark's properties
 //!

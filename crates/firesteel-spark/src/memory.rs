@@ -1,6 +1,7 @@
 //! Amounts of memory in Spark's properties.
 
-/// The whole MiB of an amount such as `512m` or `2g`. Without a unit these are bytes. `None` if it is none.
+/// The whole MiB of an amount such as `512m` or `2g`. A number without a unit is in bytes. `None` if the text is not an
+/// amount.
 ///
 /// Source: Spark 4.0.1 (`Utils.memoryStringToMb`).
 pub(crate) fn mebibytes(text: &str) -> Option<i64> {

@@ -1,5 +1,7 @@
-//! The orders to launch the executors of one application on Workers of Spark's. Each has the whole application in it, and
-//! they differ in four numbers, so all but these is written once.
+//! Orders to launch one application's executors on Spark's Workers.
+//!
+//! Each order contains the whole application, and orders differ in four numbers. So everything except these numbers is
+//! written only once.
 
 use std::collections::BTreeMap;
 
@@ -7,41 +9,42 @@ use crate::dialect::{Dialect, Fragment, Vocabulary};
 use crate::java::ReadError;
 use crate::messages::{Launch, ToWorker};
 
-/// An order to launch an executor.
+/// An order to launch an executor: the varying parts of Spark's `LaunchExecutor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order<'a> {
-    /// The application's id.
+    /// The application's id (`appId`).
     pub app: &'a str,
-    /// The executor's number in it.
+    /// The executor's number in its application (`execId`).
     pub executor: i32,
-    /// The number of its profile.
+    /// The number of its resource profile (`rpId`); 0 is the default profile.
     pub profile: i32,
-    /// Its cores.
+    /// Its number of cores (`cores`).
     pub cores: i32,
-    /// Its memory in MiB.
+    /// Its memory in MiB (`memory`).
     pub memory: i32,
     /// The addresses of its custom resources, by name.
     pub resources: BTreeMap<String, Vec<String>>,
-    /// The application as its driver described it: a stream of Java objects.
+    /// The application's description as its driver sent it (`appDesc`): a stream of Java objects.
     pub description: &'a [u8],
 }
 
-/// The forms of orders, for the Workers on all connections of a Master.
+/// Cached forms of orders, for the Workers on all connections of a Master.
 #[derive(Debug, Default)]
 pub struct OrderForms {
-    /// By application. Workers of one release may call the Master differently.
+    /// Forms by application id. An application has several if Workers use different URLs for the Master, or differ in
+    /// release.
     forms: BTreeMap<String, Vec<OrderForm>>,
 }
 
-/// The most forms that are kept. Each has the size of an application's description.
+/// The largest number of cached forms. Each has the size of an application's description.
 const MOST_FORMS: usize = 4096;
 
 impl OrderForms {
-    /// The Java object of an order from the Master with this URL.
+    /// Writes the Java object of an order from the Master with this URL.
     ///
     /// # Errors
     ///
-    /// If the application's description is no stream of Java objects.
+    /// If the application's description is not a stream of Java objects.
     pub fn write(
         &mut self,
         order: &Order<'_>,
@@ -63,31 +66,31 @@ impl OrderForms {
         Ok(object)
     }
 
-    /// Forgets an application that has ended.
+    /// Removes the forms of an application that has ended.
     pub fn forget(&mut self, app: &str) {
         self.forms.remove(app);
     }
 }
 
-/// What the orders of an application have in common.
+/// The bytes that the orders of an application share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OrderForm {
     vocabulary: Vocabulary,
     master_url: String,
     object: Vec<u8>,
-    /// Where the numbers are.
+    /// The offset of the four numbers.
     numbers: usize,
 }
 
-/// Numbers by which their place is found: cores, executor, memory and profile.
+/// Numbers that mark their place in a form: cores, executor, memory and profile.
 const MARK: [i32; 4] = [0x3ad1_7e05, 0x1c69_02f3, 0x6e94_b82d, 0x57f0_43a9];
 
 impl Order<'_> {
-    /// The Java object of the order from the Master with this URL.
+    /// Writes the Java object of the order from the Master with this URL.
     ///
     /// # Errors
     ///
-    /// If the application's description is no stream of Java objects.
+    /// If the application's description is not a stream of Java objects.
     fn write(&self, dialect: &Dialect, master_url: &str) -> Result<Vec<u8>, ReadError> {
         let launch = Launch {
             master_url: master_url.to_owned(),
@@ -108,11 +111,11 @@ impl Order<'_> {
 }
 
 impl OrderForm {
-    /// The form of an order. An order of an executor that has addresses of custom resources has none.
+    /// Makes the form of an order. `None` if its executor has custom resources.
     ///
     /// # Errors
     ///
-    /// If the application's description is no stream of Java objects.
+    /// If the application's description is not a stream of Java objects.
     fn of(order: &Order<'_>, dialect: &Dialect, master_url: &str) -> Result<Option<Self>, ReadError> {
         if !order.resources.is_empty() {
             return Ok(None);
@@ -126,12 +129,12 @@ impl OrderForm {
         Ok(numbers.map(|numbers| Self { vocabulary, master_url, object, numbers }))
     }
 
-    /// Whether it is the form of an order of the same application, for a Worker that is spoken to like this.
+    /// Whether the form is of the same application, for a Worker with this dialect and URL of the Master.
     fn fits(&self, order: &Order<'_>, dialect: &Dialect, master_url: &str) -> bool {
         order.resources.is_empty() && self.master_url == master_url && self.vocabulary == dialect.vocabulary
     }
 
-    /// The Java object of an order that it fits.
+    /// The Java object of an order, from its form.
     fn fill(&self, order: &Order<'_>) -> Vec<u8> {
         let mut object = self.object.clone();
         object[self.numbers..][..16].copy_from_slice(&order.numbers());

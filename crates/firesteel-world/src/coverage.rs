@@ -1,30 +1,27 @@
-//! What the worlds of one state machine have in common: the result of a run, and what it has seen.
+//! The result of a run, and its coverage: shared by the worlds of one state machine.
 
 use std::collections::BTreeMap;
 
 use firesteel_protocol::Kind;
 
-/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The counts of what happened.
     pub coverage: Coverage,
-    /// The number of events that the machine was told.
     pub events: u64,
-    /// The law that was broken: what should hold, and what was found.
+    /// The broken law, if any: what should hold, and what was found.
     pub violation: Option<String>,
     /// One line for each event and effect.
     pub trace: Vec<String>,
 }
 
 impl Outcome {
-    /// The result of a run that has not begun, of which these counts are wanted.
+    /// The result of a run that has not begun; `kinds` are the enums to count.
     pub(crate) fn of(kinds: &[Kinds]) -> Self {
         Self { coverage: Coverage::of(kinds), ..Self::default() }
     }
 }
 
-/// How often everything that can happen to a machine has happened, over many runs: by enum and variant.
+/// How often each event, effect and fault of a machine occurred, over many runs: by enum and variant.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     counts: BTreeMap<(&'static str, &'static str), u64>,
@@ -39,7 +36,7 @@ pub(crate) fn kinds<K: Kind>() -> Kinds {
 }
 
 impl Coverage {
-    /// Nothing was seen of these.
+    /// All counts are 0.
     fn of(kinds: &[Kinds]) -> Self {
         let names =
             kinds.iter().flat_map(|(name, variants)| variants.iter().map(|variant| (*name, *variant)));
@@ -57,14 +54,14 @@ impl Coverage {
         }
     }
 
-    /// How often this variant of this enum was seen.
+    /// How often this variant of this enum occurred.
     #[must_use]
     pub fn times(&self, name: &str, variant: &str) -> u64 {
         let rows = self.rows().filter(|(row, other, _)| (*row, *other) == (name, variant));
         rows.map(|(.., count)| count).sum()
     }
 
-    /// All that can happen, as enum, variant and count.
+    /// All variants, as enum, variant and count.
     pub fn rows(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
         self.counts.iter().map(|((name, variant), count)| (*name, *variant, *count))
     }

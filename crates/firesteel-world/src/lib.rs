@@ -1,13 +1,13 @@
 //! Simulated worlds for tests: whole clusters in one thread, from a seed, with virtual time and faults.
 //!
-//! Nothing here is shipped. Each world keeps a second set of books, and compares what the state machines do
-//! with it. Each world also has deliberate bugs, which prove that the books notice errors.
+//! Nothing here is shipped. Each world keeps a second set of books and compares the state machines' effects with it.
+//! Each world also has deliberate bugs, which prove that the books notice errors.
 //!
 //! - [`cluster`]: a Standalone cluster of Masters, Workers, drivers, launchers and executors.
 //! - [`containers`]: a YARN allocator and a fake manager of containers.
 //! - [`map_runs`]: one run of `map`, with a fake driver, input and output.
 //! - [`sessions`]: one session of `shell`, with a fake user, driver and terminal.
-//! - [`spark_peers`]: drivers, Workers and clients of Spark's at a Master, and strangers.
+//! - [`spark_peers`]: Spark's drivers, Workers and clients at a Master, and hostile peers.
 //! - [`attempts`]: the ApplicationMasters of a YARN application. It uses the manager of `containers`.
 
 pub mod attempts;

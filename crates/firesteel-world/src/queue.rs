@@ -1,8 +1,8 @@
-//! Virtual time, and what is to happen in it.
+//! Virtual time, and the queue of planned happenings.
 
 use std::collections::BTreeMap;
 
-/// Virtual time in milliseconds, and what is to happen in it.
+/// Virtual time in milliseconds, and the planned happenings.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue<H> {
     now: u64,
@@ -11,7 +11,7 @@ pub(crate) struct Queue<H> {
 }
 
 impl<H> Queue<H> {
-    /// Nothing is to happen.
+    /// An empty queue at this time.
     pub(crate) fn starting_at(now: u64) -> Self {
         Self { now, rows: BTreeMap::new(), sequence: 0 }
     }
@@ -20,18 +20,17 @@ impl<H> Queue<H> {
         self.now
     }
 
-    /// Time goes on.
     pub(crate) fn pass(&mut self, millis: u64) {
         self.now += millis;
     }
 
-    /// Something is to happen then, after all that was to happen then before.
+    /// Plans a happening, after all others that are already planned for the same time.
     pub(crate) fn put(&mut self, at: u64, happening: H) {
         self.sequence += 1;
         self.rows.insert((at.max(self.now), self.sequence), happening);
     }
 
-    /// Goes on to what happens next: a happening of the queue, or the machine's deadline if that is not later.
+    /// Goes on to the next happening of the queue, or to the machine's deadline if that is earlier.
     pub(crate) fn next(&mut self, deadline: Option<u64>) -> Next<H> {
         let head = self.rows.keys().next().copied();
         match (deadline, head) {
@@ -48,13 +47,10 @@ impl<H> Queue<H> {
     }
 }
 
-/// What happens next.
+/// The next thing to happen.
 #[derive(Clone, Debug)]
 pub(crate) enum Next<H> {
-    /// Something of the queue.
     Happening(H),
-    /// The machine's deadline.
     Deadline,
-    /// Nothing will ever happen again.
     Nothing,
 }

@@ -8,7 +8,6 @@ use super::hadoop_conf::{HadoopConf, HadoopConfError};
 /// A service of a ResourceManager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RmService {
-    /// The service for users.
     Clients,
     /// The service for ApplicationMasters.
     Scheduler,
@@ -38,12 +37,7 @@ pub enum AddressError {
     Conf(#[from] HadoopConfError),
     /// A standby ResourceManager has no address.
     #[error("{RM_IDS} has {id:?}, but neither {HOSTNAME}.{id} nor {key}.{id} is set: set one of them")]
-    Nowhere {
-        /// The id of the ResourceManager.
-        id: String,
-        /// The property that is missing.
-        key: &'static str,
-    },
+    Nowhere { id: String, key: &'static str },
     /// High availability is on, but the ResourceManagers have no ids.
     #[error("yarn.resourcemanager.ha.enabled is true, but {RM_IDS} is empty: list the ResourceManagers")]
     NoIds,

@@ -15,11 +15,10 @@ pub const FILE: &str = "__firesteel__.json";
 /// The name of the binary in every container: the name of its [`LocalFile`].
 pub const BINARY: &str = "firesteel";
 
-/// Everything that an ApplicationMaster is told.
+/// Everything that an ApplicationMaster needs to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blueprint {
-    /// The display name of the application.
     pub name: String,
     /// The submitting user. Containers find the name in `SPARK_USER`.
     pub user: String,
@@ -67,7 +66,6 @@ pub enum Deploy {
 pub struct Program {
     /// Its arguments, such as `map`, `--`, `gzip`.
     pub arguments: Vec<String>,
-    /// The variables that are added to its environment.
     pub environment: BTreeMap<String, String>,
     /// The file for its standard input, by its name in the container. `None`: it has no standard input.
     pub input: Option<String>,
@@ -83,7 +81,7 @@ pub struct Hadoop {
     /// The addresses of ResourceManagers for ApplicationMasters, `host:port`; several if there are standbys
     /// (`yarn.resourcemanager.scheduler.address`).
     pub schedulers: Vec<String>,
-    /// How long an ApplicationMaster may be silent before it is given up
+    /// How long an ApplicationMaster may be silent before the ResourceManager considers it dead
     /// (`yarn.am.liveness-monitor.expiry-interval-ms`).
     pub expiry: u64,
     /// The retry limit for a ResourceManager that cannot be reached
@@ -121,7 +119,6 @@ pub struct LocalFile {
     pub size: u64,
     /// Its exact modification time, in milliseconds since 1970.
     pub timestamp: u64,
-    /// Whether it is unpacked.
     pub kind: LocalKind,
     /// Who else may use the copy.
     pub visibility: Visibility,
@@ -131,7 +128,6 @@ pub struct LocalFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum LocalKind {
-    /// The file stays as it is.
     File,
     /// The archive is unpacked into a directory.
     Archive,
@@ -149,18 +145,15 @@ pub enum Visibility {
     Application,
 }
 
-/// The racks of hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Racks {
-    /// The rack of each host that has one.
     pub hosts: BTreeMap<String, String>,
     /// The rack of all other hosts; Hadoop's is `/default-rack`. `None`: they have no rack.
     pub default: Option<String>,
 }
 
 impl Racks {
-    /// The same racks as a topology.
     #[must_use]
     pub fn topology(&self) -> Topology {
         let rows = self.hosts.iter().map(|(host, rack)| (host.clone(), rack.clone()));
@@ -175,28 +168,12 @@ impl Racks {
 /// Why a blueprint cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BlueprintError {
-    /// The file cannot be read.
     #[error("the blueprint {path}: {error}")]
-    Read {
-        /// The path of the file.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
-    /// The file is not a blueprint.
+    Read { path: PathBuf, error: io::Error },
     #[error("cannot decode the blueprint {path}: {error}")]
-    Malformed {
-        /// The path of the file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        error: serde_json::Error,
-    },
-    /// The blueprint names no ResourceManager.
+    Malformed { path: PathBuf, error: serde_json::Error },
     #[error("the blueprint {path} names no ResourceManager")]
-    Nowhere {
-        /// The path of the file.
-        path: PathBuf,
-    },
+    Nowhere { path: PathBuf },
 }
 
 impl Blueprint {

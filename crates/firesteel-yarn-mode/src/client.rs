@@ -37,7 +37,7 @@ use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::keys;
 use firesteel_settings::yarn::Mode;
 
-/// How long an ApplicationMaster that has ended may take to report this to its ResourceManager.
+/// How long an ended ApplicationMaster may take to report its end to the ResourceManager.
 const LAST_WORDS: Duration = Duration::from_secs(30);
 
 /// The pause before the first request for the application's report; each further pause is twice as long.
@@ -46,13 +46,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Why an application does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum YarnError {
-    /// The application was not submitted.
     #[error(transparent)]
     Submit(#[from] SubmitError),
     /// The application's report cannot be requested.
     #[error("{application}: {error}")]
     Ask {
-        /// The id of the application.
         application: ApplicationId,
         /// Why the request failed.
         error: AskError,
@@ -71,7 +69,6 @@ pub enum YarnError {
     MasterEnded(String),
 }
 
-/// An application that runs.
 #[derive(Debug)]
 pub struct RunningApplication {
     site: Site,
@@ -220,7 +217,7 @@ fn start_unmanaged(
     let host = host.unwrap_or_else(|| local_host_for(&request.site.resource_managers));
     let attempt = Attempt::unmanaged(id, token, host);
     let blueprint = blueprint.clone();
-    // The command itself receives the requests to end.
+    // The command itself handles requests to end.
     Some(tokio::spawn(application_master::run(blueprint, attempt, EndRequests::none())))
 }
 
@@ -249,7 +246,7 @@ pub(super) async fn kill_unneeded(site: &Site, application: ApplicationId, reque
     }
 }
 
-/// Kills an application, even if it is not known.
+/// Kills an application; an unknown one is no error.
 async fn kill(site: &Site, application: ApplicationId) {
     let Ok(client) = site.client(RetryLimit::Short) else { return };
     if let Err(error) = client.kill(application, "the submitter gave it up").await {
@@ -261,7 +258,6 @@ async fn kill(site: &Site, application: ApplicationId) {
 struct Watch {
     monitor: Monitor,
     interval: Duration,
-    /// The address of its ApplicationMaster.
     master: Address,
     sender: mpsc::Sender<ClusterEvent>,
 }
@@ -282,7 +278,7 @@ impl Watch {
                     }
                 }
                 Err(error) => {
-                    // The ApplicationMaster may well be alive; its own connection shows this.
+                    // The ApplicationMaster may still be alive; its own connection would show that.
                     progress.remark(site.explained(error));
                 }
             }
@@ -290,7 +286,7 @@ impl Watch {
     }
 
     async fn tell(&self, event: ClusterEvent) {
-        // A driver that is done does not need the event.
+        // A driver that has ended does not need the event.
         let _ = self.sender.send(event).await;
     }
 }

@@ -19,9 +19,8 @@ use firesteel_settings::yarn::SubmitWaits;
 pub enum Ending {
     /// The application was submitted, and the command does not wait for it.
     Submitted(ApplicationId),
-    /// The application is over.
     Over(FinalReport),
-    /// The command was asked to end. The application goes on if it was submitted.
+    /// The command was asked to end. A submitted application continues.
     Asked(EndRequest),
 }
 

@@ -15,7 +15,6 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// A container, and the NodeManager that has its logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLocation {
-    /// The id of the container.
     pub container: String,
     /// The address of the NodeManager's web pages: `host:port`.
     pub pages: String,
@@ -26,30 +25,13 @@ pub struct LogLocation {
 pub enum LogError {
     /// The NodeManager does not answer, or answers with an error.
     #[error("{container}: the NodeManager's pages at {pages}: {error}")]
-    Http {
-        /// The id of the container.
-        container: String,
-        /// The address of the web pages.
-        pages: String,
-        /// The error of the request.
-        error: Box<ureq::Error>,
-    },
+    Http { container: String, pages: String, error: Box<ureq::Error> },
     /// The NodeManager no longer knows the container.
     #[error("{container}: the NodeManager at {pages} no longer has its logs")]
-    Gone {
-        /// The id of the container.
-        container: String,
-        /// The address of the web pages.
-        pages: String,
-    },
+    Gone { container: String, pages: String },
     /// The connection broke, or the output cannot be written.
     #[error("{container}: {error}")]
-    Io {
-        /// The id of the container.
-        container: String,
-        /// The error that occurred.
-        error: io::Error,
-    },
+    Io { container: String, error: io::Error },
 }
 
 impl LogLocation {
@@ -135,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// A log as NodeManagers of Hadoop 3.5.0 show it.
+    /// A log in the form of Hadoop 3.5.0's NodeManagers.
     fn shown(log: &str) -> String {
         let length = log.len();
         format!(

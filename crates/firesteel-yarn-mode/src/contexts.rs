@@ -98,7 +98,6 @@ fn url(text: &str) -> Url {
     }
 }
 
-/// The submission of an application.
 #[must_use]
 pub fn submission(
     application: ApplicationId,

@@ -41,7 +41,6 @@ const RENAMED: [(&str, &str); 4] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HadoopConf {
     rows: BTreeMap<String, Row>,
-    /// The files that were read.
     files: Vec<PathBuf>,
     /// The values of `${user.name}` and similar variables.
     system: BTreeMap<&'static str, String>,
@@ -55,7 +54,6 @@ struct Row {
     finality: Finality,
 }
 
-/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Origin {
     File(Arc<PathBuf>),
@@ -65,7 +63,7 @@ enum Origin {
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HadoopConfError {
-    /// No setting says where the cluster is.
+    /// No setting names the cluster.
     #[error(
         "nothing says where the YARN cluster is: set HADOOP_CONF_DIR or YARN_CONF_DIR to the directory that has its \
          yarn-site.xml, or write --conf spark.hadoop.yarn.resourcemanager.hostname=HOST"
@@ -81,40 +79,22 @@ pub enum HadoopConfError {
     },
     /// A file cannot be read.
     #[error("cannot read {}: {error}", path.display())]
-    Unreadable {
-        /// The path of the file.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
+    Unreadable { path: PathBuf, error: io::Error },
     /// A file is not one of Hadoop's files.
     #[error("{}: {error}", path.display())]
-    File {
-        /// The path of the file.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: SiteFileError,
-    },
+    File { path: PathBuf, error: SiteFileError },
     /// A value cannot be used.
     #[error("{name} cannot be {value:?} ({origin}): write {expected}")]
     Value {
-        /// The name of the property.
         name: String,
-        /// The value of the property.
         value: String,
-        /// Where the value is set.
         origin: String,
         /// The form that is expected.
         expected: &'static str,
     },
     /// The variables in a value refer to each other without end.
     #[error("{name} ({origin}) nests more than {MOST_SUBSTITUTIONS} variables")]
-    TooDeep {
-        /// The name of the property.
-        name: String,
-        /// Where the value is set.
-        origin: String,
-    },
+    TooDeep { name: String, origin: String },
 }
 
 fn words(paths: &[PathBuf]) -> String {
@@ -194,7 +174,6 @@ impl HadoopConf {
         Ok(())
     }
 
-    /// The files that were read.
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
         &self.files
@@ -206,7 +185,6 @@ impl HadoopConf {
         self.files.last().and_then(|path| path.parent())
     }
 
-    /// All names that are set.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.rows.keys().map(String::as_str)
     }
@@ -242,7 +220,7 @@ impl HadoopConf {
         Ok(Some(value.trim().to_owned()).filter(|value| !value.is_empty()))
     }
 
-    /// A value that `read` parses.
+    /// Parses a value with `read`.
     ///
     /// # Errors
     /// The value cannot be parsed.
@@ -321,7 +299,6 @@ impl HadoopConf {
     }
 }
 
-/// The current name of a property.
 fn current(name: &str) -> &str {
     RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
 }

@@ -15,8 +15,8 @@
 //! ```
 //!
 //! The ApplicationMaster answers the Master's side of the driver protocol. It listens like a Master and registers its
-//! address with the ResourceManager. A driver that dials this address finds a Master with a single application. So
-//! drivers, launchers and executors do not know that they run on YARN.
+//! address with the ResourceManager. A driver that connects to this address finds a Master with a single application.
+//! So drivers, launchers and executors do not know that they run on YARN.
 //!
 //! The daemon runs in one of three modes ([`Deploy`](blueprint::Deploy)):
 //!
@@ -29,9 +29,9 @@
 //! - [`site`], [`hadoop_conf`], [`site_file`], [`addresses`], [`racks`]: the YARN cluster, from Hadoop's configuration.
 //! - [`submission`], [`contexts`], [`staging`], [`preferred_hosts`]: an application is submitted, with its staged files and
 //!   preferred hosts.
-//! - [`client`], [`cluster_mode`]: what the submitting command does in each mode, after the submission.
+//! - [`client`], [`cluster_mode`]: the submitting command after the submission, in each mode.
 //! - [`monitor`], [`states`]: watching an application's reports.
-//! - [`blueprint`], [`application_master`]: the ApplicationMaster, and all that it is told.
+//! - [`blueprint`], [`application_master`]: the ApplicationMaster, and the file with its instructions.
 //! - [`container_logs`]: the output of containers.
 
 pub mod addresses;

@@ -1,4 +1,4 @@
-//! A monitor that requests an application's report again and again.
+//! Requests an application's report repeatedly, and tells the user about changes.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::states::{diagnostics, final_status, is_over, state};
 pub struct Monitor {
     client: YarnClient,
     application: ApplicationId,
-    /// The last state that was shown, and the number of reports since then.
+    /// The last state that the user was told, and the number of reports since then.
     told: Option<(YarnApplicationState, u64)>,
     reports_between: u64,
 }
@@ -27,11 +27,8 @@ pub struct Monitor {
 /// The last report about an application that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinalReport {
-    /// The id of the application.
     pub application: ApplicationId,
-    /// The last state of the application.
     pub state: YarnApplicationState,
-    /// The final status that the application reported.
     pub status: FinalApplicationStatus,
     /// The reason for the end, if there is one.
     pub diagnostics: Option<String>,
@@ -50,13 +47,11 @@ impl FinalReport {
         })
     }
 
-    /// Whether the application succeeded.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.state == YarnApplicationState::Finished && self.status == FinalApplicationStatus::Succeeded
     }
 
-    /// Whether the application was killed.
     #[must_use]
     pub fn is_killed(&self) -> bool {
         self.state == YarnApplicationState::Killed
@@ -121,7 +116,7 @@ impl Monitor {
                 Some(format!("{application} is RUNNING, its ApplicationMaster at {master}"))
             }
             (true, _, _, None) | (_, true, _, None) => Some(format!("{application} is {}", state(found))),
-            // At first YARN only reports that it has begun to look for room.
+            // At first YARN only reports that it looks for room.
             (true, ..) if found == YarnApplicationState::Accepted => {
                 Some(format!("{application} is ACCEPTED, in queue {}", report.queue()))
             }

@@ -17,14 +17,11 @@ const MAX_LINE: u64 = 128 << 10;
 /// The preferred hosts of an application's tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PreferredHosts {
-    /// The tasks prefer no hosts.
     #[default]
     Anywhere,
     /// The tasks prefer these hosts.
     Hosts(BTreeSet<String>),
-    /// The preferred hosts are in a file.
     File {
-        /// The path of the file.
         path: PathBuf,
         /// The byte that ends each line.
         end: u8,

@@ -23,16 +23,12 @@ pub const DEFAULT_RACK: &str = "/default-rack";
 /// `net.topology.script.number.args`.
 const AT_ONCE: u64 = 100;
 
-/// The source of racks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Racks {
     /// There is no source: all hosts share [`DEFAULT_RACK`].
     None,
-    /// A table of addresses.
     Table(BTreeMap<String, String>),
-    /// A script that prints racks.
     Script {
-        /// The path of the script.
         path: PathBuf,
         /// The number of hosts per run.
         at_once: usize,
@@ -42,25 +38,13 @@ pub enum Racks {
 /// Why racks cannot be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum RackError {
-    /// The configuration cannot be read.
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
-    /// The table cannot be read.
     #[error("net.topology.table.file.name: cannot read {}: {error}", path.display())]
-    Table {
-        /// The path of the table.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
+    Table { path: PathBuf, error: io::Error },
     /// The script cannot be run, or fails.
     #[error("net.topology.script.file.name: {}: {why}", path.display())]
-    Script {
-        /// The path of the script.
-        path: PathBuf,
-        /// The reason for the failure.
-        why: String,
-    },
+    Script { path: PathBuf, why: String },
 }
 
 impl Racks {
@@ -131,13 +115,11 @@ fn rows(text: &str) -> BTreeMap<String, String> {
     text.lines().filter_map(row).collect()
 }
 
-/// The addresses of a host.
 fn addresses(host: &str) -> Vec<String> {
     let found = (host, 0).to_socket_addrs();
     found.map(|all| all.map(|address| address.ip().to_string()).collect()).unwrap_or_default()
 }
 
-/// Runs the script for hosts.
 fn run_script(path: &Path, hosts: &[&String]) -> Result<BTreeMap<String, String>, RackError> {
     let fail = |why: String| RackError::Script { path: path.to_owned(), why };
     let Output { status, stdout, stderr } = Command::new(path)

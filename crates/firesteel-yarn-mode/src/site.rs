@@ -15,9 +15,7 @@ use firesteel_settings::variables::Environment;
 /// A YARN cluster that Firesteel can use.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Hadoop's configuration of the cluster.
     pub conf: HadoopConf,
-    /// The user name for calls.
     pub user: String,
     /// The addresses for users: one ResourceManager, or several of which one is active.
     pub resource_managers: Vec<Address>,
@@ -26,7 +24,6 @@ pub struct Site {
 /// Why a cluster cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SiteError {
-    /// The configuration cannot be read.
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
     /// The addresses of its ResourceManagers are not known.
@@ -38,7 +35,6 @@ pub enum SiteError {
          not support: use a cluster where hadoop.security.authentication is simple"
     )]
     Kerberos {
-        /// The authentication method that it requires.
         method: String,
         /// Where the method is set.
         origin: String,
@@ -48,41 +44,21 @@ pub enum SiteError {
         "this cluster signs or encrypts its calls (hadoop.rpc.protection is {protection:?} in {origin}), which Firesteel \
          does not support: use a cluster with hadoop.rpc.protection=authentication"
     )]
-    Protection {
-        /// The protection that it requires.
-        protection: String,
-        /// Where the protection is set.
-        origin: String,
-    },
+    Protection { protection: String, origin: String },
 }
 
 /// Why a request to the ResourceManager failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// The configuration cannot be used.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// No ResourceManager answered.
     #[error("no ResourceManager answered at {names} (from {origin}): {error}; check that it runs there")]
-    Unreachable {
-        /// The addresses of the ResourceManagers.
-        names: String,
-        /// The error of the last one.
-        error: IpcError,
-        /// Where their addresses are set.
-        origin: String,
-    },
-    /// The ResourceManager sent an error.
+    Unreachable { names: String, error: IpcError, origin: String },
     #[error("the ResourceManager at {names} refused: {error}")]
-    Objection {
-        /// The addresses of the ResourceManagers.
-        names: String,
-        /// The error of the call.
-        error: IpcError,
-    },
+    Objection { names: String, error: IpcError },
 }
 
-/// How long a ResourceManager that cannot be reached is tried.
+/// How long to retry a ResourceManager that cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryLimit {
     /// Some seconds, because a user waits for the answer.
@@ -141,7 +117,7 @@ impl Site {
         })
     }
 
-    /// The error to show for a call that failed.
+    /// Turns a failed call into the error for the user.
     #[must_use]
     pub fn explained(&self, failure: CallError) -> AskError {
         let (names, error) = (self.names(), failure.error);

@@ -2,10 +2,8 @@
 
 use roxmltree::{Document, Node};
 
-/// A property of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteProperty {
-    /// Its name, without surrounding blanks.
     pub name: String,
     /// Its value as written, with variables.
     pub value: String,
@@ -25,16 +23,11 @@ pub enum Finality {
 /// Why a file is not one of Hadoop's files.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SiteFileError {
-    /// The file is not XML.
     #[error("not XML: {0}")]
     Xml(#[from] roxmltree::Error),
     /// The root element has another name.
     #[error("it begins with <{found}> instead of <configuration>")]
-    Root {
-        /// The name of the root element.
-        found: String,
-    },
-    /// The file includes another file.
+    Root { found: String },
     #[error(
         "line {line} includes another file, which Firesteel does not support: copy the properties into this file"
     )]

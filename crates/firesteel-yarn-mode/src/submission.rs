@@ -28,11 +28,8 @@ use firesteel_settings::yarn::{Cleanup, Mode, YarnSettings};
 /// An application to submit to YARN.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The cluster to run on.
     pub site: Site,
-    /// The settings for YARN.
     pub settings: YarnSettings,
-    /// The display name of the application.
     pub name: String,
     /// Its properties, for its ApplicationMaster.
     pub properties: BTreeMap<String, String>,
@@ -42,7 +39,6 @@ pub struct Request {
     pub program: Option<SharedPath>,
     /// The files of the application that are already on HDFS.
     pub remote: Vec<RemoteFile>,
-    /// Where its driver runs.
     pub deploy: Deploy,
     /// The files that its driver reads in its container.
     pub inputs: Vec<DriverFile>,
@@ -53,18 +49,14 @@ pub struct Request {
 /// A file that is staged for a driver in a container, and its name there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverFile {
-    /// The name of the file.
     pub name: &'static str,
-    /// The content of the file.
     pub content: Content,
 }
 
 /// The content of a staged file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// These bytes as they are.
     Bytes(Vec<u8>),
-    /// The content of this file.
     File(PathBuf),
     /// Everything that standard input contains.
     StandardInput,
@@ -72,7 +64,6 @@ pub enum Content {
     Racks,
 }
 
-/// Why an application was not submitted.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
     /// A request to the ResourceManager failed.
@@ -88,16 +79,13 @@ pub enum SubmitError {
         what: &'static str,
         /// The amount that it needs.
         asked: i64,
-        /// The unit of the amount.
         unit: &'static str,
         /// The properties that set the amount.
         keys: &'static str,
-        /// The maximum in this cluster.
         most: i64,
         /// The cluster's settings for the maximum.
         limits: &'static str,
     },
-    /// Files cannot be staged.
     #[error(transparent)]
     Staging(#[from] StagingError),
     /// The racks of hosts cannot be determined.
@@ -106,7 +94,6 @@ pub enum SubmitError {
     /// The path of this program cannot be found.
     #[error("cannot find the firesteel program: {0}")]
     Program(#[source] io::Error),
-    /// The ResourceManager gives no id.
     #[error("the ResourceManager sent no id for the application")]
     NoId,
 }
@@ -120,19 +107,15 @@ impl From<SiteError> for SubmitError {
 /// An application that has an id and is not submitted yet.
 #[derive(Debug)]
 pub struct NewApplication {
-    /// The id of the application.
     pub application: ApplicationId,
     /// The response with the largest container that can be granted.
     response: GetNewApplicationResponse,
     client: YarnClient,
 }
 
-/// An application that was submitted.
 #[derive(Debug)]
 pub struct Submitted {
-    /// The blueprint of its ApplicationMaster.
     pub blueprint: Blueprint,
-    /// The racks of hosts.
     pub topology: Topology,
     /// The staged files of its containers.
     pub staged: Staged,
@@ -155,7 +138,7 @@ impl Drop for Staged {
 }
 
 impl Staged {
-    /// Leaves the deletion to the ApplicationMaster, when the application is over.
+    /// Keeps the files: the ApplicationMaster deletes them when the application is over.
     pub fn leave(mut self) {
         self.cleanup = Cleanup::Keep;
     }
@@ -240,8 +223,7 @@ impl Request {
         environment
     }
 
-    /// The racks that the ResourceManager reports for its nodes, and those that the configuration gives for
-    /// other hosts.
+    /// The racks of hosts: for nodes as the ResourceManager reports them, for other hosts from the configuration.
     async fn topology(&self, client: &YarnClient) -> Result<Topology, SubmitError> {
         let nodes = client.nodes(&[NodeState::Running]).await.map_err(|error| self.site.explained(error))?;
         let rack = |node: &firesteel_yarn::messages::cluster::NodeReport| {
@@ -260,7 +242,7 @@ impl Request {
         Ok(found.expect("looking for racks does not panic")?)
     }
 
-    /// A message for the user about hosts whose racks were not determined.
+    /// A message for the user about hosts without a known rack.
     ///
     /// # Errors
     /// The configuration cannot be read.

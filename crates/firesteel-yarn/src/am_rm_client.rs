@@ -17,7 +17,7 @@ use crate::messages::records::NodeId;
 use crate::messages::security::Token;
 use crate::nm_client::GrantedContainer;
 
-/// The pause between two requests to record that an application is over.
+/// The pause between two reports that an application is over.
 const FINISH_PAUSE: Duration = Duration::from_millis(100);
 
 /// An ApplicationMaster's client of its ResourceManager.
@@ -64,8 +64,8 @@ impl AmRmClient {
         Ok(answer)
     }
 
-    /// Sends one heartbeat. It reports what has changed, and receives grants and ended containers since the
-    /// last one. The ApplicationMaster counts its wanted containers itself.
+    /// Sends one heartbeat. It reports changes, and receives grants and ended containers since the last one. The
+    /// ApplicationMaster itself counts its wanted containers.
     ///
     /// # Errors
     /// `NotRegistered` if the ResourceManager has forgotten everything: then the ApplicationMaster

@@ -1,9 +1,8 @@
 //! The heartbeats of an ApplicationMaster: the changes to report, and whether the ResourceManager received
 //! them. The ApplicationMaster counts its wanted containers itself.
 //!
-//! Counts are absolute: each gives the number of containers that are wanted at a location. A
-//! ResourceManager lowers its own counts by what it grants. So a count is reported again even if it is the
-//! one reported before.
+//! Counts are absolute: each gives the number of containers that are wanted at a location. A ResourceManager lowers its
+//! own counts by the containers that it grants. So a count is reported again even if it has not changed.
 //!
 //! A heartbeat without a response may have been processed. A ResourceManager that gets the same response id
 //! again repeats its response without reading the request. So exactly the same request is sent until there
@@ -19,7 +18,7 @@ use crate::messages::records::ContainerId;
 pub struct Changes {
     /// The number of wanted containers at locations. Other locations do not change.
     pub ask: Vec<ResourceRequest>,
-    /// Containers that are given back.
+    /// Containers to give back.
     pub release: Vec<ContainerId>,
     /// Hosts that are excluded from now on.
     pub exclude: Vec<String>,
@@ -27,7 +26,7 @@ pub struct Changes {
     pub include: Vec<String>,
 }
 
-/// The same changes, with the latest value for each key.
+/// Unsent changes, with only the latest value for each key.
 #[derive(Clone, Debug, Default)]
 struct Latest {
     ask: BTreeMap<(i32, String), ResourceRequest>,
@@ -45,7 +44,6 @@ impl Latest {
 /// The meaning of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledged {
-    /// All changes were received.
     All,
     /// The last request was received; there are more changes to report.
     More,
@@ -58,7 +56,7 @@ pub enum Acknowledged {
 pub struct Heartbeats {
     response_id: i32,
     changes: Latest,
-    /// The request that was sent and not answered.
+    /// The request that was sent and not yet answered.
     sent: Option<(AllocateRequest, Latest)>,
 }
 
@@ -100,7 +98,6 @@ impl Heartbeats {
         request
     }
 
-    /// Takes the response to a heartbeat.
     pub fn answered(&mut self, response: &AllocateResponse) -> Acknowledged {
         if response.response_id() == self.response_id {
             self.refused();

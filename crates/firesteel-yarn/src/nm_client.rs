@@ -23,7 +23,7 @@ pub struct GrantedContainer {
 }
 
 impl GrantedContainer {
-    /// The bytes of this grant, for storing it until the container is started.
+    /// The bytes of this grant, to store it until the container is started.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.encode_to_vec()
@@ -41,27 +41,13 @@ impl GrantedContainer {
 /// Why a NodeManager did not do what was requested.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// The ResourceManager sent no token for this node.
     #[error("there is no token for the NodeManager {0}")]
     NoToken(NodeId),
     /// The node could not be reached, or refused the call.
     #[error("the NodeManager {node}: {error}")]
-    Call {
-        /// The node that was called.
-        node: NodeId,
-        /// The error of the call.
-        error: CallError,
-    },
-    /// The node refused one container.
+    Call { node: NodeId, error: CallError },
     #[error("the NodeManager {node} refused {container}: {message}")]
-    Refused {
-        /// The node that was called.
-        node: NodeId,
-        /// The container that was refused.
-        container: ContainerId,
-        /// The message of the node.
-        message: String,
-    },
+    Refused { node: NodeId, container: ContainerId, message: String },
 }
 
 /// An ApplicationMaster's client of NodeManagers. Each call has its own connection, as in Hadoop.
@@ -71,7 +57,6 @@ pub struct NmClient {
 }
 
 impl NmClient {
-    /// Makes a client with this retry policy.
     #[must_use]
     pub fn new(retry: Retry) -> Self {
         Self { retry }

@@ -18,7 +18,6 @@ use crate::messages::records::{ApplicationAttemptId, ApplicationId};
 /// The pause between two requests to kill an application that is not dead yet.
 const KILL_PAUSE: Duration = Duration::from_millis(200);
 
-/// A user's client of a ResourceManager.
 #[derive(Debug)]
 pub struct YarnClient {
     service: Service,
@@ -37,7 +36,7 @@ impl YarnClient {
     /// # Errors
     /// Any error of a call: see [`CallError`].
     pub async fn new_application(&self) -> Result<GetNewApplicationResponse, CallError> {
-        // A repeated call wastes an id, and there are plenty.
+        // A repeated call only wastes an id.
         self.service.call("getNewApplication", &GetNewApplicationRequest {}, Idempotence::Idempotent).await
     }
 

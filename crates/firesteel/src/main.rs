@@ -1,4 +1,4 @@
-//! The `firesteel` command: words on the command line become settings, results become tables and exit codes.
+//! The `firesteel` command: turns the command line into settings, and results into tables and exit codes.
 
 mod cli;
 mod version;

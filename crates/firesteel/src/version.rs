@@ -1,4 +1,4 @@
-//! What `firesteel --version` says.
+//! The output of `firesteel --version`.
 
 use firesteel_protocol::version::Version;
 

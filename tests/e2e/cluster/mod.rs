@@ -1,4 +1,4 @@
-//! Starts the real binary, waits for what it does, and looks at its processes.
+//! Starts the real binary, waits for its actions, and inspects its processes.
 //!
 //! ```text
 //! let master = Daemon::master(&[]);
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-/// The longest that anything here is waited for.
+/// The time limit of every wait.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// The binary under test.
@@ -37,7 +37,7 @@ pub(crate) fn firesteel() -> Command {
     clean(BINARY)
 }
 
-/// A Master on this port that keeps nothing.
+/// A Master on this port without a journal.
 pub(crate) fn forgetful_master(port: &str) -> Command {
     let mut command = firesteel();
     command.args(["master", "--port", port, "--webui-port", "0", "--conf", "spark.deploy.recoveryMode=NONE"]);
@@ -48,7 +48,7 @@ pub(crate) fn forgetful_master(port: &str) -> Command {
 pub(crate) fn clean(program: impl AsRef<OsStr>) -> Command {
     signals::give_children_the_defaults();
     let mut command = Command::new(program);
-    // What the tests' own environment says does not count.
+    // Variables of the tests' own environment must not count.
     for (name, _) in std::env::vars() {
         if is_ours(&name) {
             command.env_remove(name);
@@ -57,7 +57,7 @@ pub(crate) fn clean(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Whether a variable of that name would change what Firesteel does.
+/// Whether a variable of this name would change what Firesteel does.
 pub(crate) fn is_ours(name: &str) -> bool {
     const OTHERS: [&str; 7] = [
         "RUST_LOG",
@@ -71,10 +71,10 @@ pub(crate) fn is_ours(name: &str) -> bool {
     name.starts_with("SPARK_") || OTHERS.contains(&name)
 }
 
-/// Waits until `look` finds something.
+/// Waits until `look` returns a value.
 ///
 /// # Panics
-/// It finds nothing for [`DEADLINE`].
+/// It returns none within [`DEADLINE`].
 pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + DEADLINE;
     loop {
@@ -95,7 +95,7 @@ pub(crate) fn scratch_of_applications(local: &Path) -> Vec<PathBuf> {
     entries(local).iter().flat_map(|worker| entries(worker)).collect()
 }
 
-/// A daemon that runs. It is killed when it is dropped.
+/// A running daemon, which is killed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     child: Guarded,
@@ -111,14 +111,14 @@ impl Daemon {
         Self::start(firesteel().args(["master", "--port", "0"]).args(arguments))
     }
 
-    /// A Worker of that Master, on a free port of loopback, with that work directory.
+    /// A Worker of this Master, on a free port of loopback, with this work directory.
     pub(crate) fn worker(master: &Daemon, work_dir: &Path, arguments: &[&str]) -> Self {
         let mut command = firesteel();
         command.args(["worker", "--port", "0", "--work-dir"]).arg(work_dir).args(arguments).arg(master.url());
         Self::start(&mut command)
     }
 
-    /// Any daemon that knows `--announce`. Returns when it is ready.
+    /// Any daemon that supports `--announce`. Returns when it is ready.
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut daemon = Self::spawn(command.arg("--announce"));
         let line = wait_for("a daemon's announcement", || {
@@ -132,7 +132,7 @@ impl Daemon {
         daemon
     }
 
-    /// Any command, whether or not it gets ready.
+    /// Any command, without waiting for it to be ready.
     pub(crate) fn spawn(command: &mut Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Guarded::spawn(command);
@@ -141,17 +141,17 @@ impl Daemon {
         Self { child, stdout, stderr, url: String::new(), http: String::new() }
     }
 
-    /// Where it listens, `spark://host:port`.
+    /// The URL on which it listens, `spark://host:port`.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Where it serves HTTP, `host:port`. Empty if it does not.
+    /// The address of its HTTP server, `host:port`; empty if it has none.
     pub(crate) fn http(&self) -> &str {
         self.http.trim_start_matches("http://").trim_end_matches('/')
     }
 
-    /// The status and the body of its answer to a request over HTTP.
+    /// The status and the body of its HTTP response.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.http()).expect("it serves HTTP");
         stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
@@ -163,18 +163,16 @@ impl Daemon {
         (status.expect("an answer has a status"), body.to_owned())
     }
 
-    /// The same, for a socket.
+    /// The socket address of its URL.
     pub(crate) fn address(&self) -> SocketAddr {
         let address = self.url.strip_prefix("spark://").expect("a URL has a scheme");
         address.parse().expect("daemons in tests listen on an IP address")
     }
 
-    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it has logged so far.
     pub(crate) fn log(&self) -> String {
         self.stderr.so_far()
     }
@@ -194,7 +192,7 @@ impl Daemon {
         self.stdout.so_far()
     }
 
-    /// Waits for a line of its log that has all of these words, and returns it.
+    /// Waits for a line of its log with all of these words, and returns it.
     pub(crate) fn wait_for_line(&self, words: &[&str]) -> String {
         self.stderr.wait_for_line(words)
     }
@@ -204,7 +202,7 @@ impl Daemon {
         self.child.try_wait().expect("it is our child").is_none()
     }
 
-    /// What `firesteel status --json` says of this Master.
+    /// The output of `firesteel status --json` about this Master.
     pub(crate) fn status(&self) -> Value {
         let done = run(firesteel().args(["status", "--json", "--master", &self.url]));
         assert_eq!(done.code(), 0, "{done}\n{}", self.log());
@@ -218,23 +216,22 @@ impl Daemon {
         });
     }
 
-    /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        // It may have ended already.
+        // It may already have ended.
         let _ = processes::signal(self.child.id(), signal);
     }
 
-    /// SIGTERM, and its exit code as a shell shows it.
+    /// Ends it with SIGTERM. Returns its exit code in a shell's form.
     pub(crate) fn terminate(mut self) -> i32 {
         self.signal(Signal::SIGTERM);
         self.wait()
     }
 
-    /// Waits for its end and for all that it wrote; its exit code as a shell shows it.
+    /// Waits for its end and its output. Returns its exit code in a shell's form.
     pub(crate) fn wait(&mut self) -> i32 {
         let child = &mut self.child;
         let status = wait_for("a process to end", || child.try_wait().expect("it is our child"));
-        // Its last words may be in the pipes still.
+        // Its last output may still be in the pipes.
         self.stdout.whole();
         self.stderr.whole();
         shell_code(status)
@@ -249,8 +246,8 @@ impl Drop for Daemon {
     }
 }
 
-/// A process that a test started. It is killed when it is dropped, and if the test fails, so is all that it has started: a test that
-/// fails leaves nothing behind.
+/// A process that a test started. It is killed when it is dropped. If the test fails, its descendants are killed, too,
+/// so that nothing is left behind.
 #[derive(Debug)]
 pub(crate) struct Guarded(Option<Child>);
 
@@ -259,7 +256,7 @@ impl Guarded {
         Self(Some(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"))))
     }
 
-    /// The process, which nothing guards from now on.
+    /// Returns the process, which is no longer guarded.
     pub(crate) fn release(mut self) -> Child {
         self.0.take().expect("it is released once")
     }
@@ -283,7 +280,7 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         let Some(child) = &mut self.0 else { return };
         let below = if thread::panicking() { processes::descendants_of(child.id()) } else { Vec::new() };
-        // All of it may have ended already.
+        // It may already have ended.
         let _ = child.kill();
         let _ = child.wait();
         for pid in below {
@@ -301,7 +298,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// The exit code as a shell shows it: 128 + n for signal n.
+    /// The exit code in a shell's form: 128 + n for signal n.
     pub(crate) fn code(&self) -> i32 {
         shell_code(self.status)
     }
@@ -345,7 +342,7 @@ fn shell_code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).expect("it ended somehow")
 }
 
-/// What a process wrote, collected by a thread so that it never blocks.
+/// The output of a process, collected by a thread so that the process never blocks.
 #[derive(Clone, Debug)]
 struct Text(Arc<(Mutex<Collected>, Condvar)>);
 
@@ -382,7 +379,7 @@ impl Text {
         String::from_utf8_lossy(&collected.bytes).into_owned()
     }
 
-    /// Everything, once the other end is closed. A process may leave children behind that hold it open.
+    /// The whole output, once the other end is closed. A process may leave children behind that keep it open.
     fn whole(&self) -> String {
         let (collected, changed) = &*self.0;
         let collected = collected.lock().expect("no thread panics with the lock");
@@ -407,7 +404,7 @@ impl Text {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() || seen.ended {
-                // Ending the daemons needs the lock, too, to show the log of the failed test.
+                // Ending the daemons also needs the lock, to show the log of the failed test.
                 drop(seen);
                 panic!("no line of the log has {words:?}:\n{text}");
             }

@@ -1,4 +1,4 @@
-//! Processes, as /proc shows them.
+//! Information about processes from /proc.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,10 @@ pub(crate) fn signal(pid: u32, signal: Signal) -> nix::Result<()> {
     kill(Pid::from_raw(i32::try_from(pid).expect("a process id is a positive i32")), signal)
 }
 
-/// Whether it catches a signal.
 pub(crate) fn catches(pid: u32, signal: Signal) -> bool {
     has_in_its_mask(pid, "SigCgt:", signal)
 }
 
-/// Whether it ignores a signal.
 pub(crate) fn ignores(pid: u32, signal: Signal) -> bool {
     has_in_its_mask(pid, "SigIgn:", signal)
 }
@@ -29,7 +27,6 @@ fn has_in_its_mask(pid: u32, mask: &str, signal: Signal) -> bool {
     mask.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
 }
 
-/// Its children.
 pub(crate) fn children_of(pid: u32) -> Vec<u32> {
     all().filter(|other| parent_of(*other) == Some(pid)).collect()
 }
@@ -50,12 +47,11 @@ pub(crate) fn parent_of(pid: u32) -> Option<u32> {
     field(pid, "PPid:")?.parse().ok()
 }
 
-/// Whether it runs. A process that has ended and was not waited for does not.
+/// Whether it runs. A zombie does not.
 pub(crate) fn is_alive(pid: u32) -> bool {
     field(pid, "State:").is_some_and(|state| !state.starts_with(['Z', 'X']))
 }
 
-/// Whether it stands still.
 pub(crate) fn is_stopped(pid: u32) -> bool {
     field(pid, "State:").is_some_and(|state| state.starts_with('T'))
 }

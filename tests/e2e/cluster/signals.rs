@@ -1,4 +1,4 @@
-//! The signals of the tests' own process, which its children inherit.
+//! The signal actions of the tests' own process, which its children inherit.
 
 use std::sync::{Arc, Once};
 
@@ -6,9 +6,9 @@ use nix::sys::signal::Signal;
 
 use super::processes;
 
-/// Lets children have the default actions of signals, wherever the tests were started: `nohup` ignores SIGHUP, and a shell
-/// ignores SIGINT and SIGQUIT for what it runs in the background of a script. A child inherits what is ignored. What
-/// is caught has its default action in a child, and this process goes on as if it ignored it.
+/// Gives children the default actions of signals, however the tests were started: `nohup` ignores SIGHUP, and a shell
+/// ignores SIGINT and SIGQUIT for background commands of a script. A child inherits ignored signals. A caught signal
+/// has its default action in a child, so this process catches them and does nothing.
 pub(super) fn give_children_the_defaults() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

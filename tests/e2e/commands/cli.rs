@@ -1,4 +1,4 @@
-//! Bad input on the command line: what is said, and the exit code.
+//! Invalid command lines: the message and the exit code.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -9,8 +9,8 @@ use nix::sys::signal::Signal;
 
 use crate::cluster::{Daemon, Guarded, firesteel, processes, run, wait_for};
 
-/// Runs the words; the code and the words on standard error are as stated, in one line if it is ours, and standard
-/// output is empty.
+/// Runs the command. Checks its exit code and its message on standard error, which is one line if it is ours. Standard
+/// output must be empty.
 fn check(arguments: &[&str], code: i32, words: &str) {
     let done = run(firesteel().args(arguments));
     assert_eq!(done.code(), code, "{arguments:?}: {done}");
@@ -214,8 +214,8 @@ fn unknown_properties_are_a_warning() {
 fn the_environment_says_what_flags_do_not() {
     let master = Daemon::start(firesteel().arg("master").env("SPARK_MASTER_PORT", "0"));
     assert!(!master.url().ends_with(":0"));
-    // Kubernetes sets such a value for a service called spark-master. The default port may be taken on this
-    // machine, so only the warning is looked for.
+    // Kubernetes sets such a value for a service called spark-master. The default port may be in use on this machine,
+    // so only the warning is checked.
     let mut command = firesteel();
     command
         .args(["master", "-h", "127.0.0.77", "--conf", "spark.deploy.recoveryMode=NONE"])
@@ -262,7 +262,7 @@ fn a_daemon_that_lives_by_its_standard_input_ends_with_it() {
     assert_eq!(status.code(), Some(0));
 }
 
-/// The harness itself: a test that fails while it waits still ends the daemons that it started.
+/// Tests the harness itself: a test that fails while it waits still ends its daemons.
 #[test]
 fn a_line_that_never_comes_fails_its_test_and_ends_its_daemons() {
     let master = Daemon::master(&[]);

@@ -1,4 +1,4 @@
-//! The commands that ask a running cluster about its applications, and end them.
+//! The commands that show and end applications of a running cluster.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,7 +9,6 @@ use tempfile::TempDir;
 
 use crate::cluster::{Daemon, Finished, Guarded, firesteel, processes, run, wait_for};
 
-/// A Master and a Worker of four cores.
 struct Cluster {
     worker: Daemon,
     master: Daemon,
@@ -25,7 +24,6 @@ impl Cluster {
         Self { worker, master, _directory: directory }
     }
 
-    /// A command that asks this cluster.
     fn ask(&self, arguments: &[&str]) -> Finished {
         run(firesteel().args(arguments).args(["--master", self.master.url()]))
     }
@@ -36,7 +34,7 @@ impl Cluster {
         serde_json::from_str(&done.stdout).expect("it is JSON")
     }
 
-    /// An application that stays until it is ended, with executors of two cores.
+    /// An application with executors of two cores, which run until they are ended.
     fn application(&self, name: &str, cores: &str) -> Daemon {
         let mut command = firesteel();
         command.args(["map", "--master", self.master.url(), "--name", name]);
@@ -95,7 +93,7 @@ fn a_killed_application_ends_with_its_executors_and_stays_visible() {
     assert!(application.log().contains("the application was killed by "), "{}", application.log());
     wait_for("its executors to end", || pids.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));
 
-    // Afterwards it is known by its id.
+    // After its end it is found by its id.
     let detail = wait_for("the ends of the executors", || {
         let detail = cluster.json(&["status", &id]);
         let ends = detail["application"]["executors"].as_array()?.iter().map(|it| it["state"].clone());

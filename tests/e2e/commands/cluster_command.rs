@@ -1,5 +1,5 @@
-//! `firesteel cluster`: daemons on the machines of a file. The other machines are loopback addresses, and a script stands in
-//! for ssh.
+//! `firesteel cluster`: daemons on the machines of a file. Loopback addresses simulate the other machines, and a script
+//! replaces ssh.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use crate::cluster::processes;
 use crate::cluster::{Finished, Guarded, clean, firesteel, run, wait_for};
 
-/// Stands in for ssh: writes down its words, gives each host a home of its own, and runs what it is told. Names that end with
-/// .alias are those of one host. Nobody is at home at 127.0.0.9.
+/// A replacement for ssh: it records its arguments, gives each host its own home, and runs the command. Names that end
+/// with .alias belong to one host. 127.0.0.9 does not answer.
 const SSH: &str = r#"#!/bin/sh
 echo "$*" >>"$SSH_WORDS"
 while [ "$1" != -- ]; do shift; done
@@ -24,7 +24,7 @@ mkdir -p "$home"
 HOME=$home SPARK_LOG_DIR=$home SPARK_PID_DIR=$home exec sh -c "$3"
 "#;
 
-/// A directory with a home, settings and a stand-in for ssh. All daemons are ended with it.
+/// A directory with homes, settings and a replacement for ssh. All its daemons are ended with it.
 struct Site {
     directory: TempDir,
 }
@@ -39,7 +39,7 @@ impl Site {
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(site.path("bin/ssh"), executable).expect("it is ours");
         fs::write(site.path("conf/workers"), workers).expect("it can be written");
-        // Free ports, so that nothing on this machine is in the way.
+        // Free ports, so that no other program on this machine interferes.
         let variables = "SPARK_MASTER_HOST=127.0.0.1\nSPARK_MASTER_PORT=0\nSPARK_MASTER_WEBUI_PORT=none\n\
                          SPARK_WORKER_WEBUI_PORT=none\nSPARK_WORKER_CORES=3\nSPARK_WORKER_MEMORY=1g\n\
                          case $HOME in */home | */one) SPARK_WORKER_HOST=127.0.0.1 ;; esac\n";
@@ -88,13 +88,13 @@ impl Drop for Site {
     }
 }
 
-/// The states of a table, in the order of its rows, each with its host and daemon.
+/// The states in a table, in the order of its rows, each with its host and daemon.
 fn states(done: &Finished) -> Vec<String> {
     let rows = done.stdout.lines().skip(1);
     rows.map(|row| row.split_whitespace().take(3).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// The number behind `process` in a row.
+/// The number after `process` in a row.
 fn pid_of(done: &Finished, host: &str) -> u32 {
     let row = done.stdout.lines().find(|row| row.trim_start().starts_with(host)).expect("it has a row");
     let after = row.split_once("process ").expect("it runs").1;
@@ -134,7 +134,7 @@ fn a_cluster_is_started_once_shown_and_stopped() {
     assert!(!site.ssh_words().contains("localhost"), "this machine needs no ssh");
     assert!(site.ssh_words().contains("BatchMode=yes -- ann@127.0.0.2 sh -s"), "{}", site.ssh_words());
 
-    // What runs is left alone, and what has ended is started again.
+    // Running daemons are left alone, and ended ones are started again.
     let victim = pid_of(&started, "127.0.0.3");
     processes::signal(victim, Signal::SIGKILL).expect("it runs");
     wait_for("its end", || (!processes::is_alive(victim)).then_some(()));
@@ -231,7 +231,7 @@ fn a_machine_with_two_names_gets_one_worker() {
     site.wait_until_empty();
 }
 
-/// A pid file that names another process by now harms nobody.
+/// A pid file may name an unrelated process by now, which must not be ended.
 #[test]
 fn a_process_that_is_no_daemon_of_firesteel_is_never_ended() {
     let site = Site::new("localhost\n");
@@ -262,7 +262,7 @@ fn a_machine_with_too_few_open_files_for_its_daemon_is_told_by_the_exit_code() {
         site.run("stop");
         done
     };
-    // The daemons need more than the command. How many files are open before depends on who runs this.
+    // The daemons need more open files than the command. How many are open before depends on the caller.
     let (mut few, mut enough) = (4, 256);
     while few + 1 < enough {
         let files = (few + enough) / 2;

@@ -1,4 +1,4 @@
-//! `firesteel config`: what is set, what comes of it, and what counts.
+//! `firesteel config`: settings, their effects, and their precedence.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn conf(text: &str) -> tempfile::TempDir {
     directory
 }
 
-/// The JSON value that is printed with that exit code.
+/// The printed JSON value; checks the exit code.
 fn asked(arguments: &[&str], variables: &[(&str, &str)], code: i32) -> Value {
     let done = run(firesteel().arg("config").args(arguments).arg("--json").envs(variables.iter().copied()));
     assert_eq!(done.code(), code, "{done}");
@@ -50,7 +50,7 @@ fn check_says_what_comes_of_everything_that_is_set() {
     assert_eq!(outcome(&worker, "spark.worker.timeout"), "ignored", "it is a Master's");
 }
 
-/// The finding about something that is set.
+/// The finding about this setting.
 fn finding(checked: &Value, name: &str) -> Value {
     let findings = checked["findings"].as_array().expect("there are findings");
     findings.iter().find(|finding| finding["name"] == name).unwrap_or_else(|| panic!("{checked:#}")).clone()

@@ -1,5 +1,5 @@
-//! Every JSON value that a command prints, held to docs/JSON.md: its schema comes first, each name stands in the tables there and
-//! means the same everywhere, and what is measured has the unit that its name ends with.
+//! Checks every JSON value that a command prints against docs/JSON.md. Its schema comes first; each name is in the
+//! tables there and means the same everywhere; and measured values have the unit in their name's suffix.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};
 
-/// Names whose values have names of users as keys: properties, custom resources, hosts.
+/// Fields whose keys are names of users: properties, custom resources, hosts.
 const MAPS: [&str; 9] = [
     "settings",
     "resources",
@@ -22,7 +22,7 @@ const MAPS: [&str; 9] = [
     "where",
 ];
 
-/// Names that end as if with a unit that is not used.
+/// Suffixes of units that are not used.
 const WRONG_UNITS: [&str; 9] =
     ["_s", "_sec", "_secs", "_seconds", "_millis", "_kib", "_mb", "_gb", "_memory"];
 
@@ -30,12 +30,12 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The words of the tables, each with its meaning.
+/// The names of the tables, each with its meaning.
 fn words() -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(root().join("docs/JSON.md")).expect("it is there");
     let rows =
         text.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |")?.split_once("` | "));
-    // The table of commands has a column more.
+    // The table of commands has one more column.
     let rows = rows.filter(|(_, meaning)| !meaning.contains(" | "));
     let mut words = BTreeMap::new();
     for (word, meaning) in rows {
@@ -45,7 +45,6 @@ fn words() -> BTreeMap<String, String> {
     words
 }
 
-/// The values that commands printed, each with its command.
 #[derive(Default)]
 struct Printed(Vec<(String, String)>);
 
@@ -64,14 +63,14 @@ impl Printed {
         value
     }
 
-    /// Adds the values of a command that prints one on each line.
+    /// Adds the values of a command that prints one JSON value per line.
     fn lines(&mut self, name: &str, text: &str) {
         assert!(!text.is_empty(), "{name} prints some");
         self.0.extend(text.lines().map(|line| (name.to_owned(), line.to_owned())));
     }
 }
 
-/// Holds the fields of a value to what their names say. `seen` has the names that were found.
+/// Checks the fields of a value against their names. Adds the names to `seen`.
 fn check(name: &str, value: &Value, seen: &mut BTreeSet<String>) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| check(name, value, seen)),
@@ -88,7 +87,7 @@ fn check(name: &str, value: &Value, seen: &mut BTreeSet<String>) {
     }
 }
 
-/// What a name says of its value, whatever value it stands in.
+/// Checks a value against its name alone.
 fn check_value(name: &str, key: &str, value: &Value) {
     let is = |ok: bool| assert!(ok || value.is_null(), "{name}: {key} is {value}");
     let begins = |word: &str| is(value.as_str().is_some_and(|text| text.starts_with(word)));
@@ -132,7 +131,7 @@ fn every_json_value_has_its_schema_first_and_the_words_of_the_table() {
     };
     let mut printed = Printed::default();
 
-    // One application that runs, one that cannot, one that has failed, one that was detached; a driver that runs.
+    // An application that runs, one that cannot run, one that has failed, one that is detached; and a driver that runs.
     let serves =
         "--name serves --executor-cores 1 --num-executors 1 --executor-memory 64m --until never --json";
     let serves: Vec<&str> = serves.split(' ').collect();
@@ -263,7 +262,7 @@ fn every_json_value_has_its_schema_first_and_the_words_of_the_table() {
     ];
     assert_eq!(run(&mut plain(&map)).code(), 1);
     printed.lines("map", &std::fs::read_to_string(&summary).expect("it was written"));
-    // Errors are the same everywhere.
+    // Errors have the same form everywhere.
     for words in [
         &["launch", "--json", "--master", "spark://127.0.0.1:1", "--nonsense", "--", "true"][..],
         &["launch", "--json", "--master", "nonsense", "--", "true"],
@@ -297,8 +296,8 @@ fn every_json_value_has_its_schema_first_and_the_words_of_the_table() {
     assert_eq!(rare, RARE, "words of docs/JSON.md that no value has");
 }
 
-/// Words of values that this cluster does not bring about: of exclusions, of a torn journal, of published experiments and of YARN, whose
-/// words a test beside them holds to the tables.
+/// Names in values that this cluster does not produce: exclusions, a torn journal, published experiments and YARN. A
+/// test beside them checks those of YARN against the tables.
 const RARE: [&str; 20] = [
     "allocated_by_asked",
     "attempt",

@@ -1,4 +1,4 @@
-//! `firesteel logs`: what executors wrote, through their Workers.
+//! `firesteel logs`: the output of executors, through their Workers.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -27,7 +27,7 @@ fn logs(pair: &Pair, arguments: &[&str]) -> Finished {
     run(&mut command(&pair.master, arguments))
 }
 
-/// What it prints; it must succeed.
+/// The output of a successful command.
 fn shown(pair: &Pair, arguments: &[&str]) -> String {
     let done = logs(pair, arguments);
     assert_eq!((done.code(), done.stderr.as_str()), (0, ""), "{arguments:?}: {done}");
@@ -73,7 +73,7 @@ fn each_output_is_shown_whole_or_from_its_end_also_when_the_application_is_over(
         }
         let file = fs::read_to_string(pair.file(&driver, 0, "stderr")).expect("it was written");
         assert!(file.starts_with("Firesteel Executor Command: ") && file.ends_with("\nproblem\n"), "{file}");
-        // And once more when the application is over.
+        // And again when the application is over.
         driver.send(&DriverToMaster::UnregisterApplication { app: driver.app.clone(), outcome: None });
         wait_for("the application's end", || {
             (pair.master.status()["completed"].as_array()?.len() == 1).then_some(())
@@ -111,7 +111,7 @@ fn following_ends_with_its_reader_and_with_ctrl_c() {
     let mut first = [0; 3];
     follower.stdout.take().expect("it is piped").read_exact(&mut first).expect("a line");
     assert_eq!(&first, b"up\n");
-    // Nothing more is written; that its reader has gone is seen all the same.
+    // Nothing more is written, but the end of the reader is noticed anyway.
     let status = wait_for("its end", || follower.try_wait().expect("it is ours"));
     assert!(status.success());
 
@@ -155,7 +155,7 @@ fn the_list_has_every_executor_with_the_lengths_of_its_logs() {
 #[test]
 fn all_logs_of_an_application_are_told_apart_by_their_executors() {
     let pair = Pair::new(&[]);
-    // Those that come in the place of the first two have nothing to say.
+    // The replacements of the first two executors write nothing.
     let script = "[ $FIRESTEEL_EXECUTOR_ID -lt 2 ] || exec sleep 1000; echo a$FIRESTEEL_EXECUTOR_ID; until [ -e go ]; do :; done; printf b; echo c >&2";
     let driver = pair.register(script, 2);
     let app = driver.app.to_string();
@@ -174,7 +174,7 @@ fn all_logs_of_an_application_are_told_apart_by_their_executors() {
     wait_for("the next two", || pair.file(&driver, 3, "stdout").exists().then_some(()));
     assert_eq!(shown(&pair, &[&app, "-n", "1"]), "0 | b\n1 | b\n");
     assert_eq!(shown(&pair, &[&app, "--stderr"]), "0 | c\n1 | c\n");
-    // What cannot be had of some does not keep the others.
+    // Unreadable logs do not affect the others.
     fs::remove_dir_all(pair.file(&driver, 0, "")).expect("it can be removed");
     let done = logs(&pair, &[&app]);
     assert_eq!((done.code(), done.stdout.as_str()), (1, "1 | a1\n1 | b\n"), "{done}");
@@ -203,7 +203,7 @@ fn what_there_is_not_is_said_in_one_line() {
     assert_eq!(done.code(), 69, "{done}");
 }
 
-/// Logs that are rolled and compressed, and what is kept of them.
+/// Logs that are rolled and compressed, with limits.
 const ROLLED: [&str; 6] = [
     "--conf",
     "spark.executor.logs.rolling.strategy=size",
@@ -262,7 +262,7 @@ fn a_log_of_which_the_beginning_was_removed_is_followed_without_a_gap_from_there
     assert!(follower.wait().expect("it ended").success());
 }
 
-/// What the Worker answers to a client that makes up its own questions.
+/// The Worker's answer to a client that asks for any names.
 fn ask(pair: &Pair, app: &str, executor: u32) -> WorkerToClient {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let address = parse_masters(pair.worker.url()).expect("it is a URL").remove(0);
@@ -282,7 +282,7 @@ fn nothing_outside_the_work_directory_is_shown() {
     for bad in ["..", "../..", "/etc", "a/b", ""] {
         assert_eq!(ask(&pair, bad, 0), WorkerToClient::RequestLogFailed(RefusedLog::UnsoundId), "{bad:?}");
     }
-    // Neither through a link to a directory, nor through one to a file, nor from what is no file.
+    // Neither through a link to a directory, nor through one to a file, nor from something that is not a file.
     let app = pair.work.path().join("app-1");
     std::os::unix::fs::symlink(elsewhere.path(), &app).expect("it can be made");
     let missing = |answer: WorkerToClient| {

@@ -72,7 +72,7 @@ fn a_synopsis_has_what_stands_for_the_values() {
     }
 }
 
-/// What is offered for the last of the words, as the scripts ask for it.
+/// The completions of the last word, as the scripts ask for them.
 fn offered(shell: &str, words: &[&str]) -> Vec<String> {
     let done = run(firesteel()
         .env("FIRESTEEL_COMPLETE", shell)
@@ -95,7 +95,6 @@ fn commands_options_and_properties_are_completed() {
     assert!(all.contains(&"map".to_owned()) && !all.contains(&"executor".to_owned()), "{all:?}");
 }
 
-/// The script of the shell.
 fn script(shell: &str) -> Finished {
     run(firesteel().args(["completions", shell]))
 }
@@ -109,7 +108,7 @@ fn there_is_a_script_for_each_shell() {
     }
 }
 
-/// What bash itself offers for the last of the words, with the script.
+/// The completions of bash itself for the last word, with the script.
 fn offered_in_bash(words: &[&str], variables: &[(&str, &str)]) -> String {
     let (last, all) = (words.last().expect("there is a word"), words.join(" "));
     let ask = format!(
@@ -118,7 +117,7 @@ fn offered_in_bash(words: &[&str], variables: &[(&str, &str)]) -> String {
         words.len() - 1,
         words[words.len() - 2]
     );
-    // The script names the command, which need not be found by its name here.
+    // The script names the command, which PATH need not contain here.
     let directory = Path::new(env!("CARGO_BIN_EXE_firesteel")).parent().expect("it is in a directory");
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new("bash");
@@ -162,7 +161,7 @@ fn ids_are_completed_from_the_master() {
     let asks = [("MASTER", master.url())];
     assert_eq!(offered_in_bash(&["firesteel", "kill", "app-"], &asks), id);
     wait_for("the executor to be known", || {
-        // Options are offered behind them.
+        // Options are offered after them.
         let offered = offered_in_bash(&["firesteel", "logs", &id, "''"], &asks);
         offered.starts_with("0 --stderr ").then_some(())
     });

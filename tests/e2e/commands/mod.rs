@@ -1,4 +1,4 @@
-//! Commands as their users see them: options, settings, output and exit codes.
+//! Commands from the user's view: options, settings, output and exit codes.
 
 mod cli;
 mod client;

@@ -1,4 +1,4 @@
-//! Settings as their users meet them: files, variables, flags, and what beats what.
+//! Settings from the user's view: files, variables, flags, and their precedence.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::cluster::{Daemon, firesteel, run};
 
-/// `UPDATE_GOLDEN=1` writes it anew.
+/// Checks a page against its recorded text; `UPDATE_GOLDEN=1` records it.
 fn check_page(name: &str, found: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if std::env::var("UPDATE_GOLDEN").is_ok_and(|value| value == "1") {
@@ -183,14 +183,14 @@ fn status_asks_the_master_that_map_would_use() {
     for variables in [
         &[("MASTER", master.url())][..],
         &[("SPARK_CONF_DIR", conf)],
-        // As for spark-submit, the file is stronger than the variable.
+        // As in spark-submit, the file takes precedence over the variable.
         &[("SPARK_CONF_DIR", conf), ("MASTER", "spark://127.0.0.1:1")],
     ] {
         let done = status(variables);
         assert_eq!(done.code(), 0, "{done}");
         assert!(done.stdout.contains(master.url()), "{done}");
     }
-    // No other cluster is used instead of the named one.
+    // A wrong value must not select another cluster.
     for value in ["foo", "local[2]", "local-cluster[1,1,512]", "spark://nowhere"] {
         for words in [&["status"][..], &["kill", "a"], &["explain", "a"], &["logs", "a", "0"], &["top"]] {
             let wrong = run(firesteel().args(words).env("MASTER", value));

@@ -34,7 +34,7 @@ fn output_to_a_closed_stream_is_an_error_in_every_command() {
         let words = "cannot write to standard output: Bad file descriptor";
         assert!(done.stderr.contains(words), "{arguments:?}: {done}");
     }
-    // The output of items on standard error is output, too. There is no place for the words.
+    // Items' output on standard error is also output. There is no place for the error message.
     let silent = ["-q", "map", "--master", LOCAL, "--", "sh", "-c", "echo lost >&2", ":::", "1"];
     assert_eq!(redirected(&silent, "2>&-").code(), 1);
 }

@@ -1,4 +1,4 @@
-//! A terminal with a program in it: what the screen shows, and keys.
+//! A terminal with a program in it: screen contents and keys.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command};
@@ -12,7 +12,7 @@ use pty_process::blocking::{self, Pty};
 
 use crate::cluster::{DEADLINE, processes, wait_for};
 
-/// A program that runs in a terminal of its own. It is killed when it is dropped.
+/// A program in a terminal of its own, killed when it is dropped.
 pub(crate) struct Terminal {
     child: Child,
     pty: Arc<Pty>,
@@ -20,7 +20,6 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts the command in a terminal with these numbers of rows and columns.
     pub(crate) fn start(command: Command, rows: u16, columns: u16) -> Self {
         let (pty, pts) = blocking::open().expect("there are pseudo-terminals");
         pty.resize(Size::new(rows, columns)).expect("it can be resized");
@@ -31,7 +30,7 @@ impl Terminal {
         let (source, shown) = (Arc::clone(&pty), Arc::clone(&screen));
         thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // The terminal ends with an error when its last program does.
+            // Reading fails when the terminal's last program ends.
             while let Ok(count @ 1..) = (&*source).read(&mut bytes) {
                 shown.lock().expect("no thread panics with the lock").process(&bytes[..count]);
             }
@@ -44,18 +43,17 @@ impl Terminal {
         self.screen.lock().expect("no thread panics with the lock").screen().contents()
     }
 
-    /// Whether the screen is one that a program put over the usual one.
+    /// Whether the alternate screen is shown.
     pub(crate) fn is_alternate(&self) -> bool {
         self.screen.lock().expect("no thread panics with the lock").screen().alternate_screen()
     }
 
-    /// Types the keys.
     pub(crate) fn type_keys(&self, keys: &str) {
         (&*self.pty).write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
-    /// Another size. The program is told by the system. The screen keeps two rows at least: `vt100` panics where a line
-    /// wraps on a screen of one row, as lines do that were written for the size before.
+    /// Changes the terminal's size, of which the program is notified. The screen keeps at least two rows: older lines
+    /// may wrap, and `vt100` panics if a line wraps on a screen of one row.
     pub(crate) fn resize(&self, rows: u16, columns: u16) {
         let mut screen = self.screen.lock().expect("no thread panics with the lock");
         screen.screen_mut().set_size(rows.max(2), columns);
@@ -63,12 +61,12 @@ impl Terminal {
         self.pty.resize(Size::new(rows, columns)).expect("it can be resized");
     }
 
-    /// Waits until the screen shows all of these words, and returns what it shows.
+    /// Waits until the screen shows all of these words. Returns its contents.
     pub(crate) fn wait_for(&self, words: &[&str]) -> String {
         self.wait_until(&format!("{words:?}"), |text| words.iter().all(|word| text.contains(word)))
     }
 
-    /// Waits until the screen is as it should be, and returns what it shows.
+    /// Waits until `is_so` holds for the screen. Returns its contents.
     pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + DEADLINE;
         loop {

@@ -1,4 +1,4 @@
-//! `firesteel top` in a terminal: the screen as a person sees it.
+//! `firesteel top` in a terminal.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::terminal::Terminal;
 use crate::cluster::{Daemon, firesteel, forgetful_master, run, wait_for};
 
-/// A Master, a Worker of four cores, and an application that holds two of them until it is ended.
+/// A Master, a Worker of four cores, and an application that uses two of them until it is ended.
 struct Stage {
     application: Daemon,
     worker: Daemon,
@@ -94,13 +94,13 @@ fn keys_move_sort_explain_and_show_help() {
     top.wait_for(&["another table", "kill the selected application"]);
     top.type_keys("x");
     top.wait_until("no help", |text| !text.contains("another table"));
-    // In the table of executors it means the executor's application.
+    // In the table of executors the key acts on the executor's application.
     top.type_keys("e");
     top.wait_for(&["explained", "It has 1 executor with 2 cores in all; its maximum is 2 cores."]);
     top.type_keys(" ");
     top.type_keys("x");
     top.wait_until("no explanation", |text| !text.contains("explained"));
-    // The Workers have no application.
+    // Workers have no application.
     top.type_keys("\tk");
     top.wait_for(&["select an application first"]);
     top.type_keys("\u{3}");
@@ -155,7 +155,7 @@ fn what_a_terminal_lost_while_it_was_smaller_is_drawn_again() {
     let stage = Stage::set();
     let top = Terminal::start(stage.top(), 24, 110);
     top.wait_for(&["Workers 1", "Executors 1", "q quit"]);
-    // It sees only the size that it knows already.
+    // It sees only the size that it already knows.
     top.signal(Signal::SIGSTOP);
     top.resize(2, 10);
     top.resize(24, 110);

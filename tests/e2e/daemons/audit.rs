@@ -1,10 +1,10 @@
-//! The log as JSON, and its audit lines: who asked for what.
+//! The log as JSON, and its audit lines: who requested what.
 
 use serde_json::{Value, json};
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};
 
-/// The lines of a log, each of which is an object.
+/// The lines of a log. Each is a JSON object.
 fn lines(log: &str) -> Vec<Value> {
     let parsed = log.lines().map(|line| {
         let value: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -16,7 +16,7 @@ fn lines(log: &str) -> Vec<Value> {
     parsed.collect()
 }
 
-/// The audit lines of a log: what was asked for, of what, and its outcome.
+/// The audit lines of a log: the request, its object, and its outcome.
 fn audits(daemon: &Daemon) -> Vec<Value> {
     lines(&daemon.log()).into_iter().filter(|line| line["audit"].is_string()).collect()
 }
@@ -93,7 +93,7 @@ fn every_line_of_a_json_log_is_an_object_and_each_change_leaves_an_audit_line() 
     }
     assert!(found[4]["who"].as_str().is_some_and(|who| who.contains("(firesteel decommission, process ")));
 
-    // The ids are fields in the lines of both daemons.
+    // Both daemons' lines have the ids as fields.
     let registered = lines(&master.log()).into_iter().find(|line| line["worker"] == id.as_str());
     assert_eq!(registered.expect("a line about the Worker")["component"], "master");
     let started = lines(&worker.log());

@@ -1,4 +1,5 @@
-//! One Worker that cannot start executors, or where they fail: the applications run elsewhere, and status says why.
+//! One Worker that cannot start executors, or where they fail: the applications run elsewhere, and status shows the
+//! reason.
 
 use std::fs;
 use std::path::PathBuf;
@@ -35,7 +36,7 @@ impl Cluster {
         self.directory.path().join(format!("work-{worker}"))
     }
 
-    /// Puts a file in the place of a Worker's work directory, so that it can start nothing.
+    /// Replaces a Worker's work directory by a file, so that it cannot start anything.
     fn break_worker(&self, worker: usize) {
         let directory = self.work_directory(worker);
         fs::remove_dir_all(&directory).expect("the Worker has made it");
@@ -78,7 +79,7 @@ impl Cluster {
         done.stdout
     }
 
-    /// The id of the Worker that status says is excluded for an application.
+    /// The id of the Worker that status shows as excluded for an application.
     fn excluded(&self) -> Option<String> {
         let status = self.master.status();
         let workers = status["workers"].as_array()?;
@@ -86,7 +87,7 @@ impl Cluster {
         Some(worker["id"].as_str()?.to_owned())
     }
 
-    /// The id of the Worker that status says can start no executors.
+    /// The id of the Worker that status shows as unable to start executors.
     fn impaired(&self) -> Option<String> {
         let status = self.master.status();
         let workers = status["workers"].as_array()?;
@@ -117,7 +118,7 @@ fn an_application_runs_to_its_end_although_one_worker_of_four_cannot_start_execu
     assert!(cluster.said(&["status"]).contains("ALIVE, cannot start executors: "));
     let explained = cluster.said(&["explain", "sound"]);
     assert!(explained.contains("cannot start executors"), "{explained}");
-    // One fact has one word: what is impaired is not called excluded beside that.
+    // Each fact has one word: an impaired Worker is not also called excluded.
     for words in [["explain", "sound", "--json"], ["status", "sound", "--json"]] {
         let json: Value = serde_json::from_str(&cluster.said(&words)).expect("JSON");
         let scheduling = &json["scheduling"];

@@ -1,4 +1,4 @@
-//! Work directories: what a Worker removes, when, and what it leaves alone.
+//! Work directories: what a Worker removes, when, and what it keeps.
 
 use std::fs;
 use std::path::PathBuf;
@@ -85,12 +85,12 @@ fn beyond_a_number_the_oldest_directories_go_and_never_that_of_an_executor_that_
         .wait_for_line(&["removing the work of the oldest 1 ended executor: more than the limits allow"]);
     assert!(stdout.exists(), "it is the oldest, but it runs");
 
-    // The next Worker counts them too.
+    // The next Worker counts them, too.
     pair.worker.signal(nix::sys::signal::Signal::SIGTERM);
     assert_eq!(pair.worker.wait(), 0);
     let arguments = ["--cores", "4", "--memory", "4g", "--conf", "firesteel.worker.cleanup.maxExecutors=1"];
     let next = Daemon::worker(&pair.master, pair.work.path(), &arguments);
-    // For it the oldest is what was written first. The first application runs on in another directory.
+    // The next Worker orders them by their time of writing. The first application still runs, in another directory.
     let expected = [first, all[7].clone()];
     wait_for("all but the latest to go", || (applications(&pair) == expected).then_some(()));
     assert!(!stdout.exists(), "{}", next.log());

@@ -1,4 +1,4 @@
-//! A Worker that is killed together with its reaper: what it leaves, and who ends that.
+//! A Worker and its reaper are killed together: who ends the remaining processes, and removes the files?
 
 use firesteel_daemons::worker::strays::Marker;
 use firesteel_protocol::messages::DriverToMaster;
@@ -9,7 +9,7 @@ use crate::cluster::processes::is_alive;
 use crate::cluster::{Daemon, firesteel, run};
 use crate::executors::driver::Driver;
 
-/// What a Worker has left. It is killed when it is dropped, if the test failed.
+/// The processes that a Worker has left. They are killed when this is dropped, if the test failed.
 struct Left {
     pids: Vec<u32>,
     marker: Marker,
@@ -20,7 +20,7 @@ impl Left {
     fn by(pair: &mut Pair, driver: &Driver, executors: u32) -> Self {
         let left = Self { pids: up(pair, driver, executors), marker: Marker::of_worker(&pair.view().id) };
         let reaper = pair.reaper().expect("there is a reaper");
-        // The Worker must not start another reaper, so it stands still while the reaper dies.
+        // The Worker must not start another reaper, so it is stopped while the reaper dies.
         pair.worker.signal(Signal::SIGSTOP);
         signal(reaper, Signal::SIGKILL);
         pair.worker.signal(Signal::SIGKILL);
@@ -61,7 +61,7 @@ fn a_living_worker_that_shares_the_directory_keeps_its_processes() {
     let pair = Pair::new(&[]);
     let driver = pair.register(SPREAD, 2);
     let pids = up(&pair, &driver, 2);
-    // Also one that stands still.
+    // Also a stopped process.
     pair.worker.signal(Signal::SIGSTOP);
     let next = another_worker(&pair);
     pair.worker.signal(Signal::SIGCONT);
@@ -80,7 +80,7 @@ fn what_a_dead_worker_left_ends_with_its_application() {
     pair.master.wait_for_workers(2);
     let left = Left::by(&mut pair, &driver, 1);
     assert_eq!(left.pids, pids);
-    // Its successor runs on the other Worker, which is therefore told of the end.
+    // Its replacement runs on the other Worker, which therefore learns of the end.
     wait_for_text(&pair.file(&driver, 1, "up"));
     assert!(pids.iter().all(|&pid| is_alive(pid)), "{}", other.log());
     driver.send(&DriverToMaster::UnregisterApplication { app: driver.app.clone(), outcome: None });

@@ -29,7 +29,7 @@ fn a_worker_that_is_asked_to_leave_ends_after_its_tasks_and_the_others_go_on_wit
     let (mut first, id) = worker(&master, &root.path().join("first"));
     let (_second, other) = worker(&master, &root.path().join("second"));
     master.wait_for_workers(2);
-    // Each task says where it ran, and waits until it may end.
+    // Each task prints where it runs, and waits until it may end.
     let gate = root.path().join("gate");
     let line = format!("echo $FIRESTEEL_WORKER_ID; while [ ! -e {} ]; do sleep 0.05; done", gate.display());
     let items = [":::", "1", "2", "3", "4", "5", "6", "7", "8"];

@@ -1,4 +1,4 @@
-//! Workers that look like machines of their own: each on another address of loopback.
+//! Workers that look like separate machines: each on another address of loopback.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,6 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// Starts this number of Workers, each of this number of cores.
     pub(crate) fn start(workers: usize, cores: u32) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let mut hosts = Self { workers: Vec::new(), master: Daemon::master(&[]), directory };
@@ -30,19 +29,19 @@ impl Hosts {
         hosts
     }
 
-    /// A file in a directory that goes with the cluster.
+    /// A path in a directory that is deleted with the cluster.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    /// Writes such a file, and returns its name.
+    /// Writes such a file, and returns its path.
     pub(crate) fn write(&self, name: &str, text: &str) -> String {
         let path = self.path(name);
         std::fs::write(&path, text).expect("it can be written");
         path.to_str().expect("a name of ASCII").to_owned()
     }
 
-    /// `firesteel map` here.
+    /// A command `firesteel map` for this cluster.
     pub(crate) fn map(&self, arguments: &[&str]) -> Command {
         let mut command = firesteel();
         command.args(["map", "--master", self.master.url(), "--summary-file"]).arg(self.path("summary.json"));
@@ -50,7 +49,7 @@ impl Hosts {
         command
     }
 
-    /// Runs it over that input; how it ended, and its summary.
+    /// Runs `map` on this input. Returns its result and its summary.
     pub(crate) fn mapped(&self, arguments: &[&str], input: &str) -> (Finished, Value) {
         let done = run_with_input(&mut self.map(arguments), input.as_bytes().to_vec());
         let summary = std::fs::read_to_string(self.path("summary.json")).unwrap_or_else(|_| panic!("{done}"));

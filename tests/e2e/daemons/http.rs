@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};
 
-/// What comes back for these bytes, until the end of the connection.
+/// The whole answer to these bytes, until the connection ends.
 fn exchange(daemon: &Daemon, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(daemon.http()).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time limit");
-    // It may have hung up already.
+    // It may already have hung up.
     let _ = stream.write_all(request).and_then(|()| stream.shutdown(Shutdown::Write));
     let mut text = Vec::new();
     let _ = stream.read_to_end(&mut text);
@@ -29,7 +29,7 @@ fn json(daemon: &Daemon, path: &str) -> Value {
     serde_json::from_str(&body).expect("it is JSON")
 }
 
-/// The value of a series. 0 if it is not there.
+/// The value of a series; 0 if it is missing.
 fn sample(page: &str, series: &str) -> f64 {
     let value = page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok());
     value.unwrap_or(0.0)
@@ -192,7 +192,7 @@ fn pages_are_complete_and_load_nothing_from_elsewhere() {
     drop(launch);
 }
 
-/// A page of another site could read the token by giving its own name this Master's address.
+/// A page of another site could read the token if its own name resolved to this Master's address.
 #[test]
 fn a_master_whose_pages_may_change_something_answers_to_its_own_names_only() {
     let allowed = "firesteel.master.ui.allowedHosts=spark.example.org";
@@ -228,7 +228,7 @@ fn a_master_whose_pages_may_change_something_answers_to_its_own_names_only() {
     assert!(
         refused.starts_with("HTTP/1.1 421 ") && refused.contains("This Master is not known as evil.example")
     );
-    // What programs read has no token.
+    // Responses for programs have no token.
     for path in ["/json/", "/metrics", "/livez", "/static/style.css"] {
         assert!(get(path, evil).starts_with("HTTP/1.1 200 "), "{path}");
     }
@@ -246,7 +246,7 @@ fn a_restarted_master_says_that_it_recovers() {
     master.wait();
     let master = Daemon::master(&["--conf", &recovery, "--conf", "spark.worker.timeout=3600s"]);
     let page = json(&master, "/json/");
-    // The Master may have seen that the Worker was gone before it was killed.
+    // The Master may have noticed the end of the Worker before it was killed.
     if page["workers"][0]["state"] == "UNKNOWN" {
         assert_eq!((&page["status"], &page["cores"]), (&"RECOVERING".into(), &0.into()));
         let (status, line) = master.get("/readyz");
@@ -287,7 +287,7 @@ fn the_port_can_be_chosen_and_switched_off() {
     assert_eq!(done.code(), 1, "{done}");
 }
 
-/// The names of metrics in a text: those of Firesteel's, and of processes.
+/// The names of metrics in a text: Firesteel's, and those of processes.
 fn metric_names(text: &str) -> BTreeSet<String> {
     let pattern =
         Regex::new(r"\b(firesteel_(master|worker|application|build|http)|process)_[a-z0-9_]+[a-z0-9]\b")
@@ -295,7 +295,7 @@ fn metric_names(text: &str) -> BTreeSet<String> {
     pattern.find_iter(text).map(|name| name.as_str().to_owned()).collect()
 }
 
-/// The names of metrics that a page serves, with those of the series of histograms.
+/// The names of metrics that a page serves, including series of histograms.
 fn served(page: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for line in page.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
@@ -315,7 +315,7 @@ fn every_metric_of_the_board_and_the_alerts_is_served_and_the_page_names_all() {
     let master = Daemon::master(&["--conf", &recovery]);
     let worker = Daemon::worker(&master, &directory.path().join("work"), &["--cores", "1", "--memory", "1g"]);
     master.wait_for_workers(1);
-    // A Worker measures from time to time what is used.
+    // A Worker measures usage from time to time.
     let pages = wait_for("what the Worker measures", || {
         let pages = [master.get("/metrics").1, worker.get("/metrics").1];
         let measured = ["firesteel_worker_machine_cpu_cores", "firesteel_worker_disk_bytes"];

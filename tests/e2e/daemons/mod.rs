@@ -1,4 +1,4 @@
-//! Masters and Workers: how they run, recover and end, what they clean up, and what they tell about themselves.
+//! Masters and Workers: how they run, recover and end, their clean-up, and their reports about themselves.
 
 mod audit;
 mod bad_worker;

@@ -1,4 +1,4 @@
-//! A Master that is killed and started again: it has its journal, and nobody loses anything.
+//! A Master that is killed and restarted with its journal: nothing is lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
 
-/// A durable Master on a port of its own, with a Worker.
+/// A durable Master on its own port, with a Worker.
 struct Cluster {
     master: Daemon,
     worker: Daemon,
@@ -38,7 +38,7 @@ impl Cluster {
         journal(&self.state())
     }
 
-    /// What is written there, without the room behind it.
+    /// Its contents, without the preallocated space at the end.
     fn written(&self) -> Vec<u8> {
         let file = fs::read(self.journal()).expect("it can be read");
         Contents::of(file).expect("it is whole").written().to_vec()
@@ -57,7 +57,7 @@ impl Cluster {
         Daemon::spawn(firesteel().args(["launch", "--master", self.master.url()]).args(arguments))
     }
 
-    /// A server of one core that runs, and its `launch`.
+    /// A running server of one core, with its `launch`.
     fn server(&self, command: &[&str]) -> Daemon {
         let arguments = ["--until", "never", "--num-executors", "1", "--executor-cores", "1", "--json", "--"];
         let launch = self.launch(&[&arguments[..], command].concat());
@@ -174,7 +174,7 @@ fn an_unfinished_write_is_dropped_with_a_warning_and_damage_is_not() {
     let mut cluster = Cluster::start();
     let _one = cluster.server(&["sleep", "300"]);
     let middle = cluster.written().len() - 5;
-    // What is written of this one comes after that.
+    // The records of this one come after that.
     let _other = cluster.server(&["sleep", "300"]);
     cluster.kill_master();
     let whole = cluster.written();
@@ -231,7 +231,7 @@ fn a_journal_is_checked_dumped_and_exported_while_its_master_runs() {
 fn a_master_that_can_write_nothing_more_ends_and_its_executors_go_on() {
     let mut cluster = Cluster::start();
     cluster.kill_master();
-    // A limit on the length of files stands for a full disk. Without the signal, the write fails.
+    // A limit on file sizes simulates a full disk. Without the signal, the write fails.
     let state = format!("spark.deploy.recoveryDirectory={}", cluster.state().display());
     let mut limited = Command::new("sh");
     let master = format!(

@@ -1,4 +1,4 @@
-//! What a daemon tells the service manager that started it.
+//! What a daemon reports to the service manager that started it.
 
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
@@ -8,11 +8,10 @@ use nix::sys::signal::Signal;
 
 use crate::cluster::{Daemon, forgetful_master, processes, wait_for};
 
-/// A stand-in for systemd.
+/// A replacement for systemd.
 struct ServiceManager(UnixDatagram);
 
 impl ServiceManager {
-    /// Waits for a message with these words.
     fn wait_for(&self, words: &str) -> String {
         loop {
             let message = self.next(Duration::from_secs(60)).unwrap_or_else(|| panic!("nobody said {words}"));
@@ -22,7 +21,7 @@ impl ServiceManager {
         }
     }
 
-    /// Drops what has been said so far.
+    /// Drops the messages received so far.
     fn forget(&self) {
         while self.next(Duration::from_millis(1)).is_some() {}
     }
@@ -55,7 +54,7 @@ fn a_service_manager_hears_that_a_master_is_ready_that_its_loop_turns_and_that_i
     manager.wait_for("WATCHDOG=1");
     master.signal(Signal::SIGSTOP);
     wait_for("the Master to stand still", || processes::is_stopped(master.pid()).then_some(()));
-    // What it had said before comes first.
+    // Earlier messages come first.
     manager.forget();
     assert_eq!(manager.next(Duration::from_millis(600)), None, "it stands still");
     master.signal(Signal::SIGCONT);

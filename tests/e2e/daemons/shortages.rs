@@ -1,4 +1,4 @@
-//! What Workers and executors do when the machine gives them no process, and programs that cannot be run as they are.
+//! Workers and executors on a machine without free processes, and programs that cannot be run.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use crate::cluster::processes::{self, children_of, command_line};
 use crate::cluster::{BINARY, Daemon, clean, firesteel, run, wait_for};
 
-/// The same command where a limit of the shell's `ulimit` holds.
+/// The same command under a limit of the shell's `ulimit`.
 fn limited(limit: &str, command: &Command) -> Command {
     let mut shell = clean("sh");
     shell.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
@@ -72,7 +72,6 @@ fn a_worker_that_can_start_no_process_says_so_and_is_not_counted_against_applica
     assert_eq!(map.output(), "item\n");
 }
 
-/// The number of threads of a process.
 fn threads(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
 }
@@ -93,7 +92,7 @@ fn a_worker_that_is_given_no_more_threads_later_does_its_work_with_those_that_it
     other_user.args(["--reuid=64322", "--regid=64322", "--clear-groups"]);
     other_user.arg(worker.get_program()).args(worker.get_args());
     let worker = Daemon::start(&mut other_user);
-    // Longer than Tokio keeps a thread that has nothing to do, unless it is told to.
+    // Longer than Tokio keeps an idle thread by default.
     let idle_until = Instant::now() + Duration::from_secs(11);
     let at_first = threads(worker.pid());
     wait_for("its threads to be idle", || {
@@ -129,7 +128,7 @@ fn a_worker_whose_program_was_removed_starts_executors_under_its_name() {
     assert_eq!(done.code(), 0, "{done}");
     let expected = format!("firesteel\n{} executor ", program.display());
     assert!(done.stdout.starts_with(&expected), "{done}");
-    // So is what ends its processes, if that was killed.
+    // The reaper is also restarted, if it was killed.
     let reaper = || {
         let is_reaper = |pid: &u32| command_line(*pid).get(1).is_some_and(|word| word == "__reaper");
         children_of(worker.pid()).into_iter().find(is_reaper)
@@ -172,7 +171,7 @@ fn scripts_run_as_by_execvp_and_a_missing_interpreter_is_named_after_one_attempt
     assert!(!done.stderr.contains("4 failures"), "{done}");
 }
 
-/// Words of each command; `%` is a directory of its own, and no Master is there.
+/// The arguments of each command; `%` is a directory of its own, and there is no Master.
 const COMMANDS: [&str; 28] = [
     "master --until-stdin-closes --host 127.0.0.1 --port 0 --webui-port none",
     "worker --until-stdin-closes --host 127.0.0.1 --port 0 --webui-port none --work-dir %/work spark://127.0.0.1:1",
@@ -204,10 +203,10 @@ const COMMANDS: [&str; 28] = [
     "__reaper 1",
 ];
 
-/// The codes of a command that starts, besides that of a shortage: no Master is there, and what it is given is wrong.
+/// The exit codes of a command that starts, other than a shortage: there is no Master, and its input is wrong.
 const OTHERS: [i32; 6] = [0, 1, 2, 69, 78, 83];
 
-/// Few open files, and few processes of a user who has no other ones.
+/// Two limits: few open files, and few processes, for a user without other processes.
 fn limits() -> impl Iterator<Item = (&'static str, String)> {
     let files = [4, 5, 8, 12, 16, 20].map(|most| ("", format!("--nofile={most}")));
     let processes = [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12].map(|most| ("setpriv", format!("--nproc={most}")));
@@ -247,7 +246,7 @@ fn every_command_ends_with_a_sentence_where_files_or_processes_are_few() {
                 assert!(why.iter().any(|why| done.stderr.contains(why)), "{limit} {words}: {done}");
             }
         }
-        // At the largest limits, most start.
+        // With the largest limits, most commands start.
         assert!(short > 0 || limit.ends_with("20") || limit.ends_with("12"), "{limit}");
     }
     assert!(found.is_empty(), "{found:#?}");

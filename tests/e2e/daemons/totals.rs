@@ -1,11 +1,11 @@
-//! One cluster has one sum of Workers and cores, wherever it is shown.
+//! A cluster's sums of Workers and cores are the same wherever they are shown.
 
 use serde_json::Value;
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::commands::terminal::Terminal;
 
-/// The text of a page, with one blank in place of each tag and space.
+/// The text of a page, with one blank for each tag and each run of spaces.
 fn text_of(page: &str) -> String {
     let body = page.split_once("</head>").map_or(page, |(_, body)| body);
     let words: String = body.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).fold(
@@ -19,7 +19,7 @@ fn text_of(page: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The Workers of this state: their number, cores and used cores.
+/// The number of Workers in this state, their cores and used cores.
 fn of_state(status: &Value, state: &str) -> (usize, i64, i64) {
     let workers = status["workers"].as_array().expect("there are Workers");
     let these: Vec<&Value> = workers.iter().filter(|worker| worker["state"] == state).collect();
@@ -42,12 +42,12 @@ fn a_cluster_of_workers_in_all_states_has_the_same_sums_in_every_view() {
         command.arg(words[0]).args(["--master", master.url()]).args(&words[1..]);
         command
     };
-    // A cluster driver, an application that has all that it asked for, and one that waits for a whole Worker.
+    // A cluster driver, an application with all that it asks for, and one that waits for a whole Worker.
     let driver = ["submit", "--deploy-mode", "cluster", "--driver-memory", "64m", "--", "sleep", "1000"];
     let done = run(&mut asked(&driver));
     assert_eq!(done.code(), 0, "{done}");
     wait_for("the driver to run", || (master.status()["drivers"][0]["state"] == "RUNNING").then_some(()));
-    // Each executor has an item: an idle one on a Worker that leaves would end.
+    // Each executor has an item: an idle one on a leaving Worker would end.
     let map = |name: &str, cores: &str, most: &str| {
         let sizes = ["--executor-cores", cores, "--total-executor-cores", most, "--executor-memory", "64m"];
         let mut map = asked(&["map", "--name", name]);

@@ -1,4 +1,4 @@
-//! What is used: measured by a Worker, shown by its Master, and remembered when it is over.
+//! Usage: measured by a Worker, shown by its Master, and remembered after the end.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn json(words: &[&str], master: &Daemon) -> Value {
     serde_json::from_str(&done.stdout).expect("it is JSON")
 }
 
-/// The JSON that a daemon answers to Spark's path.
+/// A daemon's JSON at Spark's path.
 fn page(daemon: &Daemon) -> Value {
     serde_json::from_str(&daemon.get("/json/").1).expect("it is JSON")
 }
@@ -28,14 +28,14 @@ fn what_an_executor_uses_is_shown_while_it_runs_and_remembered_when_it_has_ended
 
     let usage = wait_for("a measurement", || {
         let usage = json(&["status"], &master)["usage"][0].clone();
-        // The first measurements know no disk yet.
+        // The first measurements do not include a disk yet.
         (usage["executors"][0]["cpu_ms"].as_u64()? > 0 && !usage["disk"].is_null()).then_some(usage)
     });
     assert!(usage["machine"]["cores"].as_u64() > Some(0), "{usage}");
     assert!(usage["disk"]["total_bytes"].as_u64() > Some(0), "{usage}");
     assert!(usage["executors"][0]["memory_bytes"].as_u64() > Some(0), "{usage}");
 
-    // Each daemon knows where the other one serves HTTP.
+    // Each daemon knows the other's HTTP address.
     assert_eq!(page(&master)["workers"][0]["webuiaddress"], format!("http://{}", worker.http()));
     assert_eq!(page(&worker)["masterwebuiurl"], format!("http://{}", master.http()));
     let app = usage["executors"][0]["app"].as_str().expect("an id");

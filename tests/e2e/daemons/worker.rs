@@ -20,9 +20,9 @@ use crate::cluster::processes::{children_of, command_line, is_alive};
 use crate::cluster::{Daemon, firesteel, forgetful_master, processes, run, wait_for};
 use crate::executors::driver::{Driver, script};
 
-/// A Master and a Worker with 4 cores, and where the Worker works.
+/// A Master and a Worker with 4 cores, and the Worker's work directory.
 pub(crate) struct Pair {
-    // Dropped in this order.
+    // Fields are dropped in this order.
     pub(crate) worker: Daemon,
     pub(crate) master: Daemon,
     pub(crate) work: TempDir,
@@ -41,12 +41,11 @@ impl Pair {
         Driver::register(self.master.address(), script(shell_script, executors))
     }
 
-    /// A file of an executor.
     pub(crate) fn file(&self, driver: &Driver, executor: u32, name: &str) -> PathBuf {
         self.work.path().join(driver.app.as_str()).join(executor.to_string()).join(name)
     }
 
-    /// What the Worker says of itself.
+    /// The Worker's view of itself.
     pub(crate) fn view(&self) -> WorkerViewOfItself {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let address = parse_masters(self.worker.url()).expect("it is a URL").remove(0);
@@ -63,7 +62,7 @@ impl Pair {
     }
 }
 
-/// Waits for a file with at least one whole line, and returns its text.
+/// Waits for a file with at least one complete line, and returns its text.
 pub(crate) fn wait_for_text(path: &Path) -> String {
     let whole = || fs::read_to_string(path).ok().filter(|text| text.ends_with('\n'));
     wait_for(&format!("{} to be written", path.display()), whole)
@@ -77,8 +76,8 @@ pub(crate) fn signal(pid: u32, signal: Signal) {
     processes::signal(pid, signal).expect("it is there");
 }
 
-/// A script that leaves processes everywhere: in the group, in a session of its own, and without a parent; it
-/// says `up` when all are there, and then stays.
+/// A script that leaves processes everywhere: in its group, in a session of its own, and without a parent. It writes
+/// `up` when all have started, and then runs on.
 pub(crate) const SPREAD: &str = "trap '' TERM HUP INT; \
     (sleep 1000 & echo $! > a; wait) & \
     setsid sh -c 'echo $$ > b; exec sleep 1000' & \
@@ -143,10 +142,10 @@ fn sigterm_and_ctrl_c_end_the_executors_first_and_then_the_worker_with_code_0() 
         let reaper = pair.reaper().expect("there is a reaper");
         pair.worker.signal(request);
         assert_eq!(pair.worker.wait(), 0, "{}", pair.worker.log());
-        // Not a moment later: at its end nothing of it is left.
+        // At its end, without delay, none of its processes is left.
         assert!(pids.iter().all(|&pid| !is_alive(pid)), "{}", pair.worker.log());
         assert!(!is_alive(reaper));
-        // Their ends were told before the connection was closed.
+        // Their ends were reported before the connection was closed.
         let (_, state) = driver.until(ExecutorState::is_finished);
         assert_eq!(state, ExecutorState::Killed(Some(ExitStatus::Signal(9))));
     }
@@ -221,7 +220,7 @@ fn executors_outlive_their_master_and_the_worker_comes_back_to_the_next_one() {
     let next = Daemon::start(&mut forgetful_master(&port));
     let registered = || pair.view().master_url.filter(|url| url == next.url());
     wait_for("the Worker to register again", registered);
-    // This Master does not know the executor, and has it ended.
+    // This Master does not know the executor, and orders its end.
     wait_for_ends(&pids);
     assert!(is_alive(pair.worker.pid()));
 }
@@ -319,7 +318,7 @@ fn a_worker_that_is_being_stopped_is_given_no_more_executors() {
     pair.worker.signal(Signal::SIGTERM);
     pair.master.wait_for_line(&["is shutting down: it gets no more executors"]);
     assert_eq!(pair.master.status()["workers"][0]["state"], "DECOMMISSIONED");
-    // One that comes now has room on the Worker, which has four cores.
+    // A new executor has room on the Worker, which has four cores.
     let other = pair.register("exit 0", 1);
     assert_eq!(pair.worker.wait(), 0);
     let launched = format!("{}/0", other.app);

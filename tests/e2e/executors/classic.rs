@@ -8,9 +8,8 @@ use super::driver::{Driver, script};
 use crate::cluster::processes::{children_of, command_line};
 use crate::cluster::{Daemon, wait_for};
 
-/// A Master, and Workers of these numbers of cores.
 struct Cluster {
-    // Dropped in this order.
+    // Fields are dropped in this order.
     workers: Vec<Daemon>,
     master: Daemon,
     _work: TempDir,
@@ -29,7 +28,7 @@ impl Cluster {
         Self { workers, master, _work: work }
     }
 
-    /// Registers an application whose executors only stay.
+    /// Registers an application with idle executors.
     fn register(&self, max: i64, each: i64) -> Driver {
         let mut application: ApplicationDescription = script("exec sleep 1000", 0);
         application.max_cores = Some(Cores(max));
@@ -38,7 +37,7 @@ impl Cluster {
         Driver::register(self.master.address(), application)
     }
 
-    /// The cores that the application holds, as the Master shows it.
+    /// The cores of the application, as the Master shows them.
     fn held(&self, driver: &Driver) -> i64 {
         let status = self.master.status();
         let applications = status["applications"].as_array().expect("a list").clone();
@@ -46,7 +45,7 @@ impl Cluster {
         own["cores_granted"].as_i64().expect("a number")
     }
 
-    /// How many `sleep`s each Worker runs, in the order of the Workers.
+    /// The number of `sleep`s on each Worker, in the order of the Workers.
     fn executors(&self) -> Vec<usize> {
         let is_executor = |pid: &u32| command_line(*pid).first().is_some_and(|word| word == "sleep");
         let count = |worker: &Daemon| children_of(worker.pid()).iter().filter(|pid| is_executor(pid)).count();
@@ -61,8 +60,8 @@ impl Cluster {
     }
 }
 
-/// 4 Workers of 8 cores. The first application takes 4 cores on one of them, the second wants four executors of 6
-/// and finds room for three. When the first ends, the fourth comes where it was.
+/// There are 4 Workers of 8 cores. The first application takes 4 cores on one of them. The second wants four executors
+/// of 6 cores and finds room for three. When the first ends, the fourth executor starts in its place.
 #[test]
 fn the_fourth_executor_comes_when_the_first_application_ends() {
     let cluster = Cluster::new(4, "8");
@@ -88,8 +87,8 @@ fn the_fourth_executor_comes_when_the_first_application_ends() {
     assert_eq!(cluster.wait_for_executors(4), [1, 1, 1, 1]);
 }
 
-/// 4 Workers of 16 cores and an application of 48 in executors of 16: three Workers are taken whole. Dealing
-/// single cores would have given 12 on each and no executor (SPARK-8881).
+/// There are 4 Workers of 16 cores, and an application of 48 cores in executors of 16: it takes three whole Workers.
+/// Dealing single cores would have given 12 on each and no executor (SPARK-8881).
 #[test]
 fn executors_are_dealt_whole() {
     let cluster = Cluster::new(4, "16");

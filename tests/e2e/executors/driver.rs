@@ -1,4 +1,4 @@
-//! A driver that only talks to its Master: its executors run any command.
+//! A driver that speaks only to its Master: its executors run any command.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,15 +15,14 @@ use firesteel_protocol::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role
 use crate::cluster::DEADLINE;
 use crate::peers::wire::frame;
 
-/// A registered application.
 #[derive(Debug)]
 pub(crate) struct Driver {
     stream: TcpStream,
-    /// Its id.
+    /// The id that the Master gave it.
     pub(crate) app: AppId,
 }
 
-/// Executors of 1 core and 64 MiB that run a shell script.
+/// An application with executors of 1 core and 64 MiB that run a shell script.
 pub(crate) fn script(script: &str, executors: u64) -> ApplicationDescription {
     ApplicationDescription::new(
         Submitter::new("a test", "tester"),
@@ -48,7 +47,6 @@ pub(crate) fn script(script: &str, executors: u64) -> ApplicationDescription {
 }
 
 impl Driver {
-    /// Registers the application.
     pub(crate) fn register(master: SocketAddr, application: ApplicationDescription) -> Self {
         let mut stream = TcpStream::connect(master).expect("a Master listens");
         introduce(&mut stream);
@@ -62,17 +60,15 @@ impl Driver {
         driver
     }
 
-    /// Tells the Master.
     pub(crate) fn send(&mut self, message: &DriverToMaster) {
         write_frame(&mut self.stream, &wire::encode(message, MAX_FRAME).expect("it is short"));
     }
 
-    /// What the Master says next.
+    /// The Master's next message.
     pub(crate) fn next(&mut self) -> MasterToDriver {
         wire::decode(&read_frame(&mut self.stream)).expect("a message")
     }
 
-    /// Waits for an executor to have a state that is looked for.
     pub(crate) fn until(
         &mut self,
         mut wanted: impl FnMut(&ExecutorState) -> bool,
@@ -87,12 +83,12 @@ impl Driver {
     }
 }
 
-/// Does the handshake as a driver, on a connection of either direction.
+/// Performs the handshake as a driver, on a connection of either direction.
 pub(crate) fn introduce(stream: &mut TcpStream) {
     introduce_as(stream, Role::Driver, "test");
 }
 
-/// Does the handshake with this role and name.
+/// Performs the handshake with this role and name.
 pub(crate) fn introduce_as(stream: &mut TcpStream, role: Role, name: &str) {
     stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time-outs");
     let hello = Hello::new(role, name);

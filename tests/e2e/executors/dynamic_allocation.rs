@@ -1,4 +1,4 @@
-//! Dynamic allocation on real processes: executors come with a backlog and go when they are idle.
+//! Dynamic allocation with real processes: executors start with a backlog and end when they are idle.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::cluster::{Daemon, Guarded, firesteel, wait_for};
 
-/// A Master, a Worker of four cores, and a map whose tasks wait until the file `go` is there.
+/// A Master, a Worker of four cores, and a map whose tasks wait for the file `go`.
 struct Rig {
     directory: TempDir,
     _worker: Daemon,
@@ -46,7 +46,7 @@ impl Rig {
         self.directory.path()
     }
 
-    /// The executors that run and that have ended. There were never more at a time than `most`.
+    /// The numbers of running and of ended executors. Checks that at most `most` ran at a time.
     fn executors(&self, most: usize) -> Option<(usize, usize)> {
         let status = self.master.status();
         let application = status["applications"].as_array()?.first()?;
@@ -60,7 +60,7 @@ impl Rig {
         wait_for(what, || self.executors(most).filter(|(live, over)| is_so(*live, *over)).map(|_| ()));
     }
 
-    /// What map wrote, after its input has ended.
+    /// Ends the input. Returns the output of map.
     fn finish(mut self) -> String {
         drop(self.map.stdin.take());
         let output = self.map.release().wait_with_output().expect("map ends");

@@ -1,14 +1,14 @@
-//! What a task finds in its environment: its Worker's and what the user sets, and nothing of the user's own, on every kind
-//! of cluster.
+//! The environment of tasks, on every kind of cluster: the Worker's, plus the user's settings, and nothing else of the
+//! submitter.
 
 use std::process::Command;
 
 use crate::cluster::{Daemon, firesteel, run};
 
-/// What a task prints: a variable of the submitter's, one of the Worker's, and PATH.
+/// Prints a variable of the submitter, one of the Worker, and PATH.
 const SHOW: &str = "echo \"${OURS-unset} ${WORKERS-unset} ${PATH:+path}\"";
 
-/// A Master and a Worker of this environment, and their URL.
+/// A Master and a Worker with this environment.
 fn cluster() -> (Daemon, Daemon, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let master = Daemon::master(&[]);
@@ -25,7 +25,7 @@ fn submitter(arguments: &[&str], master: &str) -> Command {
     command
 }
 
-/// What `map` prints with these options.
+/// The output of `map` with these options.
 fn mapped(master: &str, options: &[&str]) -> String {
     let arguments = [&["map"], options, &["--", "sh", "-c", SHOW, "sh", ":::", "a"]].concat();
     let done = run(&mut submitter(&arguments, master));

@@ -1,10 +1,10 @@
-//! One bad host does not eat the job.
+//! A bad host gets only a few of the job's tasks.
 
 use serde_json::json;
 
 use crate::daemons::hosts::Hosts;
 
-/// Works everywhere but on the first host, and counts its attempts there.
+/// A script that succeeds on all hosts but the first, and counts its attempts there.
 fn script(hosts: &Hosts) -> String {
     let attempts = hosts.path("attempts");
     let attempts = attempts.display();

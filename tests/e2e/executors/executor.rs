@@ -1,4 +1,4 @@
-//! The executor's process, with its Worker and its driver played by the test.
+//! The executor's process; the test plays its Worker and its driver.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
@@ -20,9 +20,9 @@ use crate::cluster::processes::{children_of, is_alive};
 use crate::cluster::{Guarded, firesteel, run, wait_for};
 use crate::daemons::worker::signal;
 
-/// An executor, and the connection that it opened to its driver.
+/// An executor, with its connection to the driver.
 struct Executor {
-    /// A shell in the Worker's place, which leads a process group.
+    /// A shell in place of the Worker, which leads a process group.
     worker: Guarded,
     pid: u32,
     stream: TcpStream,
@@ -30,21 +30,21 @@ struct Executor {
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        // Nothing of it may be left.
+        // None of its processes may be left.
         let _ = killpg(Pid::from_raw(self.worker.id().cast_signed()), Signal::SIGKILL);
         let _ = self.worker.wait();
     }
 }
 
 impl Executor {
-    /// Starts one and hears it introduce itself.
+    /// Starts an executor and receives its registration.
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let driver = listener.local_addr().expect("it is bound").to_string();
         let mut executor = firesteel();
         executor.args(arguments(&driver));
         let mut worker = Command::new("sh");
-        // The shell must not become the executor, or it would not be its parent.
+        // The shell must not become the executor, since it must be its parent.
         worker.args(["-c", r#""$@"; exit $?"#, "sh"]).arg(executor.get_program()).args(executor.get_args());
         let worker = Guarded::spawn(worker.process_group(0).stderr(Stdio::null()));
         let (mut stream, _) = listener.accept().expect("the executor dials");
@@ -68,7 +68,7 @@ impl Executor {
         wire::decode(&read_frame(&mut self.stream)).expect("a message")
     }
 
-    /// Runs a script that writes a process id first.
+    /// Runs a script that first writes a process id.
     fn launch(&mut self, script: &str) -> (AttemptId, u32) {
         let attempt = AttemptId { task: TaskId(1), attempt: 0 };
         let command = firesteel_protocol::process::Command {
@@ -90,7 +90,7 @@ impl Executor {
         }
     }
 
-    /// How it ends, and that nothing of its tasks is left.
+    /// Waits for its end and checks that none of its tasks is left. Returns the exit code.
     fn end(mut self, task: u32) -> i32 {
         let status = self.worker.wait().expect("it is our child");
         assert!(!is_alive(task), "the task outlived its executor");

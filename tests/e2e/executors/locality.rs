@@ -1,4 +1,4 @@
-//! Items that prefer hosts run there while there is room, then in the same rack, then anywhere.
+//! Items with preferred hosts run there while there is room, then in the same rack, then anywhere.
 
 use serde_json::json;
 

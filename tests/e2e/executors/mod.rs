@@ -1,4 +1,4 @@
-//! Applications and their executors: where they run, what they have, and what happens when they fail.
+//! Applications and their executors: where they run, their environment and resources, and their failures.
 
 mod classic;
 pub(super) mod driver;

@@ -1,4 +1,4 @@
-//! What is listed of an application's work beside its state: its outcome, and whether it has executors at all.
+//! Lists show the outcome of an application's work beside its state, and whether it has executors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,6 @@ use tempfile::TempDir;
 
 use crate::cluster::{Daemon, Finished, firesteel, run, wait_for};
 
-/// A Master, and a Worker of four cores.
 struct Cluster {
     worker: Daemon,
     master: Daemon,
@@ -43,7 +42,7 @@ impl Cluster {
         done
     }
 
-    /// A map over the items 1 to 400, one at a time. It keeps an account in `left`.
+    /// A map over the items 1 to 400, one at a time, with a record in `left`.
     fn map_400(&self, script: &str) -> Daemon {
         let items: String = (1..=400).map(|number| format!("{number}\n")).collect();
         fs::write(self.path("items"), items).expect("a file");
@@ -51,7 +50,7 @@ impl Cluster {
         Daemon::spawn(&mut self.command(&[&map[..], &["--", "sh", "-c", script]].concat()))
     }
 
-    /// State, end, outcome and its words of the application that ended last.
+    /// State, end, outcome and message of the application that ended last.
     fn ended(&self) -> Value {
         let status = wait_for("an application to end", || {
             let status = self.master.status();
@@ -62,7 +61,7 @@ impl Cluster {
         json!([row["state"], row["end"], row["outcome"], row["outcome_words"]])
     }
 
-    /// Holds every list and sentence against the outcome of the application with this name.
+    /// Checks every list and sentence about the outcome of the application with this name.
     fn all_say(&self, name: &str, outcome: &str, words: &str) {
         let table = self.ask(&["status"]).stdout;
         let row = table.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{table}"));

@@ -1,4 +1,4 @@
-//! Custom resources on real processes: which addresses a Worker, an executor and a task have.
+//! Custom resources with real processes: the addresses of a Worker, an executor and a task.
 
 use std::collections::BTreeSet;
 use std::process::Output;
@@ -27,7 +27,7 @@ impl Rig {
         Self { _directory: directory, _worker: worker, master }
     }
 
-    /// What a map of these items wrote. Its executors have all four cores.
+    /// The output of a map of these items. Its executors have all four cores.
     fn map(&self, options: &[&str], script: &str, items: &[&str]) -> Output {
         self.run(&[&["--executor-cores", "4"], options].concat(), script, items)
     }
@@ -67,7 +67,7 @@ fn two_tasks_at_once_have_an_address_each() {
     let options = [&["--executor-resource", "gpu=2", "--task-resource", "gpu=1"], &env[..]].concat();
     let found: BTreeSet<String> = lines(&rig.map(&options, MEET, &["a", "b"])).into_iter().collect();
     assert_eq!(found, BTreeSet::from(["7 of 7,9".to_owned(), "9 of 7,9".to_owned()]));
-    // There are cores for four of them and addresses for two: the other two come when those have ended.
+    // There are cores for four tasks and addresses for two: two tasks wait for the others.
     let one = "mkdir \"$MEETING/$FIRESTEEL_TASK_RESOURCE_GPU\" && sleep 0.1 && rmdir \"$MEETING/$FIRESTEEL_TASK_RESOURCE_GPU\"";
     let script = format!("{one} || exit 1; echo done");
     assert_eq!(lines(&rig.map(&options, &script, &["a", "b", "c", "d"])), ["done"; 4]);
@@ -140,7 +140,7 @@ map --profile 1 sh -c 'echo $1 $FIRESTEEL_CORES' sh ::: a b
     assert_eq!(found[found.len() - 4..], ["0 1", "1 2 0", "a 2", "b 2"], "{found:?}");
 }
 
-/// The setting of a Master that gives parts of addresses.
+/// The setting that lets a Master give parts of addresses.
 const SHARES: [&str; 2] = ["--conf", "firesteel.master.resourceShares=true"];
 
 #[test]

@@ -1,10 +1,10 @@
-//! Which failures of a task are tried again.
+//! Which failures of a task are retried.
 
 use std::path::Path;
 
 use crate::cluster::{Finished, firesteel, run};
 
-/// Maps a command that notes each attempt and returns the code; how it ended, and how many attempts there were.
+/// Maps a command that records each attempt and exits with the code. Returns the result and the number of attempts.
 fn attempts(code: i32, options: &[&str], directory: &Path) -> (Finished, usize) {
     let notes = directory.join(format!("{code}{}", options.concat().replace('/', "")));
     let script = format!("echo x >> {}; exit {code}", notes.display());

@@ -1,4 +1,4 @@
-//! Placements on paper: `plan` and `simulate`, and their pictures.
+//! Placements without a cluster: `plan` and `simulate`, and their pictures.
 
 mod pictures;
 mod plan;

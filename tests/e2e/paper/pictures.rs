@@ -1,4 +1,4 @@
-//! Pictures of odd clusters and traces: every text is inside of the picture, no two texts overlap, and different names
+//! Pictures of unusual clusters and traces: every text is inside the picture, no two texts overlap, and different names
 //! stay different.
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use regex::Regex;
 
 use crate::cluster::{firesteel, run};
 
-/// A text of a picture, and the rectangle that it fills.
+/// A text of a picture, with its rectangle.
 #[derive(Debug)]
 struct Text {
     text: String,
@@ -48,7 +48,7 @@ fn texts(svg: &str) -> Vec<Text> {
     texts
 }
 
-/// Holds a picture to what all of them have in common, and returns its texts.
+/// Checks the common properties of a picture, and returns its texts.
 pub(crate) fn check(svg: &str) -> Vec<String> {
     let (width, height) = size(svg);
     let texts = texts(svg);
@@ -118,7 +118,7 @@ fn plans_of_odd_clusters_can_be_read() {
     assert!(drawn(folder.path(), &size).contains(&"local-cluster[4,16,65536]".to_owned()));
 }
 
-/// What a picture of a trace shows: the title of a chart that has curves, or a sentence.
+/// Each picture of a trace shows the title of a chart with curves, or a sentence.
 #[test]
 fn pictures_of_short_traces_have_curves_or_a_sentence() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! `firesteel plan` as a program that other programs talk to.
+//! `firesteel plan` as called by other programs.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
 }
 
-/// Both recorded files at once, over standard input: each answer has the recorded fields. Where Spark's sum of
-/// cores wrapped, the plain rule's answer is held by the tests of the placement instead.
+/// Both recorded files at once, on standard input: each answer has the recorded fields. Where Spark's sum of cores
+/// overflowed, the tests of the placement check the right answer instead.
 #[test]
 fn every_recorded_decision_is_answered_alike_and_in_order() {
     let questions = recorded("placements.jsonl.gz") + &recorded("passes.jsonl.gz");

@@ -11,12 +11,12 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What the command prints about the committed example.
+/// The command's output for the committed example.
 fn planned(options: &[&str]) -> String {
     planned_of("cluster", options)
 }
 
-/// What the command prints about a committed cluster.
+/// The command's output for a committed cluster.
 fn planned_of(name: &str, options: &[&str]) -> String {
     let file = format!("fixtures/plan/{name}.toml");
     let done = run(firesteel().current_dir(root()).args(["plan", &file]).args(options));
@@ -24,7 +24,7 @@ fn planned_of(name: &str, options: &[&str]) -> String {
     done.stdout
 }
 
-/// The pictures in the docs cannot rot: they are what is drawn now.
+/// The pictures in the docs equal the ones that are drawn now.
 #[test]
 fn the_committed_pictures_are_those_that_are_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -70,7 +70,7 @@ fn json_has_what_the_tables_have() {
     assert_eq!(plan["metrics"]["cores_used"], used);
 }
 
-/// Ten thousand Workers are a few rows, and the names of a file cannot leave their element.
+/// Ten thousand Workers fold into a few rows, and names in a file cannot escape their element.
 #[test]
 fn a_large_cluster_is_folded_and_names_are_escaped() {
     let cluster = "[[workers]]\nname = \"<b>&#\"\ncount = 10000\ncores = 64\nmemory = \"256g\"\n\
@@ -98,7 +98,7 @@ fn a_file_that_cannot_be_used_is_one_line_and_wrong_usage() {
     );
 }
 
-/// An application of this name that runs, or waits.
+/// An application of this name, which runs or waits.
 fn launch(master: &Daemon, name: &str, options: &[&str]) -> Daemon {
     let mut command = firesteel();
     command.args(["launch", "--master", master.url(), "--name", name]).args(options);
@@ -180,7 +180,7 @@ fn a_plan_for_a_running_master_knows_its_expression() {
     assert!(refused.stderr.contains("only a Master takes an expression"), "{refused}");
 }
 
-/// The bars, the picture and JSON count what a cluster driver holds, and a Worker that leaves says so.
+/// The bars, the picture and JSON include cluster drivers, and show a leaving Worker as such.
 #[test]
 fn a_plan_for_a_running_master_shows_cluster_drivers_and_workers_that_leave() {
     let directory = tempfile::tempdir().expect("a temporary directory");

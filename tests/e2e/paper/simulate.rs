@@ -1,4 +1,4 @@
-//! `firesteel simulate` as its users run it.
+//! `firesteel simulate` from the user's view.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ fn simulate(words: &str) -> Value {
     serde_json::from_str(&done.stdout).expect("it is JSON")
 }
 
-/// Two runs are equal but for the time that the Master took.
+/// Two runs differ only in the Master's time.
 #[test]
 fn the_same_words_give_the_same_numbers() {
     let words =
@@ -41,7 +41,7 @@ fn the_same_words_give_the_same_numbers() {
     );
 }
 
-/// `UPDATE_GOLDEN=1` draws them anew.
+/// `UPDATE_GOLDEN=1` records them.
 #[test]
 fn the_committed_pictures_are_what_these_commands_draw() {
     let directory = tempfile::tempdir().expect("a directory can be made");

@@ -1,4 +1,4 @@
-//! Answers that need several pages, and those that never come or break off.
+//! Answers with several pages, and answers that never come or break off.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -22,10 +22,10 @@ use serde_json::Value;
 use super::wire::{Stranger, hello, message};
 use crate::cluster::{Daemon, Finished, firesteel, run, wait_for};
 
-/// Several pages of executors.
+/// Enough executors for several pages.
 const EXECUTORS: usize = 3_000;
 
-/// A Worker that takes orders and does nothing, and an application with very many executors on it.
+/// A Worker that accepts orders without obeying, and an application with very many executors on it.
 fn crowd(master: &Daemon) -> [Stranger; 2] {
     let mut worker = Stranger::connect(master);
     let cores = i64::try_from(EXECUTORS).expect("it is small");
@@ -87,12 +87,12 @@ fn everything_that_asks_a_master_gets_every_row() {
     assert!(ask(&["kill", "crowd"]).contains("3000 executors"));
 }
 
-/// Asks what listens at that address for its state.
+/// Asks the listener at this address for its state.
 fn ask(address: SocketAddr) -> Finished {
     run(firesteel().args(["status", "--json", "--master", &format!("spark://{address}")]))
 }
 
-/// Nothing is printed as an answer, and one line of JSON says what is wrong.
+/// Checks that nothing is printed as an answer, and that one line of JSON describes the error.
 fn refused(done: &Finished, code: i32, sentence: &str) {
     assert_eq!((done.code(), done.stdout.as_str()), (code, ""), "{done}");
     let error: Value = serde_json::from_str(&done.stderr).expect("errors are JSON");
@@ -100,7 +100,7 @@ fn refused(done: &Finished, code: i32, sentence: &str) {
     assert_eq!(error["error"]["message"], sentence);
 }
 
-/// Listens, and gives the first connection to `serve`.
+/// Listens, and passes the first connection to `serve`.
 fn listen(serve: impl FnOnce(TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     let address = listener.local_addr().expect("it is bound");
@@ -143,7 +143,7 @@ fn an_answer_that_breaks_off_is_an_error_and_nothing_is_printed() {
         let page = message(&MasterToClient::MasterStateResponse(first_page()));
         let bytes = [&PREAMBLE[..], &hello(Role::Master), &page].concat();
         stream.write_all(&bytes).expect("the client is there");
-        // The opening of the client, its first question, and the beginning of the second.
+        // The client's opening, its first question, and the beginning of the second.
         let mut read = vec![0; PREAMBLE.len()];
         stream.read_exact(&mut read).expect("the client says hello");
         for _ in 0..3 {
@@ -200,7 +200,7 @@ fn a_stranger_who_speaks_something_else_is_no_master() {
     }
 }
 
-/// Listens, and does this with every connection.
+/// Listens, and passes every connection to `serve`.
 fn listen_to_all(serve: fn(TcpStream)) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     let address = listener.local_addr().expect("it is bound");
@@ -210,7 +210,7 @@ fn listen_to_all(serve: fn(TcpStream)) -> SocketAddr {
     address
 }
 
-/// How a command ends that asks this address.
+/// The exit code of a command that asks this address.
 fn code_of(words: &str, address: &str) -> i32 {
     let (name, rest) = words.split_once(' ').unwrap_or((words, ""));
     let work = tempfile::tempdir().expect("a temporary directory");
@@ -257,7 +257,7 @@ fn the_same_fault_has_the_same_exit_code_in_every_command() {
     ];
     thread::scope(|scope| {
         for (fault, address, code) in &faults {
-            // A ResourceManager that says nothing is waited for much longer.
+            // A silent ResourceManager has a much longer time limit.
             let asked = commands.iter().filter(|words| *code != 75 || !words.starts_with("yarn"));
             for words in asked {
                 scope.spawn(move || assert_eq!(code_of(words, address), *code, "{words}: {fault}"));

@@ -1,4 +1,4 @@
-//! More connections than a Master may have open files: those who are inside stay, and clients get in.
+//! More connections than a Master may have open files: existing peers stay, and clients still connect.
 
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
@@ -14,7 +14,7 @@ use socket2::{Domain, Socket, Type};
 use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::executors::driver::{introduce_as, write_frame};
 
-/// The open files of the Master: places for 16 handshakes, 16 clients and 64 others.
+/// The open files of the Master: enough for 16 handshakes, 16 clients and 64 others.
 const OPEN_FILES: usize = 128;
 
 fn master() -> Daemon {
@@ -25,13 +25,13 @@ fn master() -> Daemon {
     Daemon::start(command.args(["master", "--host", "127.0.0.1", "--port", "0"]))
 }
 
-/// Dials, introduces itself as a Worker and registers.
+/// Connects as a Worker and registers.
 fn register(master: &Daemon, number: usize) -> TcpStream {
     let stream = TcpStream::connect(master.address()).expect("the Master listens");
     register_on(stream, number)
 }
 
-/// Does the same from another address of loopback, as if from another machine.
+/// Like `register`, from another address of loopback, which looks like another machine.
 fn register_from(machine: [u8; 4], master: &Daemon, number: usize) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("the system gives a socket");
     socket.bind(&SocketAddr::from((machine, 0)).into()).expect("all of 127/8 is loopback");
@@ -63,14 +63,14 @@ fn at_the_limit_of_open_files_those_inside_stay_and_status_gets_in() {
     let workers: Vec<TcpStream> = (0..80).map(|number| register(&master, number)).collect();
     master.wait_for_line(&["a Worker is turned away", "64 connections are open", "ulimit -n", "LimitNOFILE"]);
     wait_for("64 Workers", || (alive(&master) == 64).then_some(()));
-    // Strangers who never say who they are.
+    // Peers that never send a hello.
     let strangers: Vec<TcpStream> =
         (0..200).map(|_| TcpStream::connect(master.address()).expect("the system lets it wait")).collect();
     let start = Instant::now();
     assert_eq!(alive(&master), 64);
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     drop(strangers);
-    // Where some leave, others get in.
+    // When some leave, others can connect.
     drop(workers);
     wait_for("the Workers to be gone", || (alive(&master) == 0).then_some(()));
     let _late = register(&master, 99);

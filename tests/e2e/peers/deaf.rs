@@ -1,4 +1,4 @@
-//! A Worker whose heartbeats reach its Master, and to which nothing comes: what it should run runs elsewhere.
+//! A Worker's heartbeats reach its Master, but nothing reaches the Worker: its executors run elsewhere.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,6 +65,6 @@ fn an_order_that_does_not_reach_its_worker_is_given_to_another_one() {
             .map(|rows| rows.iter().filter(|row| !row["impairment"].is_null()).count())
     };
     wait_for("nothing to be wrong", || (impaired() == Some(0)).then_some(()));
-    // What it was told late is ended there.
+    // The order arrives late, and the Worker is told to end the executor.
     wait_for("the late order to be taken back", || deaf.log().contains("KILLED").then_some(()));
 }

@@ -1,4 +1,4 @@
-//! A wire that changes bits: the output is right all the same.
+//! A connection with bit errors: the output is correct anyway.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::cluster::{Daemon, firesteel, wait_for};
 use crate::proxy;
 
-/// Passes connections on, and changes one bit of every few thousand bytes.
+/// A proxy that changes one bit in every few thousand bytes.
 struct Wire {
     address: SocketAddr,
     changed: Arc<AtomicUsize>,
@@ -16,14 +16,13 @@ struct Wire {
 /// Which bits are changed.
 #[derive(Clone, Copy)]
 struct Changes {
-    /// The bytes of a direction of a connection before the first change. Later ones are as far apart.
+    /// The number of bytes in a direction of a connection before the first change, and between changes.
     every: usize,
-    /// The most changes in all.
     most: usize,
 }
 
 impl Wire {
-    /// Listens on a free port of this address, and passes each connection on to where `target` says.
+    /// Listens on a free port of this address, and forwards each connection to the address that `target` returns.
     fn start(
         host: &str,
         target: impl Fn(SocketAddr) -> SocketAddr + Send + 'static,
@@ -74,7 +73,7 @@ fn bits_that_change_between_driver_and_executors_change_no_output() {
     let work = tempfile::tempdir().expect("a temporary directory");
     let master = Daemon::master(&[]);
     let _worker = Daemon::worker(&master, work.path(), &["--cores", "2", "--memory", "4g"]);
-    // The driver listens on the port of the wire, at another address.
+    // The driver listens on the proxy's port, at another address.
     let target = |wire: SocketAddr| SocketAddr::from(([127, 0, 0, 1], wire.port()));
     let wire = Wire::start("127.0.0.2", target, Changes { every: 60_007, most: 5 });
     let confs = [

@@ -1,4 +1,4 @@
-//! Peers that lie: what they claim is refused, and what they write does not deceive who reads it.
+//! Peers that lie: false claims are refused, and their texts do not deceive a terminal.
 
 use std::fs;
 use std::net::TcpStream;
@@ -25,7 +25,6 @@ use crate::executors::driver::{introduce_as, read_frame, write_frame};
 struct FakeWorker(TcpStream);
 
 impl FakeWorker {
-    /// Registers it.
     fn register(master: &Daemon, name: &str, worker: WorkerDescription) -> Self {
         let mut stream = TcpStream::connect(master.address()).expect("the Master listens");
         introduce_as(&mut stream, Role::Worker, name);
@@ -48,7 +47,7 @@ fn worker(id: &str, host: &str) -> WorkerDescription {
     WorkerDescription::new(WorkerId::new(id), Address::new(host, 9), offered, "/work")
 }
 
-/// Fails if the text has a character that a terminal would obey.
+/// Fails if the text has a control character for terminals.
 fn check_plain(what: &str, text: &str) {
     let hidden = text.chars().find(|letter| *letter != '\n' && is_hidden(*letter));
     assert!(hidden.is_none(), "{what} has {hidden:?}: {text:?}");
@@ -123,7 +122,7 @@ fn waiting_map(pair: &Pair, gate: &Path) -> Daemon {
     Daemon::spawn(&mut map)
 }
 
-/// The executor's process, and where its driver listens.
+/// The executor's process, and its driver's address.
 fn executor_of(pair: &Pair) -> (u32, String) {
     wait_for("an executor to run", || {
         descendants_of(pair.worker.pid()).into_iter().find_map(|pid| {
@@ -134,7 +133,7 @@ fn executor_of(pair: &Pair) -> (u32, String) {
     })
 }
 
-/// Claims to be an executor. Returns the driver's answer.
+/// Registers at a driver as an executor. Returns the driver's answer.
 fn claim(driver: &str, app: &str, executor: u32, secret: &str) -> DriverToExecutor {
     let mut stream = TcpStream::connect(driver).expect("the driver listens");
     introduce_as(&mut stream, Role::Executor, "a stranger");
@@ -164,9 +163,9 @@ fn who_does_not_know_the_secret_is_no_executor_of_a_driver() {
         (app["executors"][0]["state"] == "RUNNING").then(|| app["id"].as_str().expect("an id").to_owned())
     };
     let app = wait_for("the executor to run", running);
-    // It runs before it has registered with its driver. A task comes only then.
+    // The executor runs before it has registered with its driver. A task comes only then.
     wait_for("its task", || (!children_of(pid).is_empty()).then_some(()));
-    // The number of the real executor, and one that the Master has never given.
+    // The number of the real executor, and one that the Master never gave.
     for executor in [0, 99] {
         for secret in ["", "0123456789abcdef0123456789abcdef"] {
             let refused = DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::WrongSecret);
@@ -175,7 +174,7 @@ fn who_does_not_know_the_secret_is_no_executor_of_a_driver() {
     }
     map.wait_for_line(&["executor 99 is refused", "it does not know the application's secret"]);
 
-    // The secret is in the executor's environment, and nowhere else that others see.
+    // The secret is in the executor's environment, and nowhere else that other users can see.
     let environment = fs::read(format!("/proc/{pid}/environ")).expect("it runs");
     let environment = String::from_utf8_lossy(&environment).into_owned();
     let entry = environment.split('\0').find_map(|entry| entry.strip_prefix(&format!("{EXECUTOR_SECRET}=")));
@@ -245,7 +244,7 @@ fn a_worker_that_claims_more_than_is_plausible_is_refused_with_the_name_of_the_s
         }
         master.wait_for_line(&["worker-1", sentence]);
     }
-    // A real Worker says so, too.
+    // A real Worker reports this, too.
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut worker = firesteel();
     worker

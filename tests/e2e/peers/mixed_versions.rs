@@ -1,5 +1,5 @@
-//! A cluster of this version and of a later one, whose messages have more fields: peers of the later one are played by this test.
-//! Whole daemons of a later version are in `heavy/previous.rs`.
+//! A cluster of this version and of a later one. The later one's messages have more fields. The test plays the peers of
+//! the later one. `heavy/previous.rs` tests whole daemons of another version.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -27,7 +27,7 @@ use crate::cluster::{DEADLINE, Daemon, firesteel, run};
 /// The version that the test plays.
 const LATER: Version = Version(Version::CURRENT.0 + 1);
 
-/// A field more in each struct that the later version writes.
+/// An additional field in each struct of the later version.
 const MORE: &[u8] = b"\x05later";
 
 /// A message of the later version.
@@ -76,7 +76,7 @@ impl Later {
         }
     }
 
-    /// The next message that is one of these.
+    /// The next message for which `wanted` returns a value.
     fn wait_for<M: DeserializeOwned, T>(&mut self, wanted: impl Fn(M) -> Option<T>) -> T {
         loop {
             if let Some(found) = wanted(self.receive()) {
@@ -149,7 +149,7 @@ fn worker_driver_and_client_of_a_later_version_work_with_this_master() {
     assert_eq!(master.terminate(), 0);
 }
 
-/// A Master of the later version, to which a peer of this role connects.
+/// Accepts a connection of a peer with this role, as a Master of the later version.
 fn accept_as_master(listener: &TcpListener, role: Role) -> Later {
     let mut later = Later::of(listener.accept().expect("a peer dials").0);
     assert_eq!(later.bytes(8), wire::PREAMBLE);

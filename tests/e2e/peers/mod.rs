@@ -1,4 +1,4 @@
-//! Peers that lie, fall silent, break connections or speak another version, and answers that come in parts.
+//! Peers that lie, fall silent, break connections or speak another version, and answers in parts.
 
 mod answers;
 mod crowd;

@@ -1,4 +1,4 @@
-//! Executors and drivers that stand still: who is silent for too long is replaced, and every output comes once.
+//! Paused executors and drivers: a silent peer is replaced, and every output is printed once.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use crate::cluster::processes::is_alive;
 use crate::cluster::{Daemon, firesteel, wait_for};
 use crate::daemons::worker::{Pair, signal, wait_for_ends, wait_for_text};
 
-/// The first task that runs says which process its executor is, waits until it may go on, and writes what must not count.
-/// Every other one ends at once.
+/// The first task to run prints the process id of its executor, waits until it may continue, and writes output that
+/// must not count. All other tasks end at once.
 const FIRST_WAITS: &str = "echo $0; mkdir first 2> /dev/null || exit 0; \
     echo $PPID > executor.new; mv executor.new executor; \
     until test -e go-on; do sleep 0.05; done; echo again";
@@ -37,7 +37,7 @@ impl Run {
         self.directory.path()
     }
 
-    /// The process of the executor of the first task.
+    /// The process of the first task's executor.
     fn executor(&self) -> u32 {
         wait_for_text(&self.path().join("executor")).trim().parse().expect("a process id")
     }
@@ -75,7 +75,7 @@ fn the_tasks_of_an_executor_that_stands_still_run_elsewhere_and_their_output_com
 
 #[test]
 fn an_executor_that_goes_on_after_it_was_replaced_is_not_listened_to() {
-    // The Worker leaves it time to go on.
+    // The Worker leaves the executor time to continue.
     let pair = Pair::new(&["--conf", "firesteel.worker.killGrace=1h"]);
     let slow = format!("{FIRST_WAITS}; sleep 0.1");
     let run = Run::start(&pair, &["spark.network.timeout=2s"], &slow);

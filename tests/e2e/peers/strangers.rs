@@ -1,4 +1,4 @@
-//! A local cluster admits only what its own processes started. A stranger knows every port, since the system shows them.
+//! A local cluster admits only its own processes. Other users know every port, since the system shows them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -25,10 +25,10 @@ use super::wire::frame;
 use crate::cluster::{DEADLINE, firesteel, processes, run, wait_for};
 use crate::executors::driver::{read_frame, script};
 
-/// A run of `firesteel map` in a local cluster whose only task goes on until the end of the test.
+/// A run of `firesteel map` in a local cluster, whose only task runs until the end of the test.
 struct Victim {
     command: Child,
-    /// Has the directory for temporary files of its user, and what the task writes.
+    /// Contains the user's directory for temporary files, and the task's output.
     directory: tempfile::TempDir,
 }
 
@@ -70,14 +70,13 @@ impl Victim {
         self.directory.path().join(name)
     }
 
-    /// What it says, and what its daemons log.
+    /// Its output, and the logs of its daemons.
     fn logs(&self) -> String {
         let of_daemons = ["master.log", "worker-0.log"].map(|name| self.cluster().join(name));
         let all = of_daemons.into_iter().chain([self.path("stderr")]);
         all.map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
     }
 
-    /// The directory of the local cluster.
     fn cluster(&self) -> PathBuf {
         let entries = fs::read_dir(self.directory.path()).expect("it can be read").flatten();
         let mut found =
@@ -92,7 +91,7 @@ impl Victim {
         pids.into_iter().filter_map(named).collect()
     }
 
-    /// Its ports, by the name of the command that listens there.
+    /// Its ports, by the listening command's name.
     fn ports(&self) -> BTreeMap<String, u16> {
         let listening = |(name, pid): (String, u32)| Some((name, listening_port(pid)?));
         self.processes().into_iter().filter_map(listening).collect()
@@ -106,7 +105,7 @@ impl Victim {
     }
 }
 
-/// The port at which a process listens, as `/proc` shows it to everybody who may see its descriptors.
+/// The port on which a process listens, as `/proc` shows it to users who may see its descriptors.
 fn listening_port(pid: u32) -> Option<u16> {
     let links = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
     let sockets: Vec<String> = links
@@ -121,11 +120,11 @@ fn listening_port(pid: u32) -> Option<u16> {
     })
 }
 
-/// All that the listener at a port says to one who sends these bytes and then nothing more.
+/// The whole answer of a port's listener to these bytes.
 fn answer(port: u16, sent: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it listens");
     stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time-outs");
-    // It may hang up before it has read all.
+    // It may hang up before it has read everything.
     let _ = stream.write_all(sent);
     let mut said = Vec::new();
     match stream.read_to_end(&mut said) {
@@ -136,7 +135,7 @@ fn answer(port: u16, sent: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The bytes of one who dials with this role and challenge, and sends a message without waiting for leave.
+/// The bytes of a peer with this role and challenge, which sends a message without waiting for admission.
 fn attack(role: Role, challenge: &'static [u8], message: &impl serde::Serialize) -> Vec<u8> {
     let hello = Hello { challenge: Bytes::from_static(challenge), ..Hello::new(role, "a stranger") };
     let hello = wire::encode(&hello, MAX_HELLO).expect("it is short");
@@ -144,7 +143,7 @@ fn attack(role: Role, challenge: &'static [u8], message: &impl serde::Serialize)
     [&PREAMBLE[..], &frame(&hello), &frame(&message)].concat()
 }
 
-/// The length of what a listener says before it knows its peer: a preamble and a hello.
+/// The length of the preamble and the hello that a listener sends first.
 fn length_of_hello(said: &[u8]) -> usize {
     let length = u32::from_be_bytes(said[8..12].try_into().expect("four bytes"));
     8 + 12 + length as usize
@@ -228,7 +227,7 @@ fn a_command_of_another_directory_for_temporary_files_is_told_what_is_there() {
             "{done}"
         );
     }
-    // The cluster's user is let in.
+    // The cluster's user is admitted.
     let own = |arguments: &[&str]| {
         let done =
             run(firesteel().args(arguments).args(["--master", &url]).env("TMPDIR", victim.directory.path()));
@@ -251,7 +250,7 @@ fn another_user_gets_in_neither_by_the_ports_nor_by_the_file() {
     }
     let victim = Victim::start();
     let (url, _) = victim.key();
-    // The other user can run the program, and looks for the secret where it is.
+    // The other user can run the program, and looks for the secret file.
     let place = tempfile::tempdir().expect("a directory");
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).expect("it is ours");
     fs::set_permissions(victim.directory.path(), fs::Permissions::from_mode(0o755)).expect("it is ours");
@@ -310,13 +309,13 @@ fn an_executor_of_a_local_cluster_works_for_no_stranger_at_its_drivers_port() {
     stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time-outs");
     let mut preamble = [0; 8];
     stream.read_exact(&mut preamble).expect("a preamble");
-    // It answers like a driver that has a nonce to prove.
+    // It answers like a driver with a challenge of its own.
     let hello = Hello { challenge: Bytes::from_static(&[7; 16]), ..Hello::new(Role::Driver, "a stranger") };
     let hello = wire::encode(&hello, MAX_HELLO).expect("it is short");
     stream.write_all(&[&PREAMBLE[..], &frame(&hello)].concat()).expect("it listens");
     let theirs: Hello = wire::decode(&read_frame(&mut stream)).expect("a hello");
     assert_eq!((theirs.role, theirs.challenge.len()), (Role::Executor, 48));
-    // And sends a proof that it cannot have.
+    // It sends an invalid proof.
     let proof = wire::encode(&Bytes::from_static(&[7; 32]), MAX_HELLO).expect("it is short");
     stream.write_all(&frame(&proof)).expect("it listens");
     let mut rest = Vec::new();

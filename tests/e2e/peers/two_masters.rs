@@ -1,4 +1,4 @@
-//! Two Masters that know nothing of each other: a command or a daemon that is given both says so.
+//! Two independent Masters: a command or a daemon that is given both reports it.
 
 use crate::cluster::{Daemon, firesteel, run};
 
@@ -15,7 +15,7 @@ fn a_worker_and_a_map_that_are_told_two_masters_which_are_strangers_say_so() {
         Daemon::worker(&masters[0], &directory.path().join("0"), &["--cores", "1", "--memory", "1g"]),
         Daemon::worker(&masters[1], &directory.path().join("1"), &["--cores", "1", "--memory", "1g"]),
     ];
-    // Whichever Master is the first to answer.
+    // Whichever Master answers first.
     let mapped = run(firesteel().args(["map", "--master", &both, "--", "echo", "{}", ":::", "one"]));
     assert_eq!((mapped.code(), mapped.stdout.as_str()), (0, "one\n"), "{mapped}");
     assert!(mapped.stderr.contains("both lead, and know nothing of each other"), "{mapped}");

@@ -1,5 +1,5 @@
-//! Bytes of strangers and broken peers for a Master: their connections end with a line in the log, and no other peer is
-//! affected.
+//! Invalid bytes of strangers and broken peers at a Master: their connections end with a line in the log, and no other
+//! peer is affected.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -32,7 +32,7 @@ impl Stranger {
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) {
-        // The Master may have hung up already.
+        // The Master may already have hung up.
         let _ = self.stream.write_all(bytes);
     }
 
@@ -45,30 +45,30 @@ impl Stranger {
     }
 }
 
-/// CRC-32 as docs/PROTOCOL.md describes it, bit by bit.
+/// CRC-32 computed bit by bit, as docs/PROTOCOL.md describes it.
 fn crc32(bytes: &[u8]) -> u32 {
     let bit = |crc: u32| crc >> 1 ^ if crc & 1 == 1 { 0xEDB8_8320 } else { 0 };
     !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| bit(crc)))
 }
 
-/// The header of a frame that has this body and says this length.
+/// The header of a frame with this body and this announced length.
 fn header(length: u32, body: &[u8]) -> Vec<u8> {
     [length, crc32(&length.to_be_bytes()), crc32(body)].map(u32::to_be_bytes).concat()
 }
 
-/// A frame as it goes over the wire.
+/// A frame in its form on the wire.
 pub(crate) fn frame(body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).expect("it is short");
     [header(length, body), body.to_vec()].concat()
 }
 
-/// The same bytes, but for one bit.
+/// The same bytes with one bit changed.
 fn changed(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
     bytes[at] ^= 4;
     bytes
 }
 
-/// What the log says of a frame that was changed.
+/// The log's message about a changed frame.
 const CHANGED: &str = "its bytes were changed on the way";
 
 pub(crate) fn hello(role: Role) -> Vec<u8> {
@@ -85,14 +85,14 @@ fn ask_all() -> ClientToMaster {
     ClientToMaster::RequestMasterState { from: StatePlace::beginning() }
 }
 
-/// Whether what was sent is all that comes.
+/// Whether the peer closes its side after these bytes.
 #[derive(Clone, Copy, Debug)]
 enum Then {
     HangUp,
     Wait,
 }
 
-/// Sends the bytes to a Master; it hangs up and says why, naming the sender, and still serves others.
+/// Sends the bytes to a Master. The Master must hang up, log the reason with the sender's name, and still serve others.
 fn check(master: &Daemon, bytes: &[u8], then: Then, level: &str, words: &str) {
     let mut stranger = Stranger::connect(master);
     stranger.send(bytes);
@@ -191,8 +191,8 @@ fn a_name_that_looks_like_lines_of_the_log_stays_on_its_own() {
     assert!(!master.log().contains('\u{1b}'));
 }
 
-/// Answers with a Worker's resources in them are long, and a peer that asks and never reads soon has more of them
-/// waiting than a queue may hold.
+/// Answers with a Worker's resources are long, so that a peer that asks without reading soon exceeds the limit of its
+/// queue.
 #[test]
 fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
     let master = Daemon::master(&["--conf", "firesteel.master.maxTextLength=2000000"]);
@@ -266,7 +266,7 @@ fn a_connection_that_is_reset_before_its_first_frame_is_not_worth_a_warning() {
     let master = Daemon::master(&["-v"]);
     let mut probe = Stranger::connect(&master);
     probe.send(&PREAMBLE);
-    // What a socket has not read when it is closed makes the system reset the connection.
+    // If a socket is closed with unread bytes, the system resets the connection.
     assert_eq!(probe.stream.peek(&mut [0]).expect("the Master says hello"), 1);
     let address = probe.address.to_string();
     drop(probe);
@@ -286,7 +286,7 @@ fn what_a_stranger_sends_is_not_in_the_log() {
     assert!(line.ends_with(&said), "{line}");
 }
 
-/// Spark's client of REST falls back to the classic gateway when its request was sent and not answered, but not when sending
+/// Spark's REST client falls back to the classic gateway if its request was sent and not answered, but not if sending
 /// its body fails.
 #[test]
 fn an_http_request_is_turned_away_when_all_of_it_was_sent() {
@@ -303,7 +303,8 @@ fn an_http_request_is_turned_away_when_all_of_it_was_sent() {
 #[test]
 fn a_master_without_a_file_left_for_a_connection_says_so_and_recovers() {
     let master = Daemon::master(&[]);
-    // Room for a few connections, though the Master believes that it may have many; and for files that it opens only for a moment.
+    // Files for a few connections, although the Master believes that it may have many; and some for files that it opens
+    // briefly.
     let open = fs::read_dir(format!("/proc/{}/fd", master.pid())).expect("it runs").count();
     let mut command = Command::new("prlimit");
     command.args(["--pid", &master.pid().to_string(), &format!("--nofile={}", open + 8)]);

@@ -1,4 +1,4 @@
-//! Items, arguments, variables and paths that are not UTF-8: they arrive byte for byte, wherever they go.
+//! Items, arguments, variables and paths that are not UTF-8 arrive byte for byte everywhere.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -12,8 +12,8 @@ use tempfile::TempDir;
 
 use crate::cluster::{Daemon, firesteel, wait_for};
 
-/// Names that `find -print0` may print: Latin-1, all bytes above ASCII, a line feed, leading dashes, a shell's letters,
-/// bytes that are cut off UTF-8, and characters that stand for bytes in messages.
+/// Names that `find -print0` may print: Latin-1, all bytes above ASCII, a line feed, leading dashes, characters with a
+/// meaning for shells, incomplete UTF-8, and characters that stand for bytes in messages.
 fn names() -> Vec<Vec<u8>> {
     let all: Vec<u8> = (0x80..=0xff).collect();
     let plain = ["-n", "--master", "new\nline", "$(id) 'quoted' \"twice\" \\", "{", "\u{10feff}", "naïve"];
@@ -22,7 +22,7 @@ fn names() -> Vec<Vec<u8>> {
     names
 }
 
-/// The names as a list in which each ends with this byte.
+/// The names as a list with this byte after each.
 fn list(names: &[Vec<u8>], end: u8) -> Vec<u8> {
     names.iter().flat_map(|name| name.iter().copied().chain([end])).collect()
 }
@@ -31,7 +31,7 @@ fn list(names: &[Vec<u8>], end: u8) -> Vec<u8> {
 fn output(command: &mut Command, input: &[u8]) -> (i32, Vec<u8>, String) {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the binary can be started");
-    // The list is shorter than a pipe.
+    // The list fits into a pipe.
     child.stdin.take().expect("it is piped").write_all(input).expect("it is read");
     let done = child.wait_with_output().expect("it is our child");
     let code = done.status.code().expect("no signal");
@@ -68,7 +68,7 @@ impl Site {
 
 const LOCAL: &str = "local-cluster[1,2,1024]";
 
-/// Prints its arguments, each with a NUL byte.
+/// Prints its arguments, each followed by a NUL byte.
 const PRINT: [&str; 4] = ["sh", "-c", "for word; do printf '%s\\0' \"$word\"; done", "sh"];
 
 #[test]
@@ -85,7 +85,7 @@ fn every_name_of_a_file_is_an_item_on_a_local_cluster_and_on_a_real_one() {
         let (code, stdout, stderr) = output(map.current_dir(&site.home), &list(&names, 0));
         assert_eq!((code, stdout), (0, list(&names, 0)), "{stderr}");
     }
-    // The same words after :::, in the place of {}, and in the program's own name.
+    // The same words after :::, in place of {}, and in the program's own name.
     let words = names.iter().map(|name| OsStr::from_bytes(name));
     let mut map = site.command("map");
     map.arg("--").args(PRINT).args(["{}", "x{}"]).arg(":::").args(words);
@@ -107,7 +107,7 @@ fn items_that_failed_are_left_byte_for_byte_and_accepted_again() {
     };
     let (code, _, stderr) = output(&mut map(&["--", "false"]), &list(&names, 0));
     assert_eq!((code, fs::read(&todo).expect("it was written")), (1, list(&names, 0)), "{stderr}");
-    // The file is read and written by one command line, and its JSON tells the items.
+    // One command line reads and writes the file, and its JSON lists the items.
     let mut again = map(&["--summary", "json", "--input"]);
     let (code, _, stderr) = output(again.arg(&todo).args(["--", "false"]), b"");
     assert_eq!((code, fs::read(&todo).expect("it was written")), (1, list(&names, 0)), "{stderr}");
@@ -127,7 +127,7 @@ fn items_that_failed_are_left_byte_for_byte_and_accepted_again() {
     assert_eq!((code, fs::read(&todo).expect("it was written")), (1, list(&lines, b'\n')));
 }
 
-/// The bytes of a text in JSON, as docs/PROTOCOL.md says.
+/// The bytes that a text in JSON stands for, see docs/PROTOCOL.md.
 fn bytes(text: &str) -> Vec<u8> {
     let byte = |letter: char| u32::from(letter).checked_sub(0x10_fe00).filter(|b| (0x80..=0xff).contains(b));
     let encoded = |letter: char| match byte(letter) {
@@ -162,7 +162,7 @@ fn arguments_variables_directories_and_files_arrive_byte_for_byte() {
     let (code, _, stderr) = output(&mut launch, b"");
     assert_eq!((code, fs::read(&result).expect("it was written")), (0, expected), "{stderr}");
 
-    // A cluster driver, and the directory of its Worker.
+    // A cluster driver, and its Worker's directory.
     let mut submit = site.command("submit");
     let there = "printf '%s\\0' \"$1\" \"${PWD%/*}\" > \"$2\"";
     submit

@@ -1,4 +1,4 @@
-//! Applications that go on without the command that started them: `--detach` and `firesteel attach`.
+//! Applications that keep running after the command that started them has returned: `--detach` and `firesteel attach`.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,6 @@ impl Site {
         run(&mut self.command(&[&first, words].concat()))
     }
 
-    /// The id of an application that runs detached.
     fn detached(&self, kind: &str, words: &[&str]) -> String {
         let done = self.detach(kind, words);
         assert_eq!(done.code(), 0, "{done}");
@@ -64,7 +63,6 @@ impl Site {
         wait_for(state, || self.list().into_iter().find(|row| row["id"] == app && row["state"] == state))
     }
 
-    /// The process of a detached driver.
     fn driver(&self, app: &str) -> u32 {
         let is_driver = |pid: &u32| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -77,7 +75,7 @@ impl Site {
     }
 }
 
-/// A script for which `directory` is a gate.
+/// A script that waits at the gate `directory`, then runs `then`.
 fn gated(directory: &Path, then: &str) -> String {
     format!("while [ ! -e {}/go ]; do sleep 0.02; done; {then}", directory.display())
 }
@@ -100,7 +98,7 @@ fn a_map_goes_on_and_can_be_looked_at_more_than_once() {
         "{row}"
     );
 
-    // A user who leaves ends nothing.
+    // A user who leaves `attach` ends nothing.
     let mut looking = Daemon::spawn(&mut site.command(&["attach", &app]));
     wait_for("a handler of SIGINT", || processes::catches(looking.pid(), Signal::SIGINT).then_some(()));
     looking.signal(Signal::SIGINT);

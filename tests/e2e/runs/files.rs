@@ -70,7 +70,7 @@ impl Site {
         command
     }
 
-    /// How often Workers began to fetch.
+    /// How many fetches Workers have begun.
     fn fetches(&self) -> usize {
         let begun = |log: String| {
             log.lines().filter(|line| line.contains("fetching ") && line.contains(" bytes) of app-")).count()
@@ -78,7 +78,7 @@ impl Site {
         self.workers.iter().map(|worker| begun(worker.log())).sum()
     }
 
-    /// Everything in the Workers' directories that has to do with files: theirs, and links to them.
+    /// All files of applications in the Workers' directories, and links to them.
     fn left_over(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for app in (0..self.workers.len()).flat_map(|worker| entries(&self.work_dir(worker))) {
@@ -139,7 +139,7 @@ fn a_script_and_its_data_need_exist_on_one_machine_only() {
 fn a_worker_that_unpacks_for_long_is_heard_of_all_the_while() {
     let site = Site::with_master(Daemon::master(&["--conf", "spark.worker.timeout=1s"]), 1);
     let mut pack = tar::Builder::new(fs::File::create(site.path("many.tar")).expect("a file"));
-    // It takes a second or two to make so many files.
+    // Creating so many files takes a second or two.
     for number in 0..60_000 {
         let mut header = tar::Header::new_gnu();
         header.set_mode(0o644);
@@ -222,7 +222,7 @@ fn a_large_file_comes_whole_and_once_for_all_executors_of_a_worker() {
     site.write("large", &content);
     drop(content);
     let expected = good(run(Command::new("sha256sum").current_dir(site.home.path()).arg("large")));
-    // Each executor has one core: two of them on each Worker. Each of them waits for the others.
+    // Each executor has one core, so each Worker runs two. Each waits for the others.
     fs::create_dir(site.path("began")).expect("a directory");
     let began = site.path("began").display().to_string();
     let script = format!(
@@ -242,7 +242,7 @@ fn a_file_that_was_changed_since_is_refused() {
     let site = Site::start(1);
     site.script("tool", "cat data");
     site.write("data", "as submitted");
-    // A Worker that has room only when the file has been changed.
+    // A Worker that has room only after the file was changed.
     let mut blocker = Daemon::spawn(&mut site.map(&["--", "sh", "-c", "echo up >&2; sleep 600", ":::", "x"]));
     site.workers[0].wait_for_line(&["runs as process"]);
     let mut waiting =
@@ -253,7 +253,7 @@ fn a_file_that_was_changed_since_is_refused() {
     blocker.wait();
     site.workers[0].wait_for_line(&["cannot get the files", "its content differs from what was submitted"]);
     site.wait_until_clean();
-    // With its old content it is good again.
+    // With its old content the file is accepted again.
     site.write("data", "as submitted");
     assert_eq!(waiting.wait(), 0, "{}", waiting.log());
     assert_eq!(waiting.output(), "as submitted");
@@ -327,7 +327,7 @@ fn a_packed_environment_has_its_link_to_the_interpreter_of_the_system() {
 #[test]
 fn a_driver_that_is_killed_during_a_fetch_leaves_nothing() {
     let site = Site::start(1);
-    // It is sparse: read quickly here, and long on its way.
+    // It is sparse: quick to read here, and slow to transfer.
     let file = fs::File::create(site.path("large")).expect("a file");
     file.set_len(400 << 20).expect("a sparse file");
     let mut driver = Daemon::spawn(&mut site.map(&["--files", "large", "--", "true", ":::", "x"]));

@@ -1,4 +1,4 @@
-//! `firesteel launch`: when it ends and how, what is left of it, and what it outlives.
+//! `firesteel launch`: when and how it ends, what it leaves behind, and which failures it survives.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::cluster::{Daemon, Finished, Guarded, firesteel, forgetful_master, processes, run, wait_for};
 
-/// A Master, and Workers of two cores that give an executor a second to end.
+/// A Master, and Workers of two cores with a grace period of one second.
 struct Cluster {
     workers: Vec<Daemon>,
     master: Daemon,
@@ -57,7 +57,7 @@ impl Cluster {
     }
 }
 
-/// The JSON events that a command wrote.
+/// The JSON events in a command's output.
 fn events(stdout: &str) -> Vec<Value> {
     stdout.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
 }
@@ -70,7 +70,7 @@ fn ended(done: &Finished, code: i32) {
     assert_eq!(done.code(), code, "{done}");
 }
 
-/// A script for which `directory` is a gate.
+/// A script that waits at the gate `directory`, then runs `then`.
 fn gated(directory: &Path, then: &str) -> String {
     format!("while [ ! -e {}/go ]; do sleep 0.02; done; {then}", directory.display())
 }
@@ -141,7 +141,7 @@ fn a_command_that_does_not_exist_ends_it_with_127() {
 #[test]
 fn ctrl_c_ends_every_process_before_it_returns() {
     let cluster = Cluster::start(2);
-    // One of them does not listen to SIGTERM, and has a child.
+    // One of them ignores SIGTERM, and has a child.
     let script =
         "[ $FIRESTEEL_EXECUTOR_ID = 0 ] && trap '' TERM; sleep 1000 & while :; do wait; sleep 0.05; done";
     let mut launch = Daemon::spawn(&mut cluster.launch(&["--executor-cores", "2", "--", "sh", "-c", script]));
@@ -200,7 +200,7 @@ fn asked_twice_it_does_not_wait() {
     wait_for("its answer", || launch.output_so_far().contains("waiting for the end").then_some(()));
     launch.signal(Signal::SIGTERM);
     assert_eq!(launch.wait(), 143);
-    // The Master ends what is left.
+    // The Master ends the remaining executor.
     wait_for("the executor to end", || cluster.executors().is_empty().then_some(()));
 }
 

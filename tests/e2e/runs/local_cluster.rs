@@ -1,4 +1,4 @@
-//! A whole cluster for one command: started, used, and gone.
+//! A whole cluster for one command: started, used, and ended.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -20,7 +20,7 @@ fn options(spec: &str, directory: Directory) -> Options {
     }
 }
 
-/// Starts what must not start, and returns the error's words.
+/// Tries to start a cluster that must not start, and returns the error message.
 async fn refused(options: Options) -> String {
     match LocalCluster::start(options).await {
         Ok(cluster) => {
@@ -115,7 +115,7 @@ async fn a_directory_that_cannot_be_made_is_named() {
     assert!(error.to_string().contains(&path.display().to_string()), "{error}");
 }
 
-/// Master, Workers, reapers, executors and tasks: none outlives a command that was given no chance to end them.
+/// Master, Workers, reapers, executors and tasks: none outlives a command that was killed.
 #[test]
 fn a_command_that_is_killed_leaves_no_process_of_its_cluster() {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -138,7 +138,7 @@ fn a_command_that_is_killed_leaves_no_process_of_its_cluster() {
     assert_eq!(map.wait(), 137);
     wait_for("everyone to end", || everyone.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));
     assert_eq!(processes::within(directory.path()), Vec::<u32>::new());
-    // What is left of it there is gone with the next one.
+    // The next cluster removes the directory.
     let next = |items: &str| {
         let mut command = firesteel();
         command.args([
@@ -159,7 +159,7 @@ fn a_command_that_is_killed_leaves_no_process_of_its_cluster() {
     assert_eq!(entries(directory.path()), Vec::<PathBuf>::new());
 }
 
-/// Everyone at once: no Worker and no reaper had a moment to end its processes.
+/// All processes at once: no Worker and no reaper had time to end its processes.
 #[test]
 fn a_cluster_all_of_which_is_killed_at_once_leaves_nothing_to_the_next_one() {
     let directory = tempfile::tempdir().expect("a temporary directory");

@@ -1,4 +1,4 @@
-//! `firesteel map`: what a user sees, and where it ran.
+//! `firesteel map`: its output, and where items ran.
 
 mod ends;
 
@@ -20,14 +20,14 @@ use crate::cluster::{
 
 const LOCAL: [&str; 2] = ["--master", "local-cluster[2,2,1024]"];
 
-/// `firesteel map` on a small cluster of its own.
+/// `firesteel map` on a small local cluster.
 fn map(arguments: &[&str]) -> Command {
     let mut command = firesteel();
     command.arg("map").args(LOCAL).args(arguments);
     command
 }
 
-/// `firesteel map` on a cluster that runs.
+/// `firesteel map` on a running cluster.
 fn map_on(master: &Daemon, arguments: &[&str]) -> Command {
     let mut command = firesteel();
     command.args(["map", "--master", master.url()]).args(arguments);
@@ -62,7 +62,6 @@ impl Cluster {
         self.directory.path().join(format!("work-{worker}"))
     }
 
-    /// The executors of a Worker that run.
     fn executors(&self, worker: usize) -> Vec<u32> {
         let children = processes::children_of(self.workers[worker].pid());
         let is_executor =
@@ -79,7 +78,7 @@ fn kill_nine(pid: u32) {
     processes::signal(pid, Signal::SIGKILL).expect("it runs");
 }
 
-/// A script that says in `directory` that it runs, waits until `directory/go` exists, and goes on with `then`.
+/// A script that reports in `directory` that it runs, waits until `directory/go` exists, and then runs `then`.
 fn gated(directory: &Path, then: &str) -> String {
     let place = directory.display();
     format!("touch {place}/began-$0; while [ ! -e {place}/go ]; do sleep 0.02; done; {then}")
@@ -200,7 +199,7 @@ fn unordered_outputs_come_as_items_end() {
     let ordered = run(&mut map(&["--", "sh", "-c", &script, ":::", "a", "b"]));
     assert_eq!(ordered.stdout, "a\nb\n", "{ordered}");
     fs::remove_file(gate.path().join("b")).expect("it was made");
-    // The one ends while the other still waits for a file that only this test makes.
+    // One item ends while the other still waits for a file that only this test makes.
     let script = format!("if [ $0 = a ]; then while [ ! -e {path}/b ]; do sleep 0.02; done; fi; echo $0");
     let mut child = Guarded::spawn(
         map(&["--unordered", "--", "sh", "-c", &script, ":::", "a", "b"])
@@ -352,7 +351,7 @@ fn a_full_disk_ends_the_run_with_an_error() {
 fn output_that_cannot_be_kept_ends_the_run_with_an_error() {
     let cluster = Cluster::start(1);
     let nowhere = cluster.directory.path().join("nowhere");
-    // The second item is long and waits for the first one to be printed.
+    // The second item's output is long, and waits until the first is printed.
     let script = "[ $0 = 1 ] && exec sleep 1000; head -c 1000000 /dev/zero";
     let mut command = map_on(&cluster.master, &["--", "sh", "-c", script, ":::", "1", "2"]);
     let done = run(command.env("TMPDIR", &nowhere));

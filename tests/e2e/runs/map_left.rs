@@ -1,4 +1,4 @@
-//! What `firesteel map` leaves for another run, however it ends.
+//! The items that `firesteel map` leaves for another run, however it ends.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::cluster::{Daemon, Guarded, firesteel, run, wait_for};
 
-/// `firesteel map --failed LEFT` on a small cluster of its own.
+/// `firesteel map --failed LEFT` on a small local cluster.
 fn map(place: &Path, arguments: &[&str]) -> Command {
     let mut command = firesteel();
     command.args(["map", "--master", "local-cluster[2,2,1024]", "--failed"]).arg(place.join("left"));
@@ -19,7 +19,7 @@ fn map(place: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// The items `1` to `3` are done at once; the others begin and wait for good.
+/// A script: the items `1` to `3` end at once; the others begin and wait forever.
 fn script(place: &Path) -> String {
     format!("[ $0 -le 3 ] && echo $0 && exit; touch {}/began-$0; exec sleep 1000", place.display())
 }
@@ -33,7 +33,7 @@ fn place_with_input(items: u32) -> (TempDir, String) {
     (place, input)
 }
 
-/// Waits until the first three items are noted as done and others run.
+/// Waits until the first three items are recorded as done and others run.
 fn wait_until_some_are_done(place: &Path) {
     wait_for("three items to be done and one to begin", || {
         let account = fs::read_to_string(place.join("left.unfinished")).unwrap_or_default();
@@ -42,7 +42,7 @@ fn wait_until_some_are_done(place: &Path) {
     });
 }
 
-/// A run that was killed left no result: what another run reads in its place.
+/// The items that another run reads after a run was killed and left no result.
 fn what_is_read_in_its_place(place: &Path) -> String {
     let left = place.join("left");
     assert!(!left.exists(), "no result is there");
@@ -86,7 +86,7 @@ fn a_run_that_is_killed_leaves_what_it_had_read_from_a_pipe() {
     let mut running =
         Guarded::spawn(command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()));
     let mut pipe = running.stdin.take().expect("it is piped");
-    // The last line is not whole yet.
+    // The last line is incomplete.
     pipe.write_all(b"1\n2\n3\n4\n5\n6\n7").expect("it is read");
     wait_until_some_are_done(place);
     running.kill().expect("it runs");
@@ -175,7 +175,6 @@ fn a_cluster_without_workers_is_said_within_seconds() {
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
-/// The number before these words.
 fn number_before(text: &str, words: &str) -> u64 {
     let (before, _) = text.split_once(words).unwrap_or_else(|| panic!("{words:?} is not in {text}"));
     let digits = before.rsplit(|c: char| !c.is_ascii_digit() && c != ',').next().unwrap_or_default();

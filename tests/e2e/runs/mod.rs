@@ -1,4 +1,4 @@
-//! Runs that a user starts: `map`, `shell`, `launch`, `submit`, and what they bring along.
+//! Runs of a user: `map`, `shell`, `launch`, `submit`, and the files that they bring along.
 
 mod any_bytes;
 mod detach;

@@ -1,4 +1,4 @@
-//! `firesteel shell`: at a terminal, and as a script.
+//! `firesteel shell`: at a terminal, and with a script.
 
 use std::fs;
 use std::io::Write;
@@ -17,7 +17,7 @@ const ENTER: &str = "\r";
 const TAB: &str = "\t";
 const UP: &str = "\x1b[A";
 
-/// A cluster of one Worker that this command starts.
+/// Options for a local cluster of one Worker.
 pub(crate) const LOCAL: [&str; 6] =
     ["shell", "--master", "local-cluster[1,2,512]", "--executor-memory", "256m", "--executor-cores=2"];
 
@@ -25,11 +25,10 @@ pub(crate) fn home() -> TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
-/// A shell at a terminal.
 pub(crate) struct Session(pub(crate) Terminal);
 
 impl Session {
-    /// With these arguments, in that directory, which is its home too.
+    /// Starts a shell with these arguments in this directory, which is also its home.
     pub(crate) fn start(home: &Path, arguments: &[&str]) -> Self {
         let mut command = firesteel();
         command.args(arguments).current_dir(home).env("HOME", home).env_remove("XDG_STATE_HOME");
@@ -66,7 +65,7 @@ impl Session {
         self.0.wait().expect("it ends with a code")
     }
 
-    /// Leaves by ctrl-d, which is no failure.
+    /// Leaves by ctrl-d, with exit code 0.
     pub(crate) fn leave(&mut self) {
         self.keys(CTRL_D);
         assert_eq!(self.end(), 0);
@@ -84,7 +83,7 @@ fn is_gone(pid: u32) -> bool {
     !processes::is_alive(pid)
 }
 
-/// A process number that a task wrote.
+/// The process id that a task wrote to a file.
 fn pid_in(file: &Path) -> u32 {
     wait_for("the task's process number", || fs::read_to_string(file).ok()?.trim().parse().ok())
 }
@@ -262,7 +261,7 @@ fn a_task_in_the_background_is_watched_and_outlives_the_watching() {
     terminal.wait_for("watch\nbegun");
     terminal.keys(CTRL_C);
     terminal.wait_for_prompt();
-    // Leaving is thought over.
+    // The first ctrl-d only warns.
     terminal.keys(CTRL_D);
     terminal.wait_for("1 task still runs: quit again to cancel it, or wait");
     terminal.wait_for_prompt();
@@ -331,7 +330,7 @@ fn a_master_that_dies_and_comes_back_is_spoken_of_and_keeps_the_session() {
     terminal.leave();
 }
 
-/// A script through standard input: what it answers.
+/// Runs a script on standard input. Returns the exit code and both outputs.
 pub(crate) fn script(home: &Path, arguments: &[&str], script: &str) -> (i32, String, String) {
     let mut child = Guarded::spawn(
         firesteel()
@@ -349,7 +348,7 @@ pub(crate) fn script(home: &Path, arguments: &[&str], script: &str) -> (i32, Str
     (done.status.code().unwrap_or(-1), text(done.stdout), text(done.stderr))
 }
 
-/// Runs a script in a shell with executors of one core, on a Worker with this number of them.
+/// Runs a script in a shell with executors of one core, on a Worker with this number of cores.
 fn script_on(cores: &str, options: &[&str], text: &str) -> (i32, String, String) {
     let (home, work) = (home(), home());
     let master = Daemon::master(&[]);

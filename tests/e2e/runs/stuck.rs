@@ -1,4 +1,4 @@
-//! A shell beside which something does not move: the reader of its output, its Master, a file, a full shelf.
+//! A shell beside something that is stuck: the reader of its output, its Master, a file, a full history.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -17,12 +17,11 @@ use crate::cluster::{Daemon, Guarded, firesteel, processes, wait_for};
 use crate::commands::terminal::Terminal;
 use crate::daemons::worker::Pair;
 
-/// What stops a terminal's output.
+/// Stops a terminal's output.
 const CTRL_S: &str = "\x13";
-/// What lets it go on.
+/// Continues a terminal's output.
 const CTRL_Q: &str = "\x11";
 
-/// A pipe into which nothing more fits.
 fn full_pipe() -> (OwnedFd, File) {
     let (reader, writer) = pipe().expect("there are pipes");
     let mut writer = File::from(writer);
@@ -203,7 +202,7 @@ fn a_terminal_that_is_stopped_stops_no_item_of_a_map() {
     command.arg(":::").args((0..40).map(|item| format!("{item:02}"))).current_dir(work.path());
     let mut terminal = Terminal::start(command, 24, 100);
     terminal.wait_for(&["of 40 items"]);
-    // The bar that cannot be drawn is not waited for.
+    // A bar that cannot be drawn delays nothing.
     terminal.type_keys(CTRL_S);
     let done = || fs::read_dir(work.path()).expect("it is there").count() == 40;
     wait_for("every item to be done", || done().then_some(()));
@@ -212,7 +211,7 @@ fn a_terminal_that_is_stopped_stops_no_item_of_a_map() {
     assert_eq!(terminal.wait(), Some(0));
 }
 
-/// It runs, and what it dials answers nothing.
+/// The executor runs, but its driver's address does not answer.
 #[test]
 fn an_executor_that_runs_and_never_registers_is_replaced() {
     let pair = Pair::new(&[]);

@@ -1,4 +1,4 @@
-//! Drivers that run on Workers: `firesteel submit`.
+//! Cluster drivers: `firesteel submit`.
 
 use std::fs;
 use std::path::Path;
@@ -132,7 +132,7 @@ fn a_supervised_driver_is_started_again_and_moves_when_its_worker_is_killed() {
     assert_ne!(pid, again);
     assert_eq!(cluster.driver(&id)["state"], "RUNNING");
 
-    // A Master that is started again still has it.
+    // A restarted Master still has it.
     cluster.restart_master();
     cluster.master.wait_for_line(&["all Workers and applications are back"]);
     assert_eq!(cluster.driver(&id)["state"], "RUNNING");
@@ -147,7 +147,7 @@ fn a_supervised_driver_is_started_again_and_moves_when_its_worker_is_killed() {
     assert!(![&pid, &again].contains(&&moved));
     let directory = cluster.driver(&successor)["directory"].as_str().map(str::to_owned);
     assert!(directory.is_some_and(|directory| directory.contains("/two/")));
-    // The first id means the one that took its place.
+    // The first id stands for the replacement.
     let killed = cluster.ask(&["--kill", &id, "--wait"]);
     assert_eq!(killed.code(), 128 + 15, "{killed}");
     assert_eq!(killed.stdout, format!("{successor} is told to end\n"));
@@ -312,7 +312,7 @@ fn a_driver_that_fails_again_and_again_says_so_wherever_it_is_shown() {
     assert!(table.contains("restarts, last exit code 3") && table.contains("nightly: sh"), "{table}");
     assert_eq!(ask("kill"), format!("{id} is told to end\n"));
     cluster.wait_for_state(&id, "KILLED");
-    // Its end changes neither its name nor how often it failed.
+    // Its end changes neither its name nor its number of failures.
     let ended = cluster.driver(&id);
     assert!(ended["name"] == "nightly" && ended["restarts"].as_u64() >= Some(2), "{ended}");
     let history = |format: &str| {

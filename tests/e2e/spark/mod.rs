@@ -1,4 +1,4 @@
-//! Peers that speak Spark's RPC: what real drivers and executors said, said again to a Master and a Worker.
+//! Peers that speak Spark's RPC: messages of real drivers and executors, sent again to a Master and a Worker.
 
 mod rest;
 mod shuffle_service;
@@ -20,10 +20,10 @@ use tempfile::TempDir;
 
 use crate::cluster::{Daemon, firesteel, processes, run, scratch_of_applications, wait_for};
 
-/// The longest frame that is read.
+/// The longest frame that is accepted.
 const MOST: usize = 1 << 20;
 
-/// What was recorded of a release, from its first byte.
+/// A recorded stream of a release, from its first byte.
 fn recorded(release: &str, name: &str) -> Vec<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/spark");
     fs::read(root.join(release).join(format!("{name}.bin"))).expect("it was recorded")
@@ -54,7 +54,7 @@ impl Peer {
         self.stream.write_all(&bytes).expect("the other side reads");
     }
 
-    /// The next frame. `None` at the end of the connection.
+    /// The next frame; `None` at the end of the connection.
     fn next(&mut self) -> Option<Frame> {
         loop {
             if let Some(frame) = Frame::decode(&mut self.received, MOST).expect("it is a frame") {
@@ -69,7 +69,7 @@ impl Peer {
         }
     }
 
-    /// The object of the next message, which has this class.
+    /// The object of the next message, which must have this class.
     fn message(&mut self, class: &str) -> Bytes {
         loop {
             let frame = self.next().unwrap_or_else(|| panic!("the connection ends without {class}"));
@@ -87,7 +87,6 @@ fn class_of(object: &Bytes) -> String {
     Node { graph: &graph, value }.class_name().expect("it has a class").to_owned()
 }
 
-/// What is read of a field of an object.
 fn read<T>(object: &Bytes, field: &str, read: impl Fn(Node<'_>) -> Option<T>) -> T {
     let (graph, value) = java::read(object, Bounds::default()).expect("it is an object");
     let node = Node { graph: &graph, value }.field(field).expect("it has this field");
@@ -113,7 +112,7 @@ fn registration(release: &str) -> Vec<Frame> {
     all[..=last].to_vec()
 }
 
-/// A Master, and a Worker whose Java only says that it runs.
+/// A Master, and a Worker with a Java that only reports its start.
 struct Cluster {
     master: Daemon,
     worker: Daemon,
@@ -148,13 +147,12 @@ impl Cluster {
         driver
     }
 
-    /// Kills an application as a user does.
     fn kill(&self, app: &str) {
         let killing = run(firesteel().args(["kill", "--master", self.master.url(), app]));
         assert_eq!(killing.code(), 0, "{killing}");
     }
 
-    /// The scratch directories that are left.
+    /// The remaining scratch directories.
     fn scratch(&self) -> Vec<PathBuf> {
         scratch_of_applications(&self.root.path().join("local"))
     }
@@ -171,7 +169,7 @@ fn a_driver_of_spark_s_gets_an_executor_and_loses_it_with_its_connection() {
         assert_eq!(text(&added, "hostPort"), cluster.worker.address().to_string());
         driver.message("ExecutorUpdated");
 
-        // A second registration, as after an answer that was late, is the same application.
+        // A repeated registration, as after a late answer, belongs to the same application.
         driver.send(registration(release).last().expect("there is one"));
         assert_eq!(text(&driver.message("RegisteredApplication"), "appId"), app);
         let status = cluster.master.status();
@@ -239,7 +237,7 @@ fn a_driver_whose_application_was_killed_may_register_another_on_its_connection(
     assert!(!master.log().contains("did not read"), "{}", master.log());
 }
 
-/// The first request of this class in a recording of dynamic allocation, as another application's.
+/// The first request of this class in a recording of dynamic allocation, for another application.
 fn request(class: &str, app: &str) -> Frame {
     const RECORDED: &[u8] = b"app-20261120162401-0000";
     let bytes = recorded("spark-4.0.1", "dynalloc-driver-to-fakemaster");
@@ -270,7 +268,7 @@ fn requests_of_a_driver_of_spark_s_are_answered_also_when_its_application_has_en
     asks.iter().for_each(|ask| answered(ask, false));
 }
 
-/// The bytes with one text in the place of another one of the same length, everywhere.
+/// The bytes with one text replaced everywhere by another of the same length.
 fn replaced(mut bytes: Vec<u8>, old: &[u8], new: &[u8]) -> Vec<u8> {
     assert_eq!(old.len(), new.len());
     while let Some(at) = bytes.windows(old.len()).position(|window| window == old) {
@@ -279,7 +277,7 @@ fn replaced(mut bytes: Vec<u8>, old: &[u8], new: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A Worker of Spark's own, as it was recorded: its question whether there is a Master, and its registration.
+/// A Worker of Spark, as recorded: it asks whether there is a Master, and registers.
 fn spark_worker(master: &Daemon, release: &str) -> Peer {
     let mut worker = Peer::connect(master);
     frames(&recorded(release, "worker-to-master"))[..2].iter().for_each(|frame| worker.send(frame));
@@ -287,7 +285,7 @@ fn spark_worker(master: &Daemon, release: &str) -> Peer {
     worker
 }
 
-/// The recorded reports of a Worker on its executor 0, as the executor of another application: what starts, what ends.
+/// The recorded reports of a Worker on its executor 0, changed to another application's: start, then end.
 fn reports(release: &str, app: &str) -> Vec<Frame> {
     let bytes = recorded(release, "worker-to-master");
     let at = bytes.windows(7).position(|window| window == b"app-202").expect("it names an application");
@@ -354,16 +352,16 @@ fn a_worker_of_spark_s_own_is_heard_over_each_connection_that_it_registers_over(
     registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
     let app = text(&driver.message("RegisteredApplication"), "appId");
     first.message("LaunchExecutor");
-    // While the order is under way, the Worker registers over another connection, and says that it runs nothing.
+    // While the order is in transit, the Worker registers over another connection, and reports that it runs nothing.
     let mut second = spark_worker(&master, "spark-4.0.1");
     second.send(&frames(&recorded("spark-4.0.1", "worker-to-master"))[2]);
     second.message("LaunchExecutor");
     let [runs, ends @ ..] = &reports("spark-4.0.1", &app)[..] else { panic!("it starts") };
-    // The order came after all. It was given elsewhere, so the executor is ended.
+    // The order arrived after all. The executor now runs elsewhere, so this one is ended.
     second.send(runs);
     let ended = second.message("KillExecutor");
     assert_eq!(number(&ended, "execId"), 0);
-    // What is under way on the first connection is answered there, and heard.
+    // Messages in transit on the first connection are still handled and answered there.
     first.send(runs);
     assert_eq!(number(&second.message("KillExecutor"), "execId"), 0);
     first.send(&ends[0]);
@@ -387,13 +385,13 @@ fn a_worker_of_spark_s_own_that_the_master_knows_no_more_is_told_to_register() {
     worker.message("ReconnectWorker");
     worker.send(&said[1]);
     worker.message("RegisteredWorker");
-    // It does not keep the Master from its end.
+    // It does not delay the Master's end.
     wait_for("the loss of the Worker", || (master.status()["workers"][0]["state"] == "DEAD").then_some(()));
     assert_eq!(master.terminate(), 0);
     assert!(std::iter::from_fn(|| worker.next()).count() < 10, "the connection ends");
 }
 
-/// Asks a Master whether it works, as Spark's own tools do.
+/// The question whether a Master works, as Spark's own tools ask it.
 fn readyz(id: i64) -> Frame {
     let named = |name: &str| {
         let length = u16::try_from(name.len()).expect("it is short");
@@ -475,12 +473,12 @@ fn what_no_driver_would_say_harms_nobody_else_on_the_port() {
         bent[place] ^= 1 << (step % 8);
         for bytes in [&bent[..], &whole[..place]] {
             let stranger = TcpStream::connect(cluster.master.address()).expect("it listens");
-            // The Master may end the connection before all is written.
+            // The Master may end the connection before everything is written.
             let _ = (&stranger).write_all(bytes);
             let _ = stranger.shutdown(Shutdown::Write);
         }
     }
-    // The application lives, and its driver is answered.
+    // The application lives, and its driver gets answers.
     let asks = frames(&whole).into_iter().filter(|frame| matches!(frame, Frame::Request { .. }));
     let ask = asks.last().expect("a driver asks whether there is a Master");
     driver.send(&ask);

@@ -1,4 +1,4 @@
-//! Drivers of Spark's that are submitted by REST, on a Master and a Worker whose Java is a script: no Spark is needed.
+//! Cluster drivers of Spark by REST, on a Master and a Worker with a script in place of Java: no Spark is needed.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ struct Cluster {
     root: TempDir,
 }
 
-/// What stands in for Java: it says what it was started with, and runs until it is ended.
+/// The replacement for Java: it prints its arguments, and runs until it is ended.
 const JAVA: &str =
     "#!/bin/sh\nfor word; do echo \"word $word\"; done\nenv | sort | sed 's/^/variable /'\nexec sleep 1000\n";
 
@@ -51,7 +51,7 @@ impl Cluster {
         Self { master, worker, rest, root }
     }
 
-    /// Sends a request: the status, and the text of the answer.
+    /// Sends a request. Returns the status and the text of the answer.
     fn ask(&self, method: &str, action: &str, body: &str) -> (u16, String) {
         self.ask_with(method, action, body, "Accept: */*")
     }
@@ -80,7 +80,7 @@ impl Cluster {
         serde_json::from_str(&text).expect("JSON")
     }
 
-    /// Submits a driver with this jar: the answer.
+    /// Submits a driver with this jar. Returns the answer.
     fn create(&self, jar: &str) -> Value {
         let body = json!({
             "action": "CreateSubmissionRequest", "clientSparkVersion": "4.0.2", "appResource": jar, "mainClass": "Main",

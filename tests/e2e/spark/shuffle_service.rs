@@ -12,11 +12,11 @@ use tempfile::TempDir;
 
 use crate::cluster::{BINARY, Daemon, firesteel, processes, run, run_with_input, wait_for};
 
-/// The longest that a process may outlive its Worker.
+/// The longest time that a process may outlive its Worker.
 const SOON: Duration = Duration::from_secs(3);
 
-/// An installation of Spark, whose Java listens on the port of the shuffle service; it ends with exit code 3 while there is a
-/// file `broken`.
+/// An installation of Spark, whose Java listens on the port of the shuffle service. It exits with code 3 while a file
+/// `broken` exists.
 struct Installation {
     root: TempDir,
     port: u16,
@@ -44,7 +44,6 @@ impl Installation {
         Self { root, port }
     }
 
-    /// A Worker with the service.
     fn worker(&self, master: &str) -> Command {
         let mut command = firesteel();
         command.args(["worker", "--port", "0", "--cores", "1", "--memory", "1g"]);
@@ -65,7 +64,6 @@ impl Installation {
         self.root.path().join("broken")
     }
 
-    /// The processes of the service.
     fn processes(&self) -> Vec<u32> {
         processes::within(&self.directory())
     }
@@ -79,7 +77,7 @@ impl Installation {
     }
 }
 
-/// A Worker that does not start: what it says.
+/// Starts a Worker that must fail. Returns its message.
 fn refusal(command: &mut Command) -> String {
     let done = run(command);
     assert_eq!(done.code(), 1, "{done}");
@@ -87,7 +85,7 @@ fn refusal(command: &mut Command) -> String {
     said.unwrap_or_else(|| panic!("{done}")).to_owned()
 }
 
-/// A Master that is nowhere: nothing listens on the discard port of loopback.
+/// The URL of a Master that does not exist: nothing listens on the discard port of loopback.
 const NO_MASTER: &str = "spark://127.0.0.1:9";
 
 #[test]
@@ -192,7 +190,7 @@ fn a_worker_that_is_stopped_ends_its_shuffle_service_also_while_that_starts() {
     installation.wait_until_gone();
 }
 
-/// The file with the properties of Spark's applications is read here, too.
+/// This Worker also reads the properties file of Spark's applications.
 #[test]
 fn a_local_cluster_runs_no_shuffle_service() {
     let mut command = firesteel();

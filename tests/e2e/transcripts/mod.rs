@@ -1,4 +1,4 @@
-//! Transcripts: what a person types, and everything that is answered.
+//! Transcripts: typed commands, and everything that they print.
 //!
 //! A page under `pages/` is a text like this:
 //!
@@ -17,13 +17,13 @@
 //! standard error come as one. A command goes on in the next line after a backslash. A line `~ COMMAND` shows
 //! nothing: it is repeated until it succeeds, which is how a page waits. `#` is for people.
 //!
-//! What differs from run to run is written in a normal form: ids are numbered, times and ports are words, blanks
-//! within tables are two ([`normal`]). `UPDATE_GOLDEN=1` writes the answers anew; commit only differences that you can
-//! explain. The README and docs/TOUR.md are pages too ([`tour`]): their answers are not normalised, and the test
-//! compares the normal forms.
+//! Values that differ between runs have a normal form: ids are numbered, times and ports are words, blanks within
+//! tables are two ([`normal`]). `UPDATE_GOLDEN=1` records the answers; commit only differences that you can explain.
+//! The README and docs/TOUR.md are pages too ([`tour`]): their answers are not normalised, and the test compares the
+//! normal forms.
 //!
-//! Every option of every command stands in some command of some page, or in `elsewhere.txt` with the test that
-//! shows it; and for every command there is one that fails.
+//! Every option of every command occurs on some page, or in `elsewhere.txt` with its test. For every command there is
+//! an example that fails.
 
 mod normal;
 mod options;
@@ -35,7 +35,6 @@ use std::path::{Path, PathBuf};
 
 use page::Page;
 
-/// Where the pages are.
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/e2e/transcripts")
 }
@@ -44,12 +43,12 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Whether answers are written anew.
+/// Whether to record answers.
 fn updates() -> bool {
     std::env::var("UPDATE_GOLDEN").is_ok_and(|value| value == "1")
 }
 
-/// Holds what the page of that name says against what is answered now.
+/// Compares the answers on a page with those of now.
 fn check(name: &str) {
     let path = directory().join("pages").join(format!("{name}.txt"));
     let text = read(&path);
@@ -81,7 +80,7 @@ macro_rules! pages {
             check(stringify!($page));
         })*
 
-        /// A page that no test plays would be no test.
+        /// A page without a test would check nothing.
         #[test]
         fn every_page_is_played() {
             let pages = std::fs::read_dir(directory().join("pages")).expect("the pages are there");

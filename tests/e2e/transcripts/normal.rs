@@ -1,4 +1,4 @@
-//! What differs from run to run, in words that do not.
+//! The normal form of values that differ between runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// Patterns and what stands for them, in the order in which they are replaced.
+/// Patterns with their replacements, in the order of replacement.
 static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     [
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
@@ -29,7 +29,7 @@ static IDS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\b(app|driver)-\d{14}-\d+|\b(worker)-\d{14}-[\w.]+-\d+").expect("the pattern is sound")
 });
 
-/// The numbers that ids were given, in the order in which they came.
+/// The numbers of ids, in the order of their first occurrence.
 #[derive(Debug, Default)]
 pub(super) struct Normal {
     ids: BTreeMap<String, String>,
@@ -37,7 +37,7 @@ pub(super) struct Normal {
 }
 
 impl Normal {
-    /// The normal form of a text that may speak of that directory.
+    /// The normal form of a text, in which `directory` may occur.
     pub(super) fn form(&mut self, text: &str, directory: &Path) -> String {
         let text = text.replace(&directory.display().to_string(), "DIR");
         let text = IDS.replace_all(&text, |found: &Captures<'_>| self.number(found)).into_owned();

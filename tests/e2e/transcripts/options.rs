@@ -1,4 +1,4 @@
-//! Every option of every command is shown by some page, or by a test that `elsewhere.txt` names.
+//! Every option of every command is on some page, or has a test in `elsewhere.txt`.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ fn commands() -> Vec<String> {
     names.filter(|name| name != "help").collect()
 }
 
-/// The long options, or else the short ones, that a help text lists.
+/// The long options in a help text; an option without a long form by its short one.
 fn options(text: &str) -> BTreeSet<String> {
     let listed = text.lines().filter(|line| line.starts_with(' ') && line.trim_start().starts_with('-'));
     let named = listed.filter_map(|line| {
@@ -37,7 +37,7 @@ fn options(text: &str) -> BTreeSet<String> {
     named.collect()
 }
 
-/// The words of each `firesteel` of a command line: the command's name, and what follows up to its end.
+/// The words of each `firesteel` command in a line: the command's name, and the words up to its end.
 fn uses(line: &str) -> Vec<Vec<String>> {
     let mut uses: Vec<Vec<String>> = Vec::new();
     for part in line.split(['|', ';', '&', '\n', '(', ')']) {
@@ -45,7 +45,7 @@ fn uses(line: &str) -> Vec<Vec<String>> {
         if let Some(at) = words.iter().position(|word| word == "firesteel") {
             uses.push(words[at + 1..].to_vec());
         } else if let Some(last) = uses.last_mut() {
-            // A line that goes on after a backslash.
+            // A line that continues after a backslash.
             last.extend(words);
         }
     }

@@ -8,26 +8,23 @@ use super::normal::Normal;
 use super::session::Session;
 use crate::cluster::{Daemon, wait_for};
 
-/// A page, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Page {
     cluster: Option<String>,
     parts: Vec<Part>,
 }
 
-/// A part of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Lines for people, and empty ones.
+    /// Lines for people, including empty ones.
     Words(String),
     /// A command that is repeated until it succeeds.
     Until(String),
-    /// A command, its lines as they stand, and what it answered.
+    /// A command, its original lines, and its answer.
     Command { lines: String, answer: String },
 }
 
 impl Page {
-    /// Reads a page.
     pub(super) fn parse(text: &str) -> Self {
         let mut lines = text.lines().peekable();
         let cluster = lines.next_if(|line| line.starts_with("cluster ")).map(str::to_owned);
@@ -52,7 +49,7 @@ impl Page {
                 }
             }
         }
-        // An empty line after an answer separates it from what follows.
+        // An empty line separates an answer from what follows.
         let mut spaced = Vec::new();
         for part in parts {
             match part {
@@ -75,7 +72,6 @@ impl Page {
         Self { cluster, parts: spaced }
     }
 
-    /// Its commands.
     pub(super) fn commands(&self) -> impl Iterator<Item = (&str, &str)> {
         self.parts.iter().filter_map(|part| match part {
             Part::Command { lines, answer } => Some((lines.as_str(), answer.as_str())),
@@ -83,7 +79,7 @@ impl Page {
         })
     }
 
-    /// The page, with the answers of today in normal form.
+    /// The page with today's answers in normal form.
     pub(super) fn play(&self) -> Self {
         let cluster = self.cluster.as_deref().map(Cluster::start);
         let master = cluster.as_ref().map(|cluster| ("MASTER", cluster.master.url()));
@@ -124,7 +120,6 @@ impl fmt::Display for Page {
     }
 }
 
-/// The daemons of a page.
 struct Cluster {
     // Fields are dropped in this order.
     _workers: Vec<(Daemon, TempDir)>,
@@ -132,7 +127,8 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Starts what a line like `cluster workers=2 cores=4 memory=2g master:spark.worker.timeout=5` says.
+    /// Starts the cluster that a line like `cluster workers=2 cores=4 memory=2g master:spark.worker.timeout=5`
+    /// describes.
     fn start(line: &str) -> Self {
         let words = || line.split_whitespace().skip(1);
         let with = |prefix: &'static str| words().filter_map(move |word| word.strip_prefix(prefix));

@@ -1,4 +1,4 @@
-//! One bash, in which the commands of a page run one after the other.
+//! One bash, which runs the commands of a page in turn.
 
 use std::io::{PipeReader, Read, Write, pipe};
 use std::os::unix::process::CommandExt;
@@ -14,13 +14,13 @@ use tempfile::TempDir;
 
 use crate::cluster::{Guarded, is_ours};
 
-/// The longest that one command may take.
+/// The time limit of one command.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A line that no command writes; the exit code stands behind it.
+/// The mark after a command's output; the exit code follows it.
 const END: &str = "=-=-= the command has ended:";
 
-/// A bash that runs. What it started ends with it.
+/// A running bash. Its processes end with it.
 pub(super) struct Session {
     bash: Guarded,
     stdin: ChildStdin,
@@ -29,7 +29,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// A bash in an empty directory, with these variables.
+    /// Starts a bash in an empty directory, with these variables.
     pub(super) fn start(variables: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let (reader, writer) = pipe().expect("a pipe");
@@ -41,7 +41,7 @@ impl Session {
         );
         let mut bash = Command::new("bash");
         bash.args(["--noprofile", "--norc"]).current_dir(directory.path());
-        // What the tests' own environment says does not count.
+        // Variables of the tests' own environment must not count.
         for (name, _) in std::env::vars() {
             if is_ours(&name) {
                 bash.env_remove(name);
@@ -55,12 +55,12 @@ impl Session {
         Self { bash, stdin, pieces: collect(reader), directory }
     }
 
-    /// Where it began.
+    /// The directory in which it began.
     pub(super) fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Runs a command; what it wrote, and its exit code.
+    /// Runs a command. Returns its output and exit code.
     pub(super) fn run(&mut self, command: &str) -> (String, i32) {
         let script = format!("{{ {command}\n}} </dev/null\nprintf '\\n%s %s\\n' '{END}' \"$?\"\n");
         self.stdin.write_all(script.as_bytes()).expect("bash reads");
@@ -98,7 +98,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let group = i32::try_from(self.bash.id()).expect("a process id is a positive i32");
-        // All of it may have ended already.
+        // All of it may already have ended.
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
         let _ = self.bash.wait();
     }

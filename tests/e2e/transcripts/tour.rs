@@ -14,7 +14,7 @@ const OPEN: &str = "```console\n";
 const CLOSE: &str = "```";
 /// In an HTML comment before a block: a command that is repeated until it succeeds.
 const UNTIL: &str = "<!-- until ";
-/// What stands in the documents for the directory in which they are played.
+/// The directory in the documents, which stands for the test's.
 const DIRECTORY: &str = "/tmp/tour";
 /// The ports in the documents.
 const NAMED: [&str; 3] = ["7077", "7078", "7079"];
@@ -23,7 +23,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
 }
 
-/// A document in parts: the text between blocks, and blocks.
+/// A part of a document: the text between blocks, or a block.
 enum Part<'a> {
     Words(&'a str),
     Block(&'a str),
@@ -58,11 +58,11 @@ pub(super) fn pages() -> [String; 2] {
 struct Ports([(&'static str, String); 3]);
 
 impl Ports {
-    /// The first free ports from `start` on, which is below 9,000.
+    /// The first free ports from `start` on, which must be below 9,000.
     fn free(start: u16) -> Self {
         let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
         let free = (start..10_000).filter(is_free).map(|port| port.to_string());
-        // A port that the documents name would be taken for the one that it stands for.
+        // A port of the documents would be mistaken for the one that it stands for.
         let mut free = free.filter(|port| !NAMED.contains(&port.as_str()));
         Self(NAMED.map(|named| (named, free.next().expect("there are free ports"))))
     }
@@ -76,7 +76,7 @@ impl Ports {
     }
 }
 
-/// A block, with the answers of now.
+/// A block with the answers of now.
 fn play(block: &str, session: &mut Session, ports: &Ports) -> String {
     let mut played = String::new();
     let mut lines = block.lines().peekable();
@@ -98,7 +98,7 @@ fn play(block: &str, session: &mut Session, ports: &Ports) -> String {
     played
 }
 
-/// Plays the document of that name and compares its answers with those of now.
+/// Plays the document with this name and compares its answers.
 fn check(name: &str, ports: &Ports) {
     let path = repository().join(name);
     let text = read(&path);
@@ -137,12 +137,12 @@ fn check(name: &str, ports: &Ports) {
     );
 }
 
-/// A number below `limit` that differs between test processes which run at the same time.
+/// A number below `limit` that differs between test processes that run at the same time.
 fn lot(limit: u16) -> u16 {
     u16::try_from(std::process::id() % u32::from(limit)).expect("it is below a u16")
 }
 
-// The two tests run at the same time: their ports come from ranges that do not meet.
+// The two tests run at the same time, with ports from disjoint ranges.
 
 #[test]
 fn the_readme_shows_what_the_commands_print() {

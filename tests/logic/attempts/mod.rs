@@ -1,4 +1,4 @@
-//! ApplicationMasters, one attempt after the other: thousands of worlds from seeds, and machines that err on purpose.
+//! ApplicationMasters, one attempt after the other: thousands of worlds from seeds, and deliberate bugs.
 
 mod deliberate;
 
@@ -12,7 +12,7 @@ use super::suites::worlds::{number, say};
 /// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
 const WORLDS: u64 = 10_000;
 
-/// What some worlds came to.
+/// The sums over some worlds.
 #[derive(Default)]
 struct Total {
     coverage: AttemptCoverage,
@@ -20,7 +20,7 @@ struct Total {
     later_attempts: usize,
 }
 
-/// Runs those worlds; a broken law fails the test, with the command that shows how it came.
+/// Runs these worlds. A broken law fails the test, with the command that replays the world.
 fn survive(seeds: impl Iterator<Item = u64>) -> Total {
     let mut total = Total::default();
     for seed in seeds {
@@ -68,7 +68,7 @@ fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
     }
 }
 
-/// What no world can see, each with its reason.
+/// Variants that no world can reach, each with the reason.
 const IMPOSSIBLE: [(&str, &str, &str); 28] = [
     ("MasterToDriver", "WorkerRemoved", "there are no Workers"),
     ("ExecutorState", "Launching", "an executor that is launched is told as added"),
@@ -104,7 +104,7 @@ const IMPOSSIBLE: [(&str, &str, &str); 28] = [
     ("MasterToClient", "HistoryResponse", "YARN keeps the history of its applications"),
 ];
 
-/// Everything that can happen has happened, and nothing else.
+/// Checks that the variants of `IMPOSSIBLE` have never occurred, and all others have.
 fn check_coverage(coverage: &AttemptCoverage) {
     let impossible =
         |row: &Row| IMPOSSIBLE.iter().any(|(kind, name, _)| (*kind, *name) == (row.kind, row.name));
@@ -114,20 +114,21 @@ fn check_coverage(coverage: &AttemptCoverage) {
     assert!(wrong.is_empty(), "never, or against all reason:\n{}", wrong.join("\n"));
 }
 
-/// Worlds that have shown what was wrong.
+/// Worlds that have revealed bugs.
 #[test]
 fn worlds_that_once_went_wrong_keep_every_law() {
     survive(
         [
-            // A driver that was there before its ApplicationMaster had begun never had its application taken.
+            // A driver that existed before its ApplicationMaster began never got its application.
             17, // The end of an executor, told on a connection that had broken, was never heard.
             25, // The answer to a request that ended the attempt came after the attempt's end.
             188, 232,
-            // Turns of executors were counted in the middle of an answer, which ended the attempt there.
+            // Turns of executors were counted in the middle of an answer that ended the attempt.
             1_943, 3_442, 4_248,
-            // A first call that ended the attempt did so before its driver was welcomed.
+            // A first call ended the attempt before its driver was accepted.
             12_925,
-            // An executor that came and ended while the driver was away had a number that a later attempt gave again.
+            // An executor that started and ended while the driver was away had a number that a later attempt gave
+            // again.
             10_213,
         ]
         .into_iter(),

@@ -1,10 +1,10 @@
-//! Deliberate bugs: each must be caught, so that the laws are known to bite.
+//! Deliberate bugs: each must be caught, to prove that the laws notice errors.
 
 use firesteel_world::containers::{ContainerSabotage, Scenario, run_sabotaged};
 
 use crate::suites::worlds;
 
-/// Each bug, within how many worlds it must be caught, and words of the sentence that catches it.
+/// Each bug, the number of worlds within which it must be caught, and words of the sentence that reports it.
 #[rustfmt::skip]
 const BUGS: &[(ContainerSabotage, u64, &str)] = &[
     (ContainerSabotage::DropRelease, 20, "is neither used nor given back"),

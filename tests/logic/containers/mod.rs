@@ -1,4 +1,4 @@
-//! An allocator and a fake manager: thousands of worlds from seeds, allocators that err on purpose.
+//! An allocator and a simulated manager: thousands of worlds from seeds, and deliberate bugs.
 
 mod deliberate;
 

@@ -1,9 +1,9 @@
-//! Deliberate bugs of exclusion: each must be caught, so that the laws of the nights are known to bite.
+//! Deliberate bugs of exclusion: each must be caught, to prove that the laws of the nights notice errors.
 
 use super::nights::{Bug, violation};
 use crate::suites::worlds;
 
-/// Each bug, within how many nights it must be caught, and words of the sentence that catches it.
+/// Each bug, the number of nights within which it must be caught, and words of the sentence that reports it.
 const BUGS: &[(Bug, u64, &str)] = &[
     (Bug::ExcludesByChance, 3, "by chance"),
     (Bug::NeverExcludes, 1, "where everything fails, is never left"),

@@ -1,7 +1,7 @@
-//! Exclusion of executors and hosts by a driver: golden scripts with everything that it decides, nights of an application whose
-//! tasks fail now and then, and deliberate bugs in them.
+//! Exclusion of executors and hosts by a driver: golden scripts with all its effects, simulated nights of an
+//! application whose tasks sometimes fail, and deliberate bugs.
 //!
-//! Pages are written as those of a Master are (see `scripts`).
+//! Pages have the format of a Master's (see `scripts`).
 
 mod deliberate;
 mod nights;
@@ -10,7 +10,6 @@ mod stage;
 use self::stage::Stage;
 use crate::scripts::scripts;
 
-/// Where the pages are.
 const DIRECTORY: &str = "../tests/logic/exclusion";
 
 scripts! {

@@ -1,8 +1,8 @@
-//! Nights of an application whose tasks fail now and then: what its driver's exclusion costs, and how soon a bad executor or
-//! host is left.
+//! Simulated nights of an application whose tasks sometimes fail: the cost of exclusion, and how soon a bad executor or
+//! host is excluded.
 //!
-//! A driver has executors on some hosts. Tasks take about a second of virtual time, and whether one fails is chance from a
-//! seed. The same night is played with Firesteel's rule, with Spark's and without exclusion. `FIRESTEEL_ITEMS` makes the
+//! A driver has executors on some hosts. Tasks take about a second of virtual time, and fail at random, from a seed.
+//! The same night is simulated with Firesteel's rule, with Spark's and without exclusion. `FIRESTEEL_ITEMS` makes the
 //! nights longer (see docs/TESTING.md).
 
 use std::collections::{BTreeMap, VecDeque};
@@ -34,7 +34,7 @@ use crate::suites::worlds::{number, say};
 const MASTER: PeerId = PeerId(1);
 const SPARE: usize = 64;
 
-/// An application and its luck.
+/// An application, its cluster and its random failures.
 #[derive(Clone, Copy, Debug)]
 pub struct Night {
     hosts: u32,
@@ -43,27 +43,26 @@ pub struct Night {
     items: u64,
     /// The chance that an attempt fails, in thousandths.
     failing: u64,
-    /// The least and the most that a good attempt takes, in milliseconds.
+    /// The least and the greatest duration of a good attempt, in milliseconds.
     takes: (u64, u64),
     bad: Bad,
     exclusion: Exclusion,
-    /// Whether the driver is told that the executors of each host are on the next one.
+    /// Whether the driver is given the wrong hosts: each host's executors appear on the next one.
     blames_next: bool,
     seed: u64,
 }
 
-/// What is bad besides chance.
+/// What is bad, besides random failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bad {
     Nothing,
-    /// On the first host so many thousandths of the attempts fail, each after so many milliseconds.
+    /// The first host: how many thousandths of its attempts fail, and after how many milliseconds.
     Host(u64, u64),
-    /// The same for the first executor.
+    /// The first executor, with the same numbers.
     Executor(u64, u64),
 }
 
 impl Bad {
-    /// Whether this is excluded with good reason.
     fn is(self, cause: &ExclusionCause) -> bool {
         let (executor, host) = match cause {
             ExclusionCause::Executor { executor, host, .. }
@@ -83,23 +82,20 @@ impl Bad {
     }
 }
 
-/// What a driver with a bug does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// It counts failures, and does not ask how many there are elsewhere.
+    /// It counts failures without comparing them with other executors.
     ExcludesByChance,
-    /// It excludes nothing.
     NeverExcludes,
-    /// It takes the executors of each host for those of the next one.
+    /// It mistakes the executors of each host for those of the next.
     BlamesAnother,
 }
 
 impl Bug {
-    /// All of them.
     pub const ALL: &[Self] = &[Self::ExcludesByChance, Self::NeverExcludes, Self::BlamesAnother];
 }
 
-/// What is wrong with the nights of this seed, of a driver with this bug.
+/// What is wrong with the nights of this seed and this bug; `None` if nothing is.
 pub fn violation(seed: u64, bug: Option<Bug>) -> Option<String> {
     let exclusion = match bug {
         Some(Bug::ExcludesByChance) => Exclusion::ByLimits,
@@ -123,18 +119,17 @@ pub fn violation(seed: u64, bug: Option<Bug>) -> Option<String> {
     }
 }
 
-/// How it went.
 #[derive(Debug, Default)]
 struct Morning {
     took: Duration,
     attempts: u64,
     failed_items: u64,
-    /// Executors and hosts that were excluded, without those where a trial failed.
+    /// Exclusions of executors and hosts, without those after a failed trial.
     exclusions: u64,
     again: u64,
-    /// Exclusions of what is not bad.
+    /// Exclusions of something that is not bad.
     wrong: u64,
-    /// The attempts that ended on what is bad before it was first excluded, if it was.
+    /// The number of attempts on the bad executor or host before it was first excluded, if it was.
     until_left: Option<u64>,
     on_bad: u64,
 }
@@ -159,14 +154,14 @@ struct World {
     now: Timestamp,
     dice: Dice,
     night: Night,
-    /// The attempts that run, by their end.
+    /// The running attempts, by their end.
     ends: BTreeMap<(Timestamp, u64), (PeerId, AttemptId, bool)>,
     submitted: u64,
     ended: u64,
     morning: Morning,
 }
 
-/// A driver's settings, with this rule.
+/// A driver's settings with this rule.
 pub fn config(exclusion: Exclusion, seed: u64) -> Config {
     let description = ApplicationDescription::new(
         Submitter::new("night", "someone"),
@@ -316,7 +311,7 @@ impl World {
     }
 }
 
-/// What a driver hears until it has executors of this number of cores on these hosts.
+/// The events that give a driver executors with this number of cores on these hosts.
 pub fn openings(hosts: &[String], cores: u32) -> Vec<Event> {
     let master = Address::new("m", 7077);
     let from_master = |message| Event::Received { peer: MASTER, message: Inbound::Master(message) };
@@ -357,12 +352,10 @@ pub fn openings(hosts: &[String], cores: u32) -> Vec<Event> {
     events
 }
 
-/// The peer that is this executor.
 pub fn peer(executor: u32) -> PeerId {
     PeerId(10 + u64::from(executor))
 }
 
-/// The executor that is this peer.
 pub fn executor(peer: PeerId) -> u32 {
     u32::try_from(peer.0 - 10).expect("there are few executors")
 }
@@ -426,8 +419,8 @@ fn a_rate_of_failures_that_all_share_excludes_nobody_however_high_it_is() {
 fn what_is_bad_is_left_within_a_few_tasks() {
     const SECONDS: (u64, u64) = (500, 1500);
     const MINUTES: (u64, u64) = (60_000, 600_000);
-    // The share of attempts that fail on what is bad, after how long, how long good ones take, and the most attempts there
-    // until it is left.
+    // Each case: the share of failing attempts on the bad subject, after how long, the duration of good ones, and the
+    // most attempts until exclusion.
     let cases = [
         (Bad::Host(1000, 1000), SECONDS, 40),
         (Bad::Host(1000, 10), SECONDS, 80),
@@ -469,7 +462,7 @@ fn what_is_bad_is_left_within_a_few_tasks() {
     lines.iter().for_each(|line| say(line));
 }
 
-/// What is left early for failing half of the time, and what is kept though it fails a little, are the two ends of one balance: see
+/// Early exclusion of a host where half fails, and no exclusion for a few failures, are two ends of one balance: see
 /// docs/TESTING.md.
 #[test]
 fn a_host_where_half_fails_is_left_soon_and_an_executor_where_few_fail_is_kept() {

@@ -1,4 +1,4 @@
-//! Where a page is played: one driver with executors that are there from the beginning.
+//! Plays a page: one driver with executors from the beginning.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,14 @@ use super::nights;
 use crate::scripts::command::{Words, millis};
 use crate::scripts::{BEGINNING, Timed as _, timed};
 
-/// A driver on its stage.
+/// A driver under test.
 pub struct Stage {
     driver: Driver,
     now: Timestamp,
     /// The hosts of the executors, by number.
     hosts: Vec<String>,
-    /// The tasks that were submitted.
     submitted: u64,
-    /// The attempts that run, and on which executor.
+    /// The running attempts, each with its executor.
     running: BTreeMap<AttemptId, u32>,
 }
 
@@ -39,7 +38,7 @@ impl Default for Stage {
 timed!(Stage, driver: Driver, Event::Deadline);
 
 impl Stage {
-    /// Plays one command, and returns what the driver did, a line each.
+    /// Plays one command. Returns the driver's effects, one per line.
     pub fn play(&mut self, line: &str) -> Vec<String> {
         let (verb, words) = Words::of(line);
         match verb {
@@ -54,7 +53,7 @@ impl Stage {
         }
     }
 
-    /// `hosts rule=comparison a=2 b=1`: another driver, with so many executors of a core on each host.
+    /// `hosts rule=comparison a=2 b=1`: another driver, with this number of one-core executors on each host.
     fn begin(&mut self, words: &Words<'_>) -> Vec<String> {
         let mut exclusion = Exclusion::ByComparison;
         self.hosts.clear();
@@ -88,7 +87,7 @@ impl Stage {
         self.apply(Event::Submit { task, request: spec.into() })
     }
 
-    /// `end failing=a`, `end failing=0,3 times=6`: every attempt that runs now ends, and fails on these hosts and executors.
+    /// `end failing=a`, `end failing=0,3 times=6`: every running attempt ends, and fails on these hosts and executors.
     fn end(&mut self, words: &Words<'_>) -> Vec<String> {
         let failing: Vec<&str> =
             words.setting("failing").into_iter().flat_map(|all| all.split(',')).collect();
@@ -141,7 +140,7 @@ impl Stage {
     }
 }
 
-/// What a peer of the driver is, beside its Master.
+/// The kind of each peer of the driver, besides its Master.
 #[test]
 fn executors_have_the_peers_that_they_are_given() {
     assert_eq!([0, 7].map(|number| nights::executor(nights::peer(number))), [0, 7]);

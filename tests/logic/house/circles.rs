@@ -1,20 +1,21 @@
-//! Files of a state machine that import each other in a circle: there are none.
+//! The files of a state machine must not import each other in a cycle.
 //!
-//! A machine's `lib.rs` or `mod.rs` holds the machine itself. It stands above its files and below them: they are `impl` blocks of it, and its
-//! fields. So it is left out, and a name that it re-exports counts for the file that defines it. Tests are left out, too.
+//! A machine's `lib.rs` or `mod.rs` holds the machine itself. It uses its files, which contain its fields' types, and
+//! they use it, since they contain its `impl` blocks. So it is left out; a name that it re-exports counts for the file
+//! that defines it. Tests are left out, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::{read, root, sources};
 
-/// The machines whose files are held to this, each the root of its crate.
+/// The machines that follow this rule, each the root of its crate.
 const MACHINES: &[&str] = &["master", "worker"];
 
 /// The path of a module below its machine, or of a name in one.
 type Names = Vec<String>;
 
-/// The modules of a machine by their paths, each with its code. The first one, of the empty path, is its `mod.rs`.
+/// The modules of a machine by path, each with its code. The empty path is its `mod.rs`.
 type Modules = BTreeMap<Names, String>;
 
 #[test]
@@ -49,7 +50,7 @@ fn code(source: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The circles of a machine: each file that comes back to itself, with the files in its circle that it imports.
+/// The cycles of a machine: each file in a cycle, with the files of the cycle that it imports.
 fn circles_of(machine: &str, modules: &Modules) -> Vec<String> {
     let imports: BTreeMap<&Names, BTreeSet<Names>> =
         modules.keys().filter(|file| !file.is_empty()).map(|file| (file, imports(modules, file))).collect();
@@ -71,7 +72,7 @@ fn circles_of(machine: &str, modules: &Modules) -> Vec<String> {
     circles
 }
 
-/// The files of its machine that a file names in its paths, in any form, except its machine's `mod.rs` and itself.
+/// The files of its machine that a file names in any path, except its machine's `mod.rs` and itself.
 fn imports(modules: &Modules, file: &Names) -> BTreeSet<Names> {
     let code = &modules[file];
     let mut named: Vec<Names> = Vec::new();
@@ -97,7 +98,7 @@ fn imports(modules: &Modules, file: &Names) -> BTreeSet<Names> {
     files
 }
 
-/// Where a path begins with these words.
+/// The positions at which a path begins with these words.
 fn starts<'a>(code: &'a str, words: &'a str) -> impl Iterator<Item = usize> + 'a {
     code.match_indices(words).map(|(at, _)| at).filter(|at| {
         let before = code[..*at].trim_end_matches("self::").chars().next_back();
@@ -105,7 +106,7 @@ fn starts<'a>(code: &'a str, words: &'a str) -> impl Iterator<Item = usize> + 'a
     })
 }
 
-/// The paths of a tree of paths, such as `a::{self, b::C}`, each as its names.
+/// The paths in a tree of paths, such as `a::{self, b::C}`, each as a list of names.
 fn paths(tree: &str) -> Vec<Names> {
     let Some(group) = tree.strip_prefix('{') else {
         let name: String = tree.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
@@ -131,7 +132,8 @@ fn paths(tree: &str) -> Vec<Names> {
     found
 }
 
-/// The file that defines what a path names. Its machine's `mod.rs` is the empty one. `None`: it comes from elsewhere.
+/// The file that defines a path's item. The machine's `mod.rs` is the empty path. `None` if the item is defined
+/// elsewhere.
 fn file_of(modules: &Modules, path: &[String], depth: usize) -> Option<Names> {
     let mut file = Names::new();
     for (at, name) in path.iter().enumerate() {
@@ -139,7 +141,7 @@ fn file_of(modules: &Modules, path: &[String], depth: usize) -> Option<Names> {
         if modules.contains_key(&inner) {
             file = inner;
         } else {
-            // A `mod.rs` may have this name from one of its files.
+            // A `mod.rs` may re-export this name from one of its files.
             let exported = exports(&modules[&file]).into_iter().find(|export| export.last() == Some(name));
             let Some(export) = exported.filter(|_| depth < 9) else { return Some(file) };
             let export: Names =
@@ -150,7 +152,7 @@ fn file_of(modules: &Modules, path: &[String], depth: usize) -> Option<Names> {
     Some(file)
 }
 
-/// The paths below a module that it imports or exports, so that its files can name them as its own.
+/// The paths that a module imports or exports. Its files can name them as their own.
 fn exports(code: &str) -> Vec<Names> {
     let uses = code.match_indices("use ").filter(|(at, _)| {
         let line = code[..*at].rsplit('\n').next().unwrap_or_default();
@@ -181,7 +183,7 @@ fn circles_are_seen_in_every_form() {
                 ("b", "// super::a\n#[cfg(test)]\nmod tests {\n use super::super::a;"),
             ],
         ),
-        // A folder's own file, and what it names of its files.
+        // A folder's `mod.rs`, with the names that it re-exports.
         (0, &[("", ""), ("t", "pub(super) use x::X;"), ("t/x", "use super::y::Y;"), ("t/y", "")]),
         (2, &[("", ""), ("t", "mod x;\nuse x::X;\nstruct T;"), ("t/x", "use super::T;")]),
         (2, &[("", ""), ("t", "pub use x::X;"), ("t/x", "use crate::a::A;"), ("a", "use super::t::X;")]),

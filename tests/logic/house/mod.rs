@@ -1,4 +1,4 @@
-//! The house itself: floors, purity, and a map of it that stays true.
+//! The project's own rules: floors, purity, and an up-to-date map.
 
 mod circles;
 mod runbook;
@@ -35,7 +35,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The crates, lowest floor first, each with the crates of ours that it may depend on.
+/// The crates, lowest floor first, each with the crates of the workspace on which it may depend.
 const FLOORS: &[(&str, &[&str])] = &[
     ("firesteel-placement", &[]),
     ("firesteel-derive", &[]),
@@ -132,7 +132,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The crates that decide: no runtime, no I/O.
+/// The crates that decide, without runtime and I/O.
 const PURE: &[&str] = &[
     "firesteel-placement",
     "firesteel-protocol",
@@ -145,7 +145,7 @@ const PURE: &[&str] = &[
     "firesteel-spark",
 ];
 
-/// The crates of ours in a section of a manifest.
+/// The workspace's crates in a section of a manifest.
 fn ours(manifest: &str, section: &str) -> Vec<String> {
     let lines = manifest.lines().skip_while(|line| *line != section).skip(1);
     let lines = lines.take_while(|line| !line.starts_with('['));
@@ -174,8 +174,8 @@ fn dependencies_point_to_the_floors_below() {
     }
 }
 
-/// Lists of modules are in the docs of the code (`cargo doc --document-private-items`), where a file's first sentence
-/// is its entry. So every file has one.
+/// `cargo doc --document-private-items` lists the modules, with the first sentence of each file. So every file must
+/// have one.
 #[test]
 fn every_file_begins_by_saying_what_it_is() {
     let mut silent = Vec::new();
@@ -229,7 +229,7 @@ fn the_pure_crates_ban_the_same_things_and_have_no_runtime() {
     }
 }
 
-/// Modules that only some others of their crate may use. What another crate may use, the manifests say.
+/// Modules that only some others of their crate may use. For other crates, the manifests decide.
 const USERS: [(&str, &str, &[&str]); 8] = [
     ("firesteel-protocol", "messages", &["executor_trouble", "state_reader"]),
     ("firesteel-protocol", "executor_trouble", &[]),
@@ -241,11 +241,11 @@ const USERS: [(&str, &str, &[&str]); 8] = [
     ("firesteel-engine", "map", &["session"]),
     ("firesteel-engine", "session", &[]),
 ];
-/// An ApplicationMaster owns its allocator, which uses nothing else of its crate.
+/// An ApplicationMaster owns its allocator, which uses no other module of its crate.
 const OWNED: (&str, &str) = ("firesteel-application-master", "allocator");
 
-/// The modules right under the crate's root that a source names: `crate::a`, `use crate::{a, b::c}`. Something else at the
-/// root is an empty name.
+/// The top-level modules of the crate that a source names: `crate::a`, `use crate::{a, b::c}`. Other items at the top
+/// are an empty name.
 fn modules_named<'a>(code: &'a str, modules: &BTreeSet<String>) -> BTreeSet<&'a str> {
     let name = |path: &'a str| -> &'a str {
         let path = path.trim_start();
@@ -310,7 +310,7 @@ fn a_crate_is_built_from_below() {
                 continue;
             }
             let text = read(&source);
-            // Tests of what is below may show it at work on what is above.
+            // Tests of lower modules may use higher ones.
             let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
             let code: Vec<&str> =
                 code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
@@ -339,7 +339,7 @@ fn the_page_of_policies_has_a_row_for_each() {
     }
 }
 
-/// Sentences of the pure crates are said in more than one program; the edge adds what a user of this one types.
+/// Messages of the pure crates appear in several programs; each program adds its own flags.
 #[test]
 fn no_pure_crate_names_a_flag_of_the_command_line() {
     for name in [
@@ -363,7 +363,7 @@ fn no_pure_crate_names_a_flag_of_the_command_line() {
                 let flag = line.match_indices("--").any(|(at, _)| {
                     line[at + 2..].chars().next().is_some_and(|next| next.is_ascii_lowercase())
                 });
-                // A word of the command that Workers run for an executor, which is said to nobody.
+                // An argument for the executor's command, which no user types.
                 let flag = flag && !line.starts_with("pub const DRIVER_FLAG: ");
                 assert!(!flag, "{name}: {} names a flag: {}", path.display(), line.trim());
             }
@@ -379,8 +379,8 @@ fn clap_stays_in_the_binary() {
     }
 }
 
-/// Files that write bytes to standard output or standard error as they are, each with what it writes. All other text
-/// goes through `plain.rs`, which lets no control character and no bidirectional mark pass.
+/// Files that write raw bytes to standard output or standard error, each with its reason. All other text goes through
+/// `plain.rs`, which removes control characters and bidirectional marks.
 const EXACT: [(&str, &str); 13] = [
     ("firesteel-host/src/standard.rs", "the streams themselves"),
     ("firesteel-host/src/plain.rs", "the writers of text"),
@@ -397,7 +397,7 @@ const EXACT: [(&str, &str); 13] = [
     ("firesteel/src/cli/log.rs", "the log, whose fields it cleans"),
 ];
 
-/// Whether the code writes to a standard stream itself. Asking what the stream is does not count.
+/// Whether the code itself writes to a standard stream. Questions about the stream do not count.
 fn writes_to_a_terminal(code: &str) -> bool {
     const ASKS: [&str; 5] =
         ["is_terminal()", "let stdout = io::stdout();", "let stderr = io::stderr();", "//", "///"];

@@ -1,4 +1,4 @@
-//! The runbook: its words stand in the program, and the tests that it names look for them.
+//! The runbook: the program contains its quotations, and the tests that it names check them.
 
 use std::path::Path;
 
@@ -26,12 +26,12 @@ fn rows(page: &str) -> Vec<Row> {
         .collect()
 }
 
-/// The texts between backticks.
+/// The texts in backticks.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// The pieces of the texts that a row quotes from the program: no commands, paths or metrics.
+/// The parts of a row's quotations from the program, without commands, paths and metrics.
 fn pieces(row: &Row) -> Vec<&str> {
     let is_text = |text: &&str| {
         !text.starts_with("firesteel")
@@ -43,14 +43,13 @@ fn pieces(row: &Row) -> Vec<&str> {
     texts.flat_map(|text| text.split("..")).map(|piece| piece.trim_matches([' ', ':', ','])).collect()
 }
 
-/// A source with its texts on one line each: a text may go on in the next line after a backslash.
+/// A source with each text joined on one line: a text may continue after a backslash.
 fn joined(source: &str) -> String {
     let mut lines = source.split("\\\n");
     let first = lines.next().unwrap_or_default().to_owned();
     lines.fold(first, |text, line| text + line.trim_start())
 }
 
-/// All sources of the program.
 fn program() -> String {
     fn gather(folder: &Path, text: &mut String) {
         for entry in folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
@@ -67,7 +66,6 @@ fn program() -> String {
     text
 }
 
-/// The text of a function.
 fn function<'a>(source: &'a str, name: &str) -> Option<&'a str> {
     let from = source.find(&format!("fn {name}("))?;
     let rest = &source[from..];
@@ -76,7 +74,7 @@ fn function<'a>(source: &'a str, name: &str) -> Option<&'a str> {
     Some(rest.find(&end).map_or(rest, |at| &rest[..at]))
 }
 
-/// The texts of a source, as far as they have no quotes in them.
+/// The string literals of a source that contain no quotes.
 fn literals(source: &str) -> Vec<String> {
     let unescaped = source.replace("\\\"", "\u{1}");
     unescaped.split('"').skip(1).step_by(2).map(|text| text.replace('\u{1}', "\"")).collect()
@@ -91,7 +89,7 @@ fn every_row_of_the_runbook_quotes_the_program_and_names_a_test_that_provokes_it
     for row in &rows {
         let pieces = pieces(row);
         for piece in &pieces {
-            // What other programs say is quoted, too.
+            // Messages of other programs are quoted, too.
             if !program.contains(piece) && !["not authorized"].contains(piece) {
                 faults.push(format!("{}: nothing in the program says {piece:?}", row.symptom));
             }
@@ -110,7 +108,7 @@ fn every_row_of_the_runbook_quotes_the_program_and_names_a_test_that_provokes_it
             test.contains(*piece)
                 || literals(test).iter().any(|text| text.trim().len() >= 5 && piece.contains(text.trim()))
         };
-        // A table of a state machine has the events, and not their words.
+        // A state machine's table of events does not contain their messages.
         let has_words = file.starts_with("tests/") && !pieces.is_empty();
         if has_words && !pieces.iter().any(looks_for) {
             faults.push(format!("{}: {} looks for none of {pieces:?}", row.symptom, row.test));

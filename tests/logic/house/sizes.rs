@@ -1,10 +1,10 @@
-//! The sizes of files and folders, so that a reader sees each at a glance.
+//! The sizes of files and folders, which are limited so that a reader can survey each.
 
 use std::path::{Path, PathBuf};
 
 use super::{read, root, sources};
 
-/// The most entries of a folder, files and folders counted together. Only sources count.
+/// The most entries of a folder, counting files and folders. Only sources count.
 const ENTRIES: usize = 20;
 
 /// The most lines of a file.
@@ -22,7 +22,7 @@ fn no_folder_has_more_than_20_entries_and_no_file_more_than_500_lines() {
             let entries: Vec<PathBuf> = (folder.read_dir().expect("the folder can be read"))
                 .map(|entry| entry.expect("the folder can be read").path())
                 .collect();
-            // Pages and recordings, of which there is one for each case, are looked up by name: they do not count.
+            // Pages and recordings are looked up by name, so they do not count.
             let read = entries.iter().filter(|entry| entry.is_dir() || is_source(entry)).count();
             if read > ENTRIES {
                 large.push(format!("{read} entries in {}", short(&folder)));
@@ -44,7 +44,7 @@ fn is_source(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "rs")
 }
 
-/// A path from the project's top.
+/// A path relative to the project's top.
 fn short(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }

@@ -1,10 +1,10 @@
-//! Deliberate bugs: each must be caught, so that the laws are known to bite.
+//! Deliberate bugs: each must be caught, to prove that the laws notice errors.
 
 use firesteel_world::map_runs::{MapSabotage, Scenario, run_sabotaged};
 
 use crate::suites::worlds;
 
-/// Each bug, within how many worlds it must be caught, and words of the sentence that catches it.
+/// Each bug, the number of worlds within which it must be caught, and words of the sentence that reports it.
 #[rustfmt::skip]
 const BUGS: &[(MapSabotage, u64, &str)] = &[
     (MapSabotage::ReadTwice, 5, "an item is read while one is awaited"),

@@ -1,7 +1,6 @@
-//! Map runs: golden scripts of what happens to one, with everything that it did under each, and thousands of worlds from
-//! seeds with deliberate bugs among them.
+//! Map runs: golden scripts with all effects, and thousands of worlds from seeds with deliberate bugs.
 //!
-//! Pages are written as those of a Master are (see `scripts`).
+//! Pages have the format of a Master's (see `scripts`).
 
 mod deliberate;
 mod stage;
@@ -10,7 +9,6 @@ mod worlds;
 use self::stage::Stage;
 use crate::scripts::scripts;
 
-/// Where the pages are.
 const DIRECTORY: &str = "../tests/logic/map_runs";
 
 scripts! {

@@ -1,4 +1,4 @@
-//! Where a page is played: one map run, without a driver or a disk.
+//! Plays a page: one map run, without a driver and a disk.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,10 @@ use firesteel_protocol::{EndRequest, Machine as _, NoteLevel, Timestamp};
 use crate::scripts::command::{Words, millis};
 use crate::scripts::{BEGINNING, Timed as _, timed};
 
-/// A map run on its stage.
+/// A map run under test.
 pub struct Stage {
     run: MapRun,
     now: Timestamp,
-    /// Items that were read.
     read: u64,
 }
 
@@ -32,7 +31,7 @@ impl Default for Stage {
 timed!(Stage, run: MapRun, Event::Deadline);
 
 impl Stage {
-    /// Plays one command, and returns what the run did, a line each.
+    /// Plays one command. Returns the run's effects, one per line.
     pub fn play(&mut self, line: &str) -> Vec<String> {
         let (verb, words) = Words::of(line);
         match verb {

@@ -1,13 +1,12 @@
-//! Golden scripts of ApplicationMasters: pages of what happens to one, with everything that it did under each.
+//! Golden scripts of ApplicationMasters: pages of events with all effects.
 //!
-//! They are written as those of a Master are (see `scripts`). A page may have several attempts at an application.
+//! They have the format of a Master's (see `scripts`). A page may have several attempts at an application.
 
 mod stage;
 
 use self::stage::Stage;
 use crate::scripts::scripts;
 
-/// Where the pages are.
 const DIRECTORY: &str = "../tests/logic/on_yarn";
 
 scripts! {

@@ -1,4 +1,4 @@
-//! Where a page is played: one ApplicationMaster, its driver and the manager.
+//! Plays a page: one ApplicationMaster, its driver and the manager.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::scripts::command::{Words, millis};
 use crate::scripts::words::driver_message;
 use crate::scripts::{BEGINNING, Timed as _, timed};
 
-/// An ApplicationMaster on its stage.
+/// An ApplicationMaster under test.
 pub struct Stage {
     master: ApplicationMaster,
     config: Config,
@@ -41,7 +41,7 @@ impl Default for Stage {
     }
 }
 
-/// One of two attempts in client mode.
+/// The settings of an ApplicationMaster in client mode, with two attempts.
 fn config() -> Config {
     let racks = [("host1", "/r1"), ("host2", "/r1"), ("host3", "/r2")];
     let rows = racks.iter().map(|(host, rack)| ((*host).to_owned(), (*rack).to_owned()));
@@ -81,7 +81,7 @@ impl Stage {
         Self { master: ApplicationMaster::new(config.clone()), config, now, peers: BTreeMap::new() }
     }
 
-    /// Plays one command, and returns what the ApplicationMaster did, a line each.
+    /// Plays one command. Returns the ApplicationMaster's effects, one per line.
     pub fn play(&mut self, line: &str) -> Vec<String> {
         let (verb, words) = Words::of(line);
         let container = |place| ContainerId::new(words.name(place));
@@ -150,7 +150,7 @@ impl Stage {
         }
     }
 
-    /// `attempt 2 mode=cluster of=3 silence=failure`: another one, with everything else as it is in all.
+    /// `attempt 2 mode=cluster of=3 silence=failure`: another attempt, with defaults for all other settings.
     fn begin_anew(&mut self, words: &Words<'_>) -> Vec<String> {
         let mut config = config();
         config.attempt = u32::try_from(count(words.name(0))).expect("a number");
@@ -168,7 +168,6 @@ impl Stage {
         self.apply(Event::Start)
     }
 
-    /// `driver limit=2 relaunch=lost first=5 on=driver2`.
     fn register(&mut self, words: &Words<'_>) -> Vec<String> {
         let description = ApplicationDescription::new(
             Submitter::new("sums", "ann"),
@@ -196,7 +195,7 @@ impl Stage {
         self.apply(Event::Received { peer, message })
     }
 
-    /// `answer c1=host1 c2=ended:137`: containers that were granted, and that have ended.
+    /// `answer c1=host1 c2=ended:137`: containers that were granted, and containers that have ended.
     fn answer(&mut self, words: &Words<'_>) -> Vec<String> {
         let mut allocated = Allocated { machines: 3, ..Allocated::default() };
         let mut nodes = BTreeMap::new();
@@ -244,7 +243,7 @@ impl Stage {
         effects.iter().filter_map(|effect| self.line(effect)).collect()
     }
 
-    /// One effect. Remarks that only repeat what is sent are left out.
+    /// One effect as lines. Remarks that only repeat a message are left out.
     fn line(&self, effect: &Effect) -> Option<String> {
         let name = |peer: &PeerId| {
             let found = self.peers.iter().find(|(_, known)| *known == peer);
@@ -279,7 +278,7 @@ impl Stage {
     }
 }
 
-/// What is asked for in a call, and given back.
+/// The requests and releases of a call.
 fn words(call: &Call) -> String {
     let asks = call.asks.iter().map(|ask| format!("{} at {}", ask.containers, ask.location));
     let release = call.release.iter().map(|container| format!("give back {container}"));

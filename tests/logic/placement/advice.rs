@@ -1,4 +1,4 @@
-//! What an application could ask for instead.
+//! Advice on what an application could request instead.
 
 use firesteel_placement::advice::{Advice, Change, advice};
 use firesteel_placement::{
@@ -64,7 +64,7 @@ fn check(demand: &Demand, free: &[(i64, i64)], expected: &[(Change, u64, i64)]) 
 
 #[test]
 fn smaller_executors_are_advised_where_there_is_room_for_them() {
-    // The size that brings most cores; among equals the largest.
+    // The size with the most cores; in ties the largest.
     check(&demand(8, 1024), &[(4, 8192), (4, 8192)], &[(Change::ExecutorCores(Cores(4)), 2, 8)]);
     check(&demand(4, 4096), &[(8, 2048)], &[(Change::ExecutorMemory(MiB(2048)), 1, 4)]);
     let both = Change::ExecutorCoresAndMemory(Cores(2), MiB(2048));
@@ -75,9 +75,9 @@ fn smaller_executors_are_advised_where_there_is_room_for_them() {
 fn nothing_is_advised_where_nothing_would_help() {
     check(&demand(4, 1024), &[], &[]);
     check(&demand(4, 1024), &[(0, 0)], &[]);
-    // So little memory that no program would run with it.
+    // Too little memory for any program.
     check(&demand(4, 4096), &[(8, 100)], &[]);
-    // There is room as it is: a placement is due, not advice.
+    // There is room already: a placement is due, not advice.
     check(&demand(4, 1024), &[(8, 8192)], &[]);
 }
 

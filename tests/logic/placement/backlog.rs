@@ -1,4 +1,4 @@
-//! A Master that looks only at what an event changed does what one does that looks at everything.
+//! The Master considers only the changes of an event, and decides as if it considered everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn what_an_event_did_not_change_need_not_be_looked_at() {
     });
 }
 
-/// What happens to a Master.
+/// The events of a Master.
 #[derive(Clone, Debug)]
 struct Story {
     order: Order,
@@ -52,7 +52,7 @@ struct Story {
     deeds: Vec<Deed>,
 }
 
-/// One thing that happens. Numbers stand for one of what there is at the time, counted around.
+/// One event. Numbers select one of the things that exist, modulo their count.
 #[derive(Clone, Debug)]
 enum Deed {
     WorkerComes { cores: i64, memory: i64, gpus: u64 },
@@ -139,7 +139,7 @@ impl Arbitrary for Story {
     }
 }
 
-/// A Master, with what its peers know.
+/// A Master, and what its Workers and drivers know.
 struct Bench {
     master: Master,
     now: Timestamp,
@@ -166,7 +166,7 @@ impl Bench {
         }
     }
 
-    /// The events of a deed, each after so much time.
+    /// The events of a deed, each after a delay.
     fn events(&mut self, deed: &Deed) -> Vec<(Duration, Event)> {
         let at_once = |event: Option<Event>| event.map(|event| (Duration::ZERO, event)).into_iter().collect();
         at_once(match deed {
@@ -231,7 +231,7 @@ impl Bench {
         })
     }
 
-    /// Nothing waits: every message is handled when it arrives.
+    /// Applies an event. Nothing waits: every message is handled when it arrives.
     fn apply(&mut self, after: Duration, mut event: Event) -> Vec<Effect> {
         self.now = self.now + after;
         match &mut event {
@@ -246,7 +246,7 @@ impl Bench {
         effects
     }
 
-    /// Who goes, and what ends, is not spoken of any more.
+    /// Forgets peers and things that have ended.
     fn forget(&mut self, event: &Event) {
         match event {
             Event::Disconnected { peer } => {
@@ -302,7 +302,7 @@ fn worker_id(n: u64) -> WorkerId {
     WorkerId::new(format!("w{n}"))
 }
 
-/// Two Workers to a host.
+/// The host of a Worker; each has two Workers.
 fn host(n: u64) -> String {
     format!("h{}", n / 2)
 }
@@ -352,7 +352,7 @@ fn description(most: Option<i64>, profile: &Asks, limit: Option<u64>) -> Applica
             ..WantedExecutors::default()
         },
         Placing {
-            // One or the other, or the Master's.
+            // One of the policies, or the Master's.
             policy: Policy::ALL.get(most.map_or(9, |most| most as usize % 6)).copied(),
             ..Placing::default()
         },

@@ -1,4 +1,4 @@
-//! An allocator with a fake manager, beside a Master: the same hosts, the same wishes.
+//! An allocator with a simulated manager, compared with a Master: the same hosts, the same preferences.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -26,7 +26,7 @@ use crate::suites::laws::{ensure, hold};
 /// A number for each host.
 type Counts = BTreeMap<String, u64>;
 
-/// Machines with room for executors, racks, and how many tasks would like to run where.
+/// Machines with room for executors, racks, and the number of tasks that prefer each host.
 #[derive(Clone, Debug)]
 struct Case {
     room: BTreeMap<String, u64>,
@@ -85,12 +85,12 @@ impl Case {
         }
     }
 
-    /// Where a Master launches the executors.
+    /// The executors that a Master launches, by host.
     fn standalone(&self) -> Counts {
         self.standalone_told(self.wishes())
     }
 
-    /// What a driver tells a Master.
+    /// The host preferences that a driver sends to a Master.
     fn wishes(&self) -> HostWishes {
         HostWishes {
             tasks: self.on_hosts.values().sum(),
@@ -100,7 +100,7 @@ impl Case {
         }
     }
 
-    /// The same of a Master that is told other wishes.
+    /// Like `standalone`, for a Master with other preferences.
     fn standalone_told(&self, wishes: HostWishes) -> Counts {
         let config = master::Config {
             strategy: Strategy::SpreadOut,
@@ -115,7 +115,7 @@ impl Case {
         counts.map(|(offer, cores)| (offer.worker.to_owned(), cores.0.unsigned_abs())).collect()
     }
 
-    /// An allocator that wants the executors, and a manager that has heard so.
+    /// An allocator that wants the executors, and a manager that has received its request.
     fn asked(&self) -> (Allocator, Manager) {
         let config = Config {
             topology: self.topology(),
@@ -148,7 +148,7 @@ impl Case {
         (allocator, manager)
     }
 
-    /// Where executors come to run if the manager decides as a Master does, and knows only what it is asked for.
+    /// The executors by host, if the manager decides like a Master and knows only the allocator's requests.
     fn managed(&self) -> Result<(Counts, Counts), String> {
         let (mut allocator, mut manager) = self.asked();
         let on_host = |host: &str| manager.wanted(ProfileId::DEFAULT, &Location::Host(host.into()));
@@ -173,7 +173,7 @@ impl Case {
         Ok((counted(&effects)?, asked))
     }
 
-    /// Where executors come to run if machines report in turn, and each is given one container at a time.
+    /// The executors by host, if machines report in turn, and each gets one container at a time.
     fn in_turn(&self) -> Result<Counts, String> {
         let (mut allocator, mut manager) = self.asked();
         let mut counts = BTreeMap::<String, u64>::new();
@@ -195,7 +195,7 @@ impl Case {
     }
 }
 
-/// Tells the allocator something, and the manager what it calls for.
+/// Gives the allocator an event, and the manager the call that follows.
 fn tell(allocator: &mut Allocator, manager: &mut Manager, now: Timestamp, event: Event) -> Vec<Effect> {
     let effects = allocator.apply(now, event);
     allocator.check().expect("the invariants hold");
@@ -207,7 +207,7 @@ fn tell(allocator: &mut Allocator, manager: &mut Manager, now: Timestamp, event:
     effects
 }
 
-/// The executors that are launched, by host. None may be given back.
+/// The launched executors, by host. None may be given back.
 fn counted(effects: &[Effect]) -> Result<Counts, String> {
     let mut counts = BTreeMap::new();
     for effect in effects {
@@ -222,7 +222,7 @@ fn counted(effects: &[Effect]) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// Hosts that are asked for equally often are alike to a manager, though tasks may like one more: they count together.
+/// Hosts with equally many requests are equal to a manager, although tasks may prefer one: they count together.
 #[test]
 fn a_manager_that_decides_as_a_master_does_gives_each_host_as_many_as_the_master() {
     let (exact, cases) = (Cell::new(0_u64), Cell::new(0_u64));
@@ -262,7 +262,8 @@ fn a_manager_that_decides_as_a_master_does_gives_each_host_as_many_as_the_master
     assert!(exact > cases / 2, "only {exact} of {cases} cases were compared host by host");
 }
 
-/// What a Master makes of wishes that does not see hosts: each preferred one is another one in the same rack.
+/// Preferences as seen by a Master with a bug in matching hosts: each preferred host becomes another one in the same
+/// rack.
 fn without_hosts(wishes: HostWishes) -> HostWishes {
     let elsewhere = |host: &String| format!("{host}-elsewhere");
     let racks = wishes.racks.iter().map(|(host, rack)| (elsewhere(host), rack.clone()));
@@ -271,12 +272,12 @@ fn without_hosts(wishes: HostWishes) -> HostWishes {
     HostWishes { preferred, racks, ..wishes }
 }
 
-/// What a Master makes of wishes that does not see racks.
+/// Preferences as seen by a Master with a bug in matching racks.
 fn without_racks(wishes: HostWishes) -> HostWishes {
     HostWishes { racks: BTreeMap::new(), ..wishes }
 }
 
-/// A Master whose matching function errs decides otherwise than the manager in some case, and soon.
+/// A Master with a bug in its matching soon decides differently from the manager in some case.
 #[test]
 fn a_master_whose_matching_errs_does_not_give_each_host_as_many_as_the_manager() {
     for (flaw, blind) in [("hosts", without_hosts as fn(_) -> _), ("racks", without_racks)] {
@@ -294,7 +295,8 @@ fn a_master_whose_matching_errs_does_not_give_each_host_as_many_as_the_manager()
 #[test]
 fn no_host_gets_more_than_tasks_would_like_before_the_others_have_theirs() {
     hold("no_host_gets_more_than_tasks_would_like", 20_000, |case: &Case| {
-        // Room for all everywhere, and no racks: else it may be better to run beside a host than on another one.
+        // Room for all executors everywhere, and no racks: otherwise another host in the rack may be better than a
+        // preferred one.
         let room = case.room.keys().map(|host| (host.clone(), case.executors)).collect();
         let case = Case { room, racks: BTreeMap::new(), ..case.clone() };
         let counts = case.in_turn()?;
@@ -315,7 +317,7 @@ fn no_host_gets_more_than_tasks_would_like_before_the_others_have_theirs() {
     });
 }
 
-/// What is granted is used, whatever becomes of the target between a call and its answer, or given back.
+/// Each granted container is used or given back, however the target changes between call and answer.
 #[test]
 fn what_is_granted_is_used_or_given_back() {
     hold("what_is_granted_is_used_or_given_back", 20_000, |case: &Case| {

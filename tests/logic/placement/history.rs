@@ -1,4 +1,4 @@
-//! Arbitrary histories of a cluster: workers come, go and change; executors are placed and end.
+//! Random histories of a cluster: workers come, go and change; executors are placed and end.
 
 use firesteel_placement::{Offer, Resources};
 use quickcheck::{Arbitrary, Gen};
@@ -6,7 +6,6 @@ use quickcheck::{Arbitrary, Gen};
 use super::reference::case::{Case, below, pick};
 use super::reference::{Ask, ORDERS, Order, Worker};
 
-/// A cluster and what happens to it.
 #[derive(Clone, Debug)]
 pub struct History {
     pub order: Order,
@@ -14,29 +13,24 @@ pub struct History {
     pub steps: Vec<Step>,
 }
 
-/// One thing that happens. Numbers stand for workers or placements that there are at the time, counted around.
+/// One event. Numbers select one of the existing workers or placements, modulo their count.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A worker registers.
     Comes(Worker),
-    /// One is lost.
     Goes(usize),
-    /// One has other amounts free from now on.
     Changes(usize, Worker),
-    /// Executors are placed.
     Places { ask: Ask, spread_out: bool, kept: bool },
-    /// The executors of a placement end.
     Ends(usize),
 }
 
 impl Arbitrary for History {
-    /// Mostly small clusters, some that fill a few leaves of a tree, and now and then one that fills branches.
+    /// Mostly small clusters. Some fill a few leaves of a tree, and a few fill branches.
     fn arbitrary(g: &mut Gen) -> Self {
         let most = pick(g, &[1, 3, 6, 12, 12, 12, 12, 40, 40, 200, 200, 600]);
         let count = below(g, most + 1) as usize;
         let count = if below(g, 400) == 0 { 4000 } else { count };
         let mut workers = Case::with_workers(g, count).workers;
-        // No two alike, or nearly so.
+        // Nearly all are different.
         if below(g, 4) == 0 {
             for worker in &mut workers {
                 worker.cores += below(g, 400);
@@ -84,18 +78,18 @@ fn step(g: &mut Gen) -> Step {
         4 | 5 => Step::Ends(n),
         _ => {
             let Case { mut ask, spread_out, .. } = Case::with_workers(g, 0);
-            // Now and then for a good part of a large cluster.
+            // Sometimes for a large part of a large cluster.
             if below(g, 3) == 0 {
                 let limit = below(g, 800);
                 ask = Ask { limit: Some(limit as u64), cores_left: i64::from(i32::MAX), ..ask };
             }
-            // A share is only given back where it was held, so that nothing here is held that was never placed.
+            // A share is released only where it was placed, so that nothing is in use that was never placed.
             Step::Places { ask, spread_out, kept: pick(g, &[true, true, false]) }
         }
     }
 }
 
-/// The workers as they are, with offers to be made of them.
+/// The workers as owned values, from which offers are made.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     rows: std::collections::BTreeMap<String, (Worker, Resources)>,
@@ -115,7 +109,7 @@ impl Model {
         self.rows.get(id).map(|(worker, _)| worker)
     }
 
-    /// The id of the `n`th worker, counted around.
+    /// The id of the worker at index `n`, modulo their count.
     pub fn nth(&self, n: usize) -> Option<String> {
         self.rows.keys().nth(n.checked_rem(self.rows.len())?).cloned()
     }
@@ -137,7 +131,7 @@ impl Model {
         self.rows.get(id).map_or(Resources::NONE, |(_, resources)| resources)
     }
 
-    /// Takes the amounts of this number of executors from a Worker, or gives them back.
+    /// Takes the amounts of this number of executors from a worker; negative numbers give them back.
     pub fn hold(&mut self, id: &str, ask: &Ask, executors: i64, cores: i64) {
         let Some((mut worker, _)) = self.rows.remove(id) else { return };
         worker.cores -= cores;

@@ -1,4 +1,4 @@
-//! The index over a cluster decides what looking at every worker decides, whatever happened to the cluster.
+//! An index gives the same decisions as a scan of every worker, after any history.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::reference::case;
 use super::reference::{self, Ask};
 use crate::suites::laws::{Verdict, ensure, hold};
 
-/// The slow reference is used up to this number of Workers.
+/// The largest number of workers for which the slow reference is used.
 const FEW: usize = 40;
 
 /// A million cases in a release build: `FIRESTEEL_CASES=1000000 cargo test --release -p firesteel-world --test logic
@@ -30,7 +30,7 @@ fn an_index_decides_what_looking_at_every_worker_decides() {
     });
 }
 
-/// A cluster with its index, and without.
+/// The same cluster twice: with an index, and as a plain table.
 struct Cluster {
     order: reference::Order,
     index: Index<String>,
@@ -39,14 +39,13 @@ struct Cluster {
     placed_last: Vec<Share>,
 }
 
-/// Executors that run.
 struct Placed {
     ask: Ask,
-    /// Worker, executors and cores.
+    /// Worker, executors and cores of each share.
     shares: Vec<(String, i64, i64)>,
 }
 
-/// The executors of some shares, one by one: worker and cores.
+/// The executors of some shares, as pairs of worker and cores.
 fn one_by_one(shares: &[Share], names: &BTreeMap<Slot, String>) -> Vec<(String, i64)> {
     let each = |share: &Share| {
         std::iter::repeat_n((names[&share.slot].clone(), share.cores.0), share.executors as usize)
@@ -99,7 +98,7 @@ impl Cluster {
         self.sync(&id);
     }
 
-    /// Some workers, by their ids, are near, some come last, some are to be avoided.
+    /// Some workers are near, some come last, and some are avoided, depending on their ids.
     fn places_near(&self, demand: &Demand, strategy: Strategy) -> Verdict {
         let rank = |id: &str| id.bytes().fold(0_u64, |sum, byte| sum * 7 + u64::from(byte)) % 6;
         let (names, order) = (self.names(), case::worker_order(self.order));
@@ -131,7 +130,7 @@ impl Cluster {
         self.index.iter().map(|(id, slot)| (slot, id.clone())).collect()
     }
 
-    /// Tells the index what a worker has free.
+    /// Updates a worker's free amounts in the index.
     fn sync(&mut self, id: &str) {
         if let Some(worker) = self.model.get(id) {
             let (cores, memory) = (Cores(worker.cores), MiB(worker.memory));
@@ -142,7 +141,7 @@ impl Cluster {
     fn places(&mut self, ask: &Ask, spread_out: bool, kept: bool) -> Verdict {
         let strategy = if spread_out { Strategy::SpreadOut } else { Strategy::Consolidate };
         let (demand, order) = (case::demand(ask), case::worker_order(self.order));
-        // Whatever stands in it already.
+        // Whatever the vector contains already.
         let mut shares = self.placed_last.clone();
         self.index.place_into(&mut shares, &demand, strategy);
         ensure!(shares == self.index.place(&demand, strategy), "placed twice, otherwise, for {ask:?}");

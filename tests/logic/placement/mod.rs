@@ -1,4 +1,4 @@
-//! The allocation core against Spark's recorded decisions, against tables, and against a slow reference.
+//! The allocation core compared with Spark's recorded decisions, with tables, and with a slow reference.
 
 mod advice;
 mod backlog;

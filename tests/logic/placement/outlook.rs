@@ -1,4 +1,4 @@
-//! What would have to change for the next executor to fit.
+//! The changes that would let the next executor fit.
 
 use firesteel_placement::outlook::{Bound, Fit, Outlook, Remedy, outlook};
 use firesteel_placement::shortfall::{Amounts, Reason};
@@ -10,7 +10,7 @@ use firesteel_placement::{
 use super::reference::case::Case;
 use crate::suites::laws::{ensure, hold};
 
-/// A worker that offers can borrow from.
+/// The amounts of a worker, from which offers borrow.
 #[derive(Clone)]
 struct Amount {
     id: String,
@@ -20,7 +20,7 @@ struct Amount {
 }
 
 fn amounts(offers: &[Offer<'_>]) -> Vec<Amount> {
-    // Ids of their own: a change is made of one worker.
+    // Separate ids, since a remedy changes one worker.
     let own = |(number, offer): (usize, &Offer<'_>)| Amount {
         id: format!("w{number:03}"),
         cores: offer.cores,
@@ -42,7 +42,7 @@ fn fits(demand: &Demand, free: &[Amount]) -> bool {
     !place(demand, offers(free), WorkerOrder::WorkerId, Strategy::SpreadOut).is_empty()
 }
 
-/// Of what some workers have in all, others are used: every third of them, in part.
+/// The whole amounts of workers. Every third worker has some in use.
 fn whole(free: &[Amount]) -> Vec<Amount> {
     let mut whole = free.to_vec();
     for (number, worker) in whole.iter_mut().enumerate() {
@@ -56,7 +56,7 @@ fn whole(free: &[Amount]) -> Vec<Amount> {
     whole
 }
 
-/// The same change with one unit less of one thing, for each thing that it changes.
+/// The same change, reduced by one unit of each amount in turn.
 fn one_less(remedy: &Remedy) -> Vec<Remedy> {
     match remedy.clone() {
         Remedy::Freed { worker, more } => {
@@ -87,7 +87,7 @@ fn one_less(remedy: &Remedy) -> Vec<Remedy> {
     }
 }
 
-/// Whether an executor fits once the change is made, of the demand or of the worker.
+/// Whether an executor fits once the demand or the worker is changed so.
 fn fits_with(remedy: &Remedy, demand: &Demand, free: &[Amount]) -> bool {
     let mut free = free.to_vec();
     if let Remedy::Freed { worker, more } = remedy {
@@ -164,7 +164,7 @@ fn it_never_fits_exactly_if_it_does_not_fit_an_empty_cluster() {
         let raised = outlook.bounds.iter().fold(demand.clone(), |demand, bound| bound.raised(&demand));
         let never = matches!(outlook.fit, Fit::Never(_));
         ensure!(never != fits(&raised, &whole), "never: {never}, but the empty cluster says otherwise");
-        // The sentence agrees wherever it speaks of Workers at all.
+        // The sentence agrees if it mentions Workers at all.
         let short = shortfall(demand, &offers(&free), &offers(&whole));
         match short.map(|short| short.reason) {
             Some(Reason::TooSmall { .. } | Reason::NoWorkers) => ensure!(never, "too small, but not never"),

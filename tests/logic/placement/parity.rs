@@ -1,5 +1,5 @@
-//! Everything that places, against the slow reference: the closed form over offers, the index in buckets, the index in
-//! leaves.
+//! All placement algorithms compared with the slow reference: the closed form over offers, the index in buckets, the
+//! index in leaves.
 
 use firesteel_placement::index::Index;
 use firesteel_placement::{Cores, MiB, Offer, place};
@@ -8,7 +8,7 @@ use super::reference;
 use super::reference::case::{Case, Translated};
 use crate::suites::laws::{ensure, hold};
 
-/// Ten million cases in a release build, some minutes of one core: `FIRESTEEL_CASES=10000000 cargo test --release
+/// Ten million cases in a release build take some minutes of one core: `FIRESTEEL_CASES=10000000 cargo test --release
 /// -p firesteel-world --test logic placement::parity`.
 #[test]
 fn whatever_places_decides_what_dealing_core_by_core_decides() {
@@ -35,7 +35,7 @@ fn whatever_places_decides_what_dealing_core_by_core_decides() {
             });
             let indexed: Vec<_> = launched.collect();
             ensure!(indexed == expected, "the rule launches {expected:?}, the index {indexed:?}");
-            // Committed and given back, all is as it was.
+            // After commit and release, the state is as before.
             index.take(demand, &shares);
             let taken: (Cores, MiB) = shares.iter().fold((Cores(0), MiB(0)), |(cores, memory), share| {
                 (cores + share.total(), memory + MiB(demand.memory.0 * share.executors as i64))

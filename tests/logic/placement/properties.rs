@@ -1,4 +1,4 @@
-//! What holds for every placement.
+//! Laws of every placement.
 
 use std::collections::BTreeMap;
 
@@ -147,7 +147,7 @@ fn spread_out_is_as_even_as_the_offers_allow() {
         let one_per_worker = demand.size == ExecutorSize::OnePerWorker;
         let alone = given_alone(case);
         let given = given(case, Strategy::SpreadOut);
-        // Executors of no fixed size are even among the workers that the limit lets have one.
+        // Executors without a fixed size are spread evenly over the workers that may have one under the limit.
         let could_give_more: Vec<Cores> = (given.iter().zip(&alone))
             .filter(|&(&given, &alone)| given < alone && !(one_per_worker && given == Cores::ZERO))
             .map(|(&given, _)| given)
@@ -181,13 +181,13 @@ fn launched(placement: &Placement<'_>) -> Vec<(String, i64)> {
     placement.executors().map(|executor| (executor.worker.to_owned(), executor.cores.0)).collect()
 }
 
-/// The cores from each worker that has room, in the order in which the case has them.
+/// The cores from each worker with room, in the order of the case.
 fn given(case: &Case, strategy: Strategy) -> Vec<Cores> {
     let translated = case.translate();
     assign(&translated.demand, &usable(&translated), strategy).cores().to_vec()
 }
 
-/// What each of these would give if it were the only one.
+/// For each of these workers: the cores that it would give if it were the only one.
 fn given_alone(case: &Case) -> Vec<Cores> {
     let translated = case.translate();
     let alone = |offer| assign(&translated.demand, &[offer], Strategy::Consolidate).cores()[0];

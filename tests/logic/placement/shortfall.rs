@@ -1,4 +1,4 @@
-//! Why there are fewer executors than asked: the sentences, and when there is one.
+//! Why there are fewer executors than requested: the sentences, and when there is one.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use firesteel_placement::{
 use super::reference::case::{Case, Translated};
 use crate::suites::laws::{ensure, hold};
 
-/// Free amounts or sizes of workers, one each: cores, memory in MiB, gpus.
+/// Free or whole amounts of workers: cores, memory in MiB, gpus.
 type Workers = &'static [(i64, i64, u64)];
 
 #[test]
 fn a_shortfall_is_said_in_one_sentence() {
     let rows: &[(Demand, Workers, Workers, &str)] = &[
-        // Workers lack something at the moment: one thing, on one worker or on many.
+        // Workers lack one thing at the moment, on one worker or on many.
         (
             asking(4, 4096, 0, 4, 3),
             &[(8, 1024, 0), (8, 1024, 0)],
@@ -41,7 +41,7 @@ fn a_shortfall_is_said_in_one_sentence() {
             &[(16, 65_536, 4)],
             "1 of 1 executor is missing: 1 Worker has 8 cores free but 1 gpu, and an executor needs 2 gpus",
         ),
-        // Several things, different workers, different amounts. The larger group comes first.
+        // Several things, workers and amounts. The larger group comes first.
         (
             asking(4, 4096, 0, 4, 0),
             &[(3, 512, 0), (1, 1024, 0)],
@@ -88,7 +88,7 @@ fn a_shortfall_is_said_in_one_sentence() {
             "1 of 1 executor is missing: no Worker has 16 cores, 8 GiB of memory and 1 gpu together",
         ),
         (asking(2, 1024, 0, 8, 0), &[], &[], "all 4 executors are missing: no Worker is alive"),
-        // The application's own bounds, one in the way of the other.
+        // The application's own limits, one before the other.
         (
             Demand { limit: ExecutorLimit::AtMost(2), ..asking(4, 1024, 0, 8, 2) },
             &[(8, 8192, 0)],
@@ -107,7 +107,7 @@ fn a_shortfall_is_said_in_one_sentence() {
             &[(8, 8192, 0)],
             "2 cores are missing: an executor needs 4 cores, and 2 are left of the application's maximum",
         ),
-        // 200 cores in executors of 7: 28 executors are all that fit, not 28 of 29.
+        // 200 cores in executors of 7: 28 executors are the whole request, not 28 of 29.
         (
             asking(7, 1024, 0, 4, 28),
             &[(8, 8192, 0)],
@@ -120,7 +120,7 @@ fn a_shortfall_is_said_in_one_sentence() {
             &[(8, 8192, 0)],
             "3 of 5 executors are missing: the application has reached its maximum of cores",
         ),
-        // Executors of no fixed size count in cores, and without any bound only the first one counts.
+        // Executors without a fixed size count in cores; without any limit only the first one counts.
         (
             Demand { size: ExecutorSize::OnePerWorker, ..asking(1, 4096, 0, 16, 0) },
             &[(8, 1024, 0)],
@@ -207,8 +207,8 @@ fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
     });
 }
 
-/// What an application asks for is as much as its cores, or its limit, would allow by themselves; with
-/// neither bound, something.
+/// Whether a request is not met. A request is the larger of two numbers: what its cores allow, and what its limit
+/// allows. Without both, one executor is enough.
 fn fewer_than_asked(case: &Case, executors: u64, cores: i64) -> bool {
     let ask = &case.ask;
     let bounded_cores = (ask.cores_left < 1_000_000_000).then_some(ask.cores_left);
@@ -220,7 +220,7 @@ fn fewer_than_asked(case: &Case, executors: u64, cores: i64) -> bool {
     }
 }
 
-/// The number of executors that the application can have by the looser of its two bounds.
+/// The number of executors that the looser of the application's limits allows.
 fn most_executors(demand: &Demand) -> u64 {
     let by_limit = match demand.limit {
         ExecutorLimit::Unlimited => 0,
@@ -236,7 +236,7 @@ struct Placed {
     cores: i64,
 }
 
-/// Takes what `place` decides from the workers.
+/// Takes the placement of `place` from the workers.
 fn after_placement(translated: &Translated) -> (Placed, Cluster) {
     let Translated { demand, order, strategy, .. } = translated;
     let placement = place(demand, translated.offers(), *order, *strategy);
@@ -260,7 +260,7 @@ fn after_placement(translated: &Translated) -> (Placed, Cluster) {
     (placed, Cluster(workers.into_values().collect()))
 }
 
-/// Owns what offers borrow.
+/// Owns the amounts that offers borrow.
 struct Cluster(Vec<(Cores, MiB, Resources)>);
 
 impl Cluster {
@@ -278,7 +278,7 @@ impl Cluster {
     }
 }
 
-/// Executors of a fixed size: cores, MiB and gpus each; cores left; executors held.
+/// A demand: cores, MiB and gpus of an executor; cores left; executors held.
 fn asking(cores: i64, memory: i64, gpus: u64, cores_left: i64, held: u64) -> Demand {
     let mut demand = Demand {
         size: ExecutorSize::Fixed(Cores(cores)),

@@ -1,4 +1,4 @@
-//! Placements that people have agreed on, a row each.
+//! Agreed placements, one per row.
 //!
 //! - Workers: `w1:8/2048+gpu3` has 8 free cores, 2048 MiB and 3 free gpus; memory is ample unless said.
 //!   `3x10/512` stands for `w1:10/512 w2:10/512 w3:10/512`.
@@ -10,7 +10,7 @@ use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, assign, place,
 };
 
-/// What Spark's own tests of the rule state (MasterSuite): the cores from each worker, in the order listed.
+/// The cores from each worker, in the listed order, in Spark's own tests of the rule (MasterSuite).
 const ASSIGNED: &str = "
     # workers   | asks                               | by     | cores
     3x10/512    | mem 128                            | spread | 10 10 10
@@ -59,7 +59,7 @@ const ASSIGNED: &str = "
     3x10/512    | mem 32, limit 5, cores 4, left 18  | fill   | 8 8 0
 ";
 
-/// What Spark's own tests of the worker order state (WorkerSelectionSuite).
+/// The results in Spark's own tests of the worker order (WorkerSelectionSuite).
 const BY_EACH_ORDER: &str = "
     # workers                    | asks            | by                      | launches
     w1:5/1280 w2:6/5120 w3:7/3840 | cores 2, left 4 | spread CORES_FREE_ASC   | w1:2 w2:2
@@ -79,7 +79,7 @@ const BY_EACH_ORDER: &str = "
     w1:8/4096 w2:4/8192 w3:8/4096 | cores 2, left 4 | spread WORKER_ID        | w1:2 w2:2
 ";
 
-/// What a real Master did. A step after a first one has what that one left.
+/// Recorded results of a real Master. A later step starts from the result of the step before.
 const LAUNCHED: &str = "
     # workers               | asks                       | by                    | launches
     # Whole executors, not single cores dealt in turn (SPARK-8881).
@@ -161,7 +161,6 @@ fn launches(row: &Row) -> String {
     words(placement.executors().map(|executor| format!("{}:{}", executor.worker, executor.cores)))
 }
 
-/// Checks the rows of a table and counts them.
 fn check(table: &str, outcome: impl Fn(&Row) -> String) -> usize {
     let rows = table.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut checked = 0;

@@ -1,4 +1,4 @@
-//! The same placements, decided by a whole Master: through `Master::apply`.
+//! The same placements, decided by a whole Master through `Master::apply`.
 
 use firesteel_master::{
     ApplicationCondition, ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, HeldResources,
@@ -55,8 +55,8 @@ fn worker(n: usize, offer: &Offer<'_>) -> WorkerSnapshot {
     WorkerSnapshot::serving(description, PeerId(n as u64))
 }
 
-/// A Master with these Workers, and one application that has the demand and holds what it says that it holds,
-/// on a Worker of its own.
+/// A Master with these Workers and one application with this demand. The executors that the application holds are on a
+/// separate Worker.
 pub(super) fn restored(demand: &Demand, offers: &[Offer<'_>], config: Config) -> Master {
     let held = i64::try_from(demand.held).expect("few executors are held");
     let mut workers: Vec<WorkerSnapshot> =
@@ -113,7 +113,7 @@ fn given(effects: &[Effect], workers: usize) -> Vec<Cores> {
     cores
 }
 
-/// The same after the driver has said something.
+/// Like `decided`, after a message of the driver.
 pub(super) fn launched(mut master: Master, message: DriverToMaster, workers: usize) -> Vec<Cores> {
     let event = Event::Received {
         peer: PeerId(DRIVERS),
@@ -126,8 +126,8 @@ pub(super) fn launched(mut master: Master, message: DriverToMaster, workers: usi
     given(&effects, workers)
 }
 
-/// A call hands the rule Workers without room too; a Master leaves them out. That makes no difference but where
-/// they have less than no cores, which the rule adds up: there the rule is asked about those with room alone.
+/// A recorded call includes Workers without room, which a Master leaves out. This matters only for Workers with a
+/// negative number of cores, which the rule adds up. For these, the rule gets only Workers with room.
 #[test]
 fn every_recorded_call_comes_out_the_same_through_a_master() {
     let (mut recorded_alike, mut asked_again) = (0, 0);
@@ -160,8 +160,7 @@ fn every_recorded_call_comes_out_the_same_through_a_master() {
     assert!(asked_again < 120, "{asked_again} calls are odd");
 }
 
-/// What is launched where, in order, when an application registers with a Master that these Workers have
-/// registered with, in this order.
+/// These Workers register at a Master in this order, and then an application. Returns the launches, in order.
 fn registered(case: &Translated, offers: &[Offer<'_>]) -> Vec<(String, ExecutorKey, Cores, Resources)> {
     let config = Config { strategy: case.strategy, worker_order: case.order, ..Config::default() };
     let mut master = Master::new(config);
@@ -178,7 +177,7 @@ fn registered(case: &Translated, offers: &[Offer<'_>]) -> Vec<(String, ExecutorK
         let worker = worker(n, offer).description;
         apply(n as u64, Inbound::Worker(WorkerToMaster::register(worker, Vec::new())));
     }
-    // Two applications, so that the second finds what the first has left.
+    // Two applications, so that the second gets the rest.
     let mut all = Vec::new();
     for driver in [DRIVERS, DRIVERS + 1] {
         let application = description(&case.demand, case.demand.cores_left);

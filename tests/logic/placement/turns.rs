@@ -1,4 +1,4 @@
-//! Where room is kept, and who ends for others: laws against every other choice that there is.
+//! Reservations and preemption: laws compared with every other possible choice.
 
 use std::cmp::Reverse;
 
@@ -122,7 +122,7 @@ fn victims_are_those_of_a_search_that_asks_every_worker_for_each_executor() {
     });
 }
 
-/// What one Worker has.
+/// The free amounts of one Worker.
 #[derive(Clone, Copy, Debug)]
 struct Has {
     cores: i64,
@@ -134,11 +134,11 @@ struct Has {
 struct Worker {
     free: Has,
     whole: Has,
-    /// Priorities, when each was launched, and what each holds: the lowest first, among them the youngest.
+    /// Running executors: priority, launch time and amounts. Lowest priority first, then the youngest.
     others: Vec<(i32, u64, Has)>,
 }
 
-/// A few Workers, and executors that want room there.
+/// A few Workers, and executors that need room there.
 #[derive(Clone, Debug)]
 struct Cluster {
     workers: Vec<Worker>,
@@ -231,7 +231,7 @@ fn addresses(count: u64) -> Resources {
     Resources::from_iter([("gpu", (0..count).map(|address| address.to_string()))])
 }
 
-/// Every way to place this number of executors where there is room for these.
+/// Every way to place this number of executors on Workers with this room.
 fn choices(rooms: &[u64], executors: u64) -> Vec<Vec<u64>> {
     let Some((first, rest)) = rooms.split_first() else {
         return if executors == 0 { vec![Vec::new()] } else { Vec::new() };

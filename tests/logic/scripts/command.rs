@@ -1,4 +1,4 @@
-//! The words of a command.
+//! Parses the words of a command.
 
 use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_protocol::messages::{ExecutorState, Outcome, ResourceProfile};
@@ -26,12 +26,12 @@ impl<'a> Words<'a> {
         (verb, Self { line, names, settings })
     }
 
-    /// The name at that place.
+    /// The name at this position.
     pub fn name(&self, place: usize) -> &'a str {
         self.names.get(place).unwrap_or_else(|| panic!("a name is missing in {:?}", self.line))
     }
 
-    /// All names from that place on.
+    /// All names from this position on.
     pub fn names_from(&self, place: usize) -> &[&'a str] {
         self.names.get(place..).unwrap_or_default()
     }
@@ -41,12 +41,11 @@ impl<'a> Words<'a> {
         &self.settings
     }
 
-    /// What a setting says.
     pub fn setting(&self, key: &str) -> Option<&'a str> {
         self.settings.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
     }
 
-    /// `succeeded`, `failed 3 of 10 items failed`, `cancelled none of 10 items done`: an outcome, from that place on.
+    /// Parses `succeeded`, `failed 3 of 10 items failed` or `cancelled none of 10 items done`, from this position on.
     pub fn outcome(&self, place: usize) -> Option<Outcome> {
         let (word, rest) = self.names_from(place).split_first()?;
         Some(match *word {
@@ -65,7 +64,7 @@ impl<'a> Words<'a> {
         self.setting(key).map(memory)
     }
 
-    /// `gpu=0,1,2`: the addresses of a Worker's only custom resource.
+    /// Parses `gpu=0,1,2`: the addresses of a Worker's only custom resource.
     pub fn resources(&self) -> Resources {
         match self.setting("gpu") {
             Some(addresses) => Resources::from_iter([("gpu", addresses.split(','))]),
@@ -73,7 +72,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// `cores=2 memory=512m gpu=1`: what an executor needs.
+    /// Parses `cores=2 memory=512m gpu=1`: the needs of an executor.
     pub fn profile(&self) -> ResourceProfile {
         ResourceProfile {
             cores: self.cores("cores"),
@@ -86,7 +85,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// `running`, `exited code=1`, `exited signal=9`, `killed`, `failed`, `launching`.
+    /// Parses `running`, `exited code=1`, `exited signal=9`, `killed`, `failed` or `launching`.
     pub fn state(&self, place: usize) -> ExecutorState {
         let status = match (self.setting("code"), self.setting("signal")) {
             (Some(code), _) => Some(ExitStatus::Code(code.parse().expect("an exit code"))),
@@ -97,7 +96,6 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A state by name.
 pub fn state(name: &str, status: Option<ExitStatus>) -> ExecutorState {
     match name {
         "launching" => ExecutorState::Launching,
@@ -111,7 +109,7 @@ pub fn state(name: &str, status: Option<ExitStatus>) -> ExecutorState {
     }
 }
 
-/// `4g`, `512m`.
+/// Parses `4g` or `512m`.
 pub fn memory(text: &str) -> MiB {
     match (text.strip_suffix('g'), text.strip_suffix('m')) {
         (Some(gib), _) => MiB(number(gib) * 1024),
@@ -120,7 +118,7 @@ pub fn memory(text: &str) -> MiB {
     }
 }
 
-/// `90s`, `250ms`, in milliseconds.
+/// Parses `90s` or `250ms` into milliseconds.
 pub fn millis(text: &str) -> u64 {
     match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(millis), _) => millis.parse().expect("a number of milliseconds"),

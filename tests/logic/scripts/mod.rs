@@ -1,8 +1,8 @@
-//! Golden scripts: pages of commands to a real Master, with everything that it decided under each.
+//! Golden scripts: pages of commands to a real Master, each with all its effects.
 //!
-//! A page is made of paragraphs. One that begins with `#` is for people. Any other is commands, a line each,
-//! then `----`, then what the Master did. `UPDATE_GOLDEN=1` writes the parts under the lines anew; commit only
-//! differences that you can explain.
+//! A page is made of paragraphs. One that begins with `#` is for people. Any other has commands, one per line, then
+//! `----`, then the Master's effects. `UPDATE_GOLDEN=1` records the parts below the lines; commit only differences that
+//! you can explain.
 
 pub mod command;
 mod stage;
@@ -17,7 +17,7 @@ use self::stage::Stage;
 use super::suites::golden;
 use crate::fixtures;
 
-/// A page, with the answers of the machine of today in place of those that stand there.
+/// The page, with its answers replaced by those of the machine now.
 fn play(page: &str, machine: &mut dyn FnMut(&str) -> Vec<String>) -> String {
     let mut played = String::new();
     for paragraph in page.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
@@ -40,7 +40,7 @@ fn play(page: &str, machine: &mut dyn FnMut(&str) -> Vec<String>) -> String {
     played
 }
 
-/// Plays the page of that name, and holds what the machine does against what stands there.
+/// Plays the page with this name, and compares the effects with the recorded ones.
 #[expect(clippy::disallowed_methods, reason = "tests read their scripts")]
 pub fn check(directory: &str, name: &str, machine: &mut dyn FnMut(&str) -> Vec<String>) {
     let name = format!("{directory}/{name}.txt");
@@ -49,7 +49,7 @@ pub fn check(directory: &str, name: &str, machine: &mut dyn FnMut(&str) -> Vec<S
     golden::check(&name, &play(&page, machine));
 }
 
-/// The names of a directory's pages, in order. One that no test plays would be no test.
+/// The names of a directory's pages, in order. A page without a test would check nothing.
 pub fn pages(directory: &str) -> Vec<String> {
     let found = std::fs::read_dir(fixtures::path(directory)).expect("the scripts are there");
     let mut found: Vec<String> = found
@@ -59,22 +59,22 @@ pub fn pages(directory: &str) -> Vec<String> {
     found
 }
 
-/// The hour at which every page begins: 2026-01-01 00:00 UTC.
+/// The time at which every page begins: 2026-01-01 00:00 UTC.
 pub const BEGINNING: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
-/// A machine on its stage, with the time there.
+/// A machine with a virtual clock.
 pub trait Timed {
     type Machine: Machine;
 
     fn machine(&self) -> &Self::Machine;
 
-    /// The time on the stage.
+    /// The clock's time.
     fn now(&mut self) -> &mut Timestamp;
 
-    /// The time of the machine's deadline has come: what it does, a line each.
+    /// Wakes the machine at its deadline. Returns its effects, one per line.
     fn wake(&mut self) -> Vec<String>;
 
-    /// Time passes; the machine is woken whenever it wants to be.
+    /// Lets time pass, and wakes the machine at each deadline.
     fn advance(&mut self, millis: u64) -> Vec<String> {
         let end = *self.now() + Duration::from_millis(millis);
         let mut lines = Vec::new();
@@ -91,10 +91,9 @@ pub trait Timed {
     }
 }
 
-/// Where the pages are.
 const DIRECTORY: &str = "../tests/logic/scripts";
 
-/// A stage with its machine in a field, the time in the field `now`, and a function `apply` for the machine's events.
+/// Implements [`Timed`] for a stage with the machine in a field, the time in the field `now`, and a function `apply`.
 macro_rules! timed {
     ($stage:ty, $machine:ident: $kind:ty, $deadline:expr) => {
         impl $crate::scripts::Timed for $stage {
@@ -117,7 +116,8 @@ macro_rules! timed {
 
 pub(crate) use timed;
 
-/// One test for each page of a directory, and one that every page there is played. `Stage` plays a command.
+/// Makes a test for each page of a directory, and one that checks that every page has a test. `Stage` plays the
+/// commands.
 macro_rules! scripts {
     ($directory:ident, $stage:ty: $($script:ident)+) => {
         $(#[test]

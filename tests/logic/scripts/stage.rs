@@ -1,4 +1,4 @@
-//! Where a script is played: one Master, and the connections of those who speak to it.
+//! Plays a script: one Master, and the connections of its peers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use super::command::{Words, millis, number, state};
 use super::words::Names;
 use super::{BEGINNING, Timed};
 
-/// A Master on its stage.
+/// A Master under test, with its peers.
 pub struct Stage {
     master: Master,
     now: Timestamp,
@@ -33,7 +33,6 @@ pub struct Stage {
     drivers: BTreeMap<String, PeerId>,
     descriptions: BTreeMap<String, ApplicationDescription>,
     config: Config,
-    /// The Worker that each executor was launched on.
     launched: BTreeMap<ExecutorKey, String>,
     names: Names,
     /// The records of all events since the last image.
@@ -74,7 +73,7 @@ impl Timed for Stage {
 }
 
 impl Stage {
-    /// Plays one command, and returns what the Master did, a line each.
+    /// Plays one command. Returns the Master's effects, one per line.
     pub fn play(&mut self, line: &str) -> Vec<String> {
         let (verb, words) = Words::of(line);
         match verb {
@@ -123,7 +122,7 @@ impl Stage {
         }
     }
 
-    /// Another Master, with other settings.
+    /// Replaces the Master by one with other settings.
     fn begin_anew(&mut self, words: &Words<'_>) -> Vec<String> {
         let mut config = Config { durability: Durability::Durable, ..Config::default() };
         let mut shows_records = false;
@@ -176,7 +175,7 @@ impl Stage {
         self.worker_says(peer, WorkerToMaster::register(description, Vec::new()))
     }
 
-    /// The same Worker on another connection, with what it runs: `reconnect w1 a1/0=running`.
+    /// Connects the same Worker again, with what it runs: `reconnect w1 a1/0=running`.
     fn reconnect_worker(&mut self, words: &Words<'_>) -> Vec<String> {
         let name = words.name(0);
         let peer = self.new_peer(name);
@@ -191,7 +190,7 @@ impl Stage {
         self.worker_says(peer, WorkerToMaster::register(worker, executors))
     }
 
-    /// `executor a1/0 exited code=1`, or from a Worker that does not run it, `... from=w2`.
+    /// A Worker's report: `executor a1/0 exited code=1`; `... from=w2` from a Worker that does not run it.
     fn report(&mut self, words: &Words<'_>) -> Vec<String> {
         let executor = self.names.key(words.name(0));
         let peer = match words.setting("from") {
@@ -237,7 +236,7 @@ impl Stage {
         self.driver_says(peer, DriverToMaster::RegisterApplication(Box::new(description)))
     }
 
-    /// `request a1 0=5 1=3:cores=2:memory=512m`: targets, each with what its profile needs.
+    /// Sets targets, each with the needs of its profile: `request a1 0=5 1=3:cores=2:memory=512m`.
     fn request_executors(&mut self, words: &Words<'_>) -> Vec<String> {
         let (peer, app) = self.driver(words.name(0));
         let targets = words
@@ -297,9 +296,8 @@ impl Stage {
         effects.iter().flat_map(|effect| self.names.effect(effect)).collect()
     }
 
-    /// A Master that is recovered from the records.
     fn recovered(&self) -> Master {
-        // A Master that has written nothing yet has no state that would be new.
+        // A Master without records has no changed state.
         if self.journal.is_empty() {
             let config = Config { foreign: Foreign::Ended, ..self.config.clone() };
             return Master::recover(config, self.now, []).expect("nothing contradicts nothing");
@@ -308,7 +306,7 @@ impl Stage {
             .expect("the records fit each other")
     }
 
-    /// The Master ends without notice, and another one is recovered from its records.
+    /// The Master dies, and another one is recovered from its records.
     fn restart(&mut self) -> Vec<String> {
         self.master = self.recovered();
         self.journal = self.master.image();
@@ -318,7 +316,7 @@ impl Stage {
         }
     }
 
-    /// The driver on another connection, with the executors that it takes for living: `resume a1 0 1`.
+    /// Connects the driver again, with the executors that it believes to be alive: `resume a1 0 1`.
     fn resume(&mut self, words: &Words<'_>) -> Vec<String> {
         let name = words.name(0);
         let app = self.names.app(name);
@@ -360,7 +358,7 @@ impl Stage {
     }
 
     fn driver(&self, name: &str) -> (PeerId, AppId) {
-        // `a1@a2` speaks for a1 on the connection of a2.
+        // `a1@a2` sends a message for a1 on the connection of a2.
         let (app, driver) = name.split_once('@').unwrap_or((name, name));
         let peer = self.drivers.get(driver).unwrap_or_else(|| panic!("no application is called {driver}"));
         (*peer, self.names.app(app))
@@ -375,21 +373,21 @@ fn strategy(name: &str) -> Strategy {
     }
 }
 
-/// `1s/60s`: one second at first, a minute at most. `off`: none.
+/// Parses `1s/60s`: one second at first, at most a minute; `off` turns exclusion off.
 fn exclusion(text: &str) -> Exclusion {
     let Some((first, longest)) = text.split_once('/') else { return Exclusion::Off };
     let [first, longest] = [first, longest].map(|text| Duration::from_millis(millis(text)));
     Exclusion::For { first, longest }
 }
 
-/// `2/30s`: at most two executors within half a minute.
+/// Parses `2/30s`: at most two executors within half a minute.
 fn preemption(text: &str) -> Preemption {
     let (executors, every) = text.split_once('/').expect("a number, and an interval");
     let every = Duration::from_millis(millis(every));
     Preemption::AtMost { executors: executors.parse().expect("a number"), every }
 }
 
-/// `10s/1m`: a gang that has waited for ten seconds, and executors that have run for less than a minute.
+/// Parses `10s/1m`: for a gang that has waited ten seconds, executors that have run for less than a minute.
 fn gang_preemption(text: &str) -> GangPreemption {
     let (patience, reach) = text.split_once('/').expect("two durations");
     let duration = |text| Duration::from_millis(millis(text));

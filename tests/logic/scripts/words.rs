@@ -1,4 +1,4 @@
-//! How effects and tables are written under a command.
+//! Writes effects and tables as lines of a page.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,29 +12,29 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::state_reader::{Extent, StateReader};
 
-/// Who is called what in a script.
+/// The names of peers and applications in a script.
 #[derive(Debug, Default)]
 pub struct Names {
     peers: BTreeMap<PeerId, String>,
     apps: BTreeMap<AppId, String>,
-    /// Whether the records of each event are part of the page.
+    /// Whether a page shows the records of each event.
     pub shows_records: bool,
 }
 
 impl Names {
-    /// A connection has its owner's name; with its number where the owner had others before.
+    /// Names a connection after its owner, with a number if the owner had earlier ones.
     pub fn peer(&mut self, peer: PeerId, name: &str) {
         let earlier = self.peers.values().filter(|other| other.split('\'').next() == Some(name)).count();
         self.peers.insert(peer, format!("{name}{}", "'".repeat(earlier)));
     }
 
-    /// The Master's id for an application. It keeps its name when its driver comes back.
+    /// Learns the Master's id of an application, which keeps its name when its driver returns.
     pub fn learn(&mut self, peer: PeerId, app: &AppId) {
         let name = self.peers[&peer].clone();
         self.apps.entry(app.clone()).or_insert(name);
     }
 
-    /// The id of an application; of one that never was, an id of that text.
+    /// The id of an application. For an unknown name, the name itself as an id.
     pub fn app(&self, name: &str) -> AppId {
         let known = self.apps.iter().find(|(_, known)| *known == name);
         known.map_or_else(|| AppId::new(name), |(app, _)| app.clone())
@@ -46,7 +46,7 @@ impl Names {
         ExecutorKey { app: self.app(app), executor: ExecutorId(number.parse().expect("a number")) }
     }
 
-    /// One effect, a line or several. Remarks that only repeat what is sent are left out.
+    /// One effect, as one or several lines. Remarks that only repeat a message are left out.
     pub fn effect(&self, effect: &Effect) -> Vec<String> {
         let lines = match effect {
             Effect::Send { message: Outbound::Client(MasterToClient::MasterStateResponse(page)), .. } => {
@@ -93,7 +93,7 @@ impl Names {
             Effect::Close { peer } => vec![format!("{} is closed", self.peers[peer])],
             Effect::Note(note) => self.note(note).map(|note| format!("({note})")).into_iter().collect(),
         };
-        // Ids of applications carry the time; the script has names for them.
+        // Ids of applications contain the time, so they are replaced by names.
         let named =
             |line| self.apps.iter().fold(line, |line: String, (app, name)| line.replace(app.as_str(), name));
         lines.into_iter().map(named).collect()
@@ -146,7 +146,6 @@ impl Names {
         }
     }
 
-    /// The tables.
     fn view(&self, view: &MasterView) -> Vec<String> {
         let workers = view.workers.iter().map(worker);
         let apps = view.applications.iter().map(|app| self.application(app));
@@ -154,7 +153,7 @@ impl Names {
         workers.chain(apps).chain(ended).collect()
     }
 
-    /// One application: its line, and one for each profile.
+    /// One application: its line, and a line for each profile.
     fn detail(&self, answer: &ApplicationAnswer) -> Vec<String> {
         let detail = match answer {
             ApplicationAnswer::Known(detail) => detail,
@@ -308,7 +307,6 @@ fn worker_message(message: &MasterToWorker) -> String {
     }
 }
 
-/// What a driver is told.
 pub fn driver_message(message: &MasterToDriver) -> String {
     match message {
         MasterToDriver::RegisteredApplication { .. } => "RegisteredApplication".to_owned(),

@@ -1,10 +1,10 @@
-//! Deliberate bugs: each must be caught, so that the invariants are known to bite.
+//! Deliberate bugs: each must be caught, to prove that the invariants notice errors.
 
 use firesteel_world::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
 
 use crate::suites::worlds;
 
-/// Each bug, within how many small clusters it must be caught, and words of the sentence that catches it.
+/// Each bug, the number of small clusters within which it must be caught, and words of the sentence that reports it.
 #[rustfmt::skip]
 const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::DropGiveBack, 10, "the Master counts"),

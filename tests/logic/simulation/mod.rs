@@ -1,4 +1,4 @@
-//! Whole clusters from seeds: thousands of small ones, tens of large ones, and machines that err on purpose.
+//! Whole clusters from seeds: thousands of small ones, tens of large ones, and deliberate bugs.
 
 mod deliberate;
 mod seeds;
@@ -11,12 +11,12 @@ use super::suites::worlds::{number, say, variable};
 
 /// Small clusters in the default run; `FIRESTEEL_SEEDS` sets another number, `FIRESTEEL_FIRST_SEED` the first of them.
 const SMALL: u64 = 5_000;
-/// The number of small clusters per large one.
+/// One large cluster for this many small ones.
 const SMALL_FOR_ONE_LARGE: u64 = 200;
 /// The minimum number of events of the default run.
 const EVENTS: u64 = 10_000_000;
 
-/// A cluster that can be replayed.
+/// A cluster that can be replayed, by its seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seed {
     Small(u64),
@@ -31,7 +31,7 @@ impl Seed {
         }
     }
 
-    /// `123`, or `large-123`.
+    /// Parses `123` or `large-123`.
     fn parse(text: &str) -> Option<Self> {
         match text.strip_prefix("large-") {
             Some(seed) => seed.parse().ok().map(Self::Large),
@@ -52,7 +52,7 @@ impl Seed {
     }
 }
 
-/// Runs a cluster. A broken invariant is a sentence, with the command that shows how it came.
+/// Runs a cluster. If an invariant breaks, returns a sentence with the command that replays it.
 pub fn play(seed: Seed) -> Result<Coverage, String> {
     let Outcome { coverage, failure, .. } = run(seed.scenario(), Telling::Silent);
     match failure {
@@ -61,14 +61,13 @@ pub fn play(seed: Seed) -> Result<Coverage, String> {
     }
 }
 
-/// What a number of clusters came to.
+/// The sums over several clusters.
 #[derive(Default)]
 struct Tally {
     coverage: Coverage,
-    /// How many of the events were in large clusters.
+    /// How many events were in large clusters.
     events_of_large: u64,
     violations: Vec<String>,
-    /// The CPU time that it took, in seconds.
     cpu_seconds: f64,
 }
 
@@ -131,7 +130,7 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
         say(&format_args!("{row}"));
     }
     assert!(violations.is_empty(), "{}", violations.join("\n"));
-    // Elsewhere something may be seldom.
+    // With other seeds or fewer, something may be rare.
     if first == 0 && count >= SMALL {
         assert!(total.events >= EVENTS, "only {} events", total.events);
         check_coverage(&total);
@@ -142,14 +141,14 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
 #[expect(clippy::disallowed_methods, reason = "only the operating system knows it")]
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux has it");
-    // The name of the thread, in parentheses, may have blanks. User and system time are the 12th and 13th field after it.
+    // The thread's name, in parentheses, may contain blanks. User and system time are the 12th and 13th field after it.
     let (_, fields) = stat.rsplit_once(')').expect("a name is in parentheses");
     let ticks: u64 =
         fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().expect("a number")).sum();
     ticks as f64 / 100.0
 }
 
-/// What the default run does not see, each with its reason.
+/// Variants that the default run does not reach, each with the reason.
 const IMPOSSIBLE: [(&str, &str, &str); 18] = [
     ("worker note", "UnknownDriverRunner", "the shell would have to report a process that was not started"),
     ("DriverState", "Unknown", "a Worker that is away tells nothing, and nothing ends so"),
@@ -179,7 +178,7 @@ const IMPOSSIBLE: [(&str, &str, &str); 18] = [
     ("ApplicationEnd", "GivenUp", "a Master gives up no application: an ApplicationMaster does"),
 ];
 
-/// Everything that can happen has happened, and nothing else.
+/// Checks that everything else has occurred, and these have not.
 fn check_coverage(total: &Coverage) {
     let impossible =
         |row: &Row| IMPOSSIBLE.iter().any(|(kind, name, _)| (*kind, *name) == (row.kind, row.name));

@@ -1,8 +1,7 @@
-//! Seeds with a story, each with a sentence. The first few have broken a machine; the others stand here for what they
-//! show more of than others.
+//! Notable seeds, each with a sentence. The first few have revealed bugs; the others show unusually much of something.
 //!
-//! A seed is the same cluster only as long as the scenarios and the machines are what they are. When those
-//! change, a seed here is one cluster more and its sentence is history.
+//! A seed gives the same cluster only while scenarios and machines do not change. After a change, a seed here is just
+//! one more cluster, and its sentence is history.
 
 use super::{Seed, play};
 use crate::suites::worlds::say;

@@ -1,7 +1,7 @@
-//! Connections of Spark's peers at a Master: golden scripts of recorded ones, with everything that each did under each, and
-//! worlds from seeds with strangers, with deliberate bugs among them.
+//! Connections of Spark's peers at a Master: golden scripts of recorded connections with all effects, and worlds from
+//! seeds with hostile peers and deliberate bugs.
 //!
-//! Pages are written as those of a Master are (see `scripts`).
+//! Pages have the format of a Master's (see `scripts`).
 
 mod deliberate;
 mod stage;
@@ -13,7 +13,6 @@ use self::stage::Stage;
 use super::suites::worlds::{self, worlds_from_seeds};
 use crate::scripts::scripts;
 
-/// Where the pages are.
 const DIRECTORY: &str = "../tests/logic/spark_peers";
 
 scripts! {

@@ -1,4 +1,5 @@
-//! A connection of Spark's on its stage: what comes and what the Master says are commands, what it does is printed.
+//! Plays a page: one connection of Spark's peers. Incoming frames and the Master's messages are commands; the effects
+//! are printed.
 
 use std::net::Ipv4Addr;
 
@@ -23,12 +24,12 @@ use crate::fixtures;
 use crate::scripts::command::{Words, millis, number};
 use crate::scripts::{BEGINNING, Timed as _, timed};
 
-/// A connection, and what it takes to speak with it.
+/// A connection under test, with the data of its peers.
 pub struct Stage {
     connection: Connection,
     now: Timestamp,
     forms: OrderForms,
-    /// The last question that a peer was asked.
+    /// The last question to a peer: its id and its object.
     question: Option<(i64, Bytes)>,
     /// The last application and the last Worker that registered.
     application: Option<Box<ApplicationDescription>>,
@@ -51,7 +52,7 @@ impl Default for Stage {
 timed!(Stage, connection: Connection, Event::Deadline);
 
 impl Stage {
-    /// Plays one command, and returns what the connection did, a line each.
+    /// Plays one command. Returns the connection's effects, one per line.
     pub fn play(&mut self, line: &str) -> Vec<String> {
         let (verb, arguments) = Words::of(line);
         match verb {
@@ -94,7 +95,7 @@ impl Stage {
         self.apply(Event::Opened { remote: Ipv4Addr::LOCALHOST.into() })
     }
 
-    /// `called driver app=app-1`, `called worker`: a Master that was restarted reaches the one who registered last.
+    /// `called driver app=app-1`, `called worker`: a restarted Master calls the peer that registered last.
     fn call(&mut self, arguments: &Words<'_>) -> Vec<String> {
         let called = match arguments.name(0) {
             "driver" => Called::Driver(Resumption {
@@ -111,7 +112,7 @@ impl Stage {
         lines
     }
 
-    /// The Master tells the one on a seat something.
+    /// The Master sends a message to the peer on a seat.
     fn told(&mut self, verb: &str, arguments: &Words<'_>) -> Vec<String> {
         let message = match verb {
             "registered" | "added" | "updated" | "requested" | "killed" | "removed" => {
@@ -166,7 +167,7 @@ impl Stage {
         lines
     }
 
-    /// Remembers who was asked, and who registered.
+    /// Stores the last question, and the last registrations.
     fn see(&mut self, effect: &Effect) {
         match effect {
             Effect::Send(Frame::Request { id, body }) => {
@@ -224,7 +225,6 @@ fn worker_told(verb: &str, arguments: &Words<'_>) -> MasterToWorker {
     }
 }
 
-/// The bytes of a recording.
 #[expect(clippy::disallowed_methods, reason = "tests read fixtures")]
 fn bytes(name: &str) -> Vec<u8> {
     let path = fixtures::path(&format!("spark/{name}.bin"));
@@ -238,7 +238,7 @@ fn recorded(release: &str, name: &str, number: usize) -> Frame {
     frames.nth(number).unwrap_or_else(|| panic!("{name} of {release} has no frame {number}"))
 }
 
-/// The failure by which a JVM tells the serial version id of the class that a question is about.
+/// A JVM's failure, which reveals the serial version id of the class in question.
 fn told(question: &Bytes, serial: &str) -> String {
     let (graph, value) = java::read(question, Bounds::default()).expect("a question is an object");
     let class = Node { graph: &graph, value }.class_name().expect("it has a class").to_owned();
@@ -260,7 +260,7 @@ fn index(text: &str) -> usize {
     usize::try_from(number(text)).expect("it is small")
 }
 
-/// `app-1/0`.
+/// Parses `app-1/0`.
 fn executor(text: &str) -> ExecutorKey {
     let (app, executor) = text.split_once('/').expect("an application and a number");
     ExecutorKey { app: AppId::new(app), executor: ExecutorId(small(executor)) }

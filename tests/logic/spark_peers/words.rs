@@ -1,4 +1,4 @@
-//! What a connection of Spark's does, as a page shows it.
+//! The text forms of a connection's effects on a page.
 
 use bytes::Bytes;
 use firesteel_master::Inbound;
@@ -38,7 +38,7 @@ pub fn words(effect: &Effect) -> String {
     }
 }
 
-/// What the Master is told. Descriptions are long.
+/// A message to the Master, without its long description.
 fn said(message: &Inbound) -> String {
     match message {
         Inbound::Worker(WorkerToMaster::RegisterWorker { worker, .. }) => format!(
@@ -62,7 +62,7 @@ fn said(message: &Inbound) -> String {
     }
 }
 
-/// A frame: its kind, to whom it goes, what it says, and its length.
+/// A frame: its kind, its receiver, its message and its length.
 fn sent(frame: &Frame) -> String {
     match frame {
         Frame::Request { id, body } => format!("request {id} {}", addressed(body)),
@@ -79,7 +79,7 @@ fn addressed(body: &Bytes) -> String {
     format!("to {} at {to}: {}", envelope.endpoint, object(&rest))
 }
 
-/// An object: its class, its fields that are short, and its length.
+/// An object: its class, its short fields, and its length.
 fn object(bytes: &[u8]) -> String {
     let (graph, value) = java::read(bytes, Bounds::default()).expect("what is sent is an object");
     let node = Node { graph: &graph, value };
@@ -118,7 +118,7 @@ fn shown(node: Node<'_>) -> String {
     }
 }
 
-/// A field's value, if it is short: otherwise its class alone.
+/// A field's value if it is short, otherwise only its class.
 fn inner(node: Node<'_>) -> String {
     match scala::option(node) {
         Ok(Some(held)) => format!("Some({})", shown(held)),

@@ -1,11 +1,11 @@
-//! Golden files: what was decided once, held against what is decided now. `UPDATE_GOLDEN=1` writes them anew;
-//! commit only differences that you can explain.
+//! Golden files: recorded decisions, compared with those of now. `UPDATE_GOLDEN=1` records them; commit only
+//! differences that you can explain.
 
 use std::fmt::Write as _;
 
 use crate::fixtures;
 
-/// Holds `found` against the file of that name under `fixtures/`, or writes it when asked.
+/// Compares `found` with the file of this name under `fixtures/`, or records it if requested.
 #[expect(clippy::disallowed_methods, reason = "tests write fixtures when asked")]
 pub fn check(name: &str, found: &str) {
     let path = fixtures::path(name);
@@ -17,7 +17,7 @@ pub fn check(name: &str, found: &str) {
     hold(name, found);
 }
 
-/// Holds `found` against the file of that name under `fixtures/`, which is never written anew.
+/// Compares `found` with the file of this name under `fixtures/`, which is never recorded again.
 #[expect(clippy::disallowed_methods, reason = "tests read fixtures")]
 pub fn hold(name: &str, found: &str) {
     let path = fixtures::path(name);

@@ -1,9 +1,8 @@
-//! Laws: statements that hold for every case that a generator can make.
+//! Laws: statements that hold for every case of a generator.
 //!
-//! A law is a function from a case to what is wrong with it. Case `n` is made from seed `s + n`, where `s` is
-//! `FIRESTEEL_SEED`, or else a fixed number, so that a red run is red again. A broken law shows its smallest
-//! case and the command that comes straight back to it. `FIRESTEEL_CASES` is how many cases each law is tried on,
-//! for a long run.
+//! A law is a function from a case to its error. Case `n` is made from seed `s + n`, where `s` is `FIRESTEEL_SEED`, or
+//! else a fixed number, so that failures repeat. A broken law shows its smallest case and the command that repeats it.
+//! `FIRESTEEL_CASES` sets the number of cases per law, for a long run.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +12,7 @@ use quickcheck::{Arbitrary, Gen};
 const SEED: u64 = 20_261_120;
 const SIZE: usize = 24;
 
-/// What a law says about a case.
+/// A law's result: `Err` describes what is wrong with a case.
 pub type Verdict = Result<(), String>;
 
 /// Tries a law on this number of cases. `test` is the path of the calling test, for the command that repeats it.
@@ -32,7 +31,7 @@ pub fn hold<C: Arbitrary + Debug>(test: &str, cases: u64, law: impl Fn(&C) -> Ve
     }
 }
 
-/// Fails a law with a sentence unless something is so.
+/// Fails a law with a sentence unless a condition holds.
 macro_rules! ensure {
     ($holds:expr, $($wrong:tt)+) => {
         if !$holds {
@@ -51,7 +50,7 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")))
 }
 
-/// A panic in what is tested is a verdict too.
+/// Applies a law to a case. A panic in the code under test also breaks the law.
 fn judge<C>(law: &impl Fn(&C) -> Verdict, case: &C) -> Verdict {
     catch_unwind(AssertUnwindSafe(|| law(case))).unwrap_or_else(|_| Err("it panicked (see above)".to_owned()))
 }

@@ -1,4 +1,4 @@
-//! What suites share: golden files, laws, and worlds that are made from seeds.
+//! Shared parts of test suites: golden files, laws, and worlds from seeds.
 
 pub(super) mod golden;
 pub(super) mod laws;

@@ -1,29 +1,27 @@
-//! What all suites share whose worlds are made from seeds: how they are steered, and that bugs made on purpose are caught.
+//! Shared parts of suites with worlds from seeds: their settings, and the check that deliberate bugs are caught.
 
 use std::fmt;
 
 use firesteel_world::{Coverage, Outcome};
 
-/// What the environment says of that name.
 #[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The same as a number.
 pub fn number(name: &str) -> Option<u64> {
     let text = variable(name)?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
 }
 
-/// For those who run with `--nocapture`, and for the log of a failure.
+/// Prints a line, for `--nocapture` and for the log of a failure.
 #[expect(clippy::disallowed_macros, reason = "tests print what they saw")]
 pub fn say(line: &dyn fmt::Display) {
     println!("{line}");
 }
 
-/// Plays so many worlds of a suite, or as many as `FIRESTEEL_SEEDS` says. Every law is kept in each of them and, if they are
-/// as many as by default, everything that can happen has happened.
+/// Runs this number of a suite's worlds, or as many as `FIRESTEEL_SEEDS` says. Every law must hold in each. In a run of
+/// the default size, everything that can occur must have occurred.
 pub fn every_law_is_kept(suite: &str, worlds: u64, run: impl Fn(u64) -> Outcome) -> Coverage {
     let played = number("FIRESTEEL_SEEDS").unwrap_or(worlds);
     let (mut coverage, mut events) = (Coverage::default(), 0);
@@ -49,22 +47,22 @@ pub fn every_law_is_kept(suite: &str, worlds: u64, run: impl Fn(u64) -> Outcome)
     coverage
 }
 
-/// Plays the world of the seed that `FIRESTEEL_SEED` names, and prints all that happens.
+/// Runs the world with the seed in `FIRESTEEL_SEED`, and prints all its events.
 pub fn replay(run: impl Fn(u64) -> Outcome) {
     let outcome = run(number("FIRESTEEL_SEED").unwrap_or(0));
     outcome.trace.iter().for_each(|line| say(line));
     assert_eq!(outcome.violation, None);
 }
 
-/// The same happens in the worlds of the same seed.
+/// Checks that two worlds with the same seed are equal.
 pub fn a_seed_is_one_world(run: impl Fn(u64) -> Outcome) {
     for seed in 0..5 {
         assert!(run(seed).trace == run(seed).trace, "seed {seed}");
     }
 }
 
-/// Each bug is caught within so many worlds, by a sentence with those words. `sentence` is what is wrong with a world of
-/// that seed where there is that bug, or empty.
+/// Checks that each bug is caught within its number of worlds, by a sentence with the given words. `sentence` returns
+/// what is wrong with the world of a seed that has the bug, or an empty text.
 pub fn every_bug_is_caught<B: Copy + fmt::Debug>(
     bugs: &[(B, u64, &str)],
     sentence: impl Fn(u64, B) -> Option<String>,
@@ -86,14 +84,14 @@ pub fn every_bug_is_caught<B: Copy + fmt::Debug>(
     assert!(free.is_empty(), "these bugs were not caught:\n{}", free.join("\n"));
 }
 
-/// Each of all bugs has one row.
+/// Checks that each bug has exactly one row.
 pub fn every_bug_has_its_row<B: PartialEq + fmt::Debug>(bugs: &[(B, u64, &str)], all: &[B]) {
     for bug in all {
         assert_eq!(bugs.iter().filter(|(known, ..)| known == bug).count(), 1, "{bug:?}");
     }
 }
 
-/// The worlds of a suite, each from its seed: `replay` shows one, and the same seed is the same world.
+/// Makes the tests of a suite of worlds: `replay` shows one, and the same seed gives the same world.
 macro_rules! worlds_from_seeds {
     ($world:expr) => {
         fn world(seed: u64) -> firesteel_world::Outcome {

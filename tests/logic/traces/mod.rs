@@ -1,4 +1,4 @@
-//! Traces of applications, and what is replayed and measured with them.
+//! Traces of applications, with their replays and measurements.
 
 mod published;
 mod replay;

@@ -1,4 +1,4 @@
-//! The published experiment: its yardsticks come out as published, and a policy that learns is better.
+//! The published experiment: the yardsticks give the published results, and a learning policy is better.
 
 use std::io::Read;
 
@@ -80,7 +80,7 @@ fn requests_ask_for_130_percent_of_the_gpus_in_the_end() {
         assert!((goal - 1000..=goal + 7000).contains(&asked), "{asked} of {goal}");
         assert_ne!(arrivals, Arrivals::new(&workload, &cluster, 2));
     }
-    // A list that asks for more than 130 % loses requests.
+    // Requests beyond 130 % are dropped.
     let (cluster, workload) = made("a,64000,1,2,T4", "x,1000,1,1,1000,\n".repeat(10).as_str());
     let arrivals = Arrivals::new(&workload, &cluster, 1);
     assert_eq!(arrivals.requests.len(), 2, "three would be 150 %");
@@ -106,7 +106,7 @@ fn a_share_has_room_on_one_gpu_and_a_model_only_where_it_is() {
     }
 }
 
-/// A tenth of the cluster and of its requests: a Master checks all its tables after each event in a test.
+/// A tenth of the cluster and of its requests, since in tests a Master checks all its tables after each event.
 fn tenth((mut cluster, mut workload): (Cluster, Workload)) -> (Cluster, Workload) {
     let mut number = 0;
     cluster.nodes.retain(|_| {

@@ -1,4 +1,4 @@
-//! Traces through a Master: what is told of them is so, and better policies are better.
+//! Replays of traces through a Master: the reported times are right, and better policies are better.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn an_application_waits_until_another_one_has_ended() {
 #[test]
 fn gangs_that_keep_what_they_get_can_wait_for_each_other_for_ever_and_those_that_try_again_do_not() {
     // Each Worker has room for one executor. The first application holds two of four Workers until 100. Then two gangs
-    // of three have come, and the first of them has taken the other two.
+    // of three arrive, and the first of them takes the other two.
     let applications =
         vec![application(0, 2, 4, 100, 1), application(10, 3, 4, 10, 3), application(20, 3, 4, 10, 3)];
     let workload = Workload { workers: workers(4, 4), applications };
@@ -66,7 +66,7 @@ fn gangs_that_keep_what_they_get_can_wait_for_each_other_for_ever_and_those_that
     let reserve = replayed(&Setup::Spark, Gangs::Reserve, &workload);
     assert_eq!((seconds(reserve.gangs.all()), reserve.stuck), (vec![90, 90], 0));
 
-    // Two gangs of three on four Workers, and a third that was there before with two of each.
+    // Two gangs of three on four Workers, and an earlier third one with two of each.
     let three = vec![application(0, 2, 4, 100, 1), application(1, 2, 2, 100, 1), application(2, 3, 4, 10, 3)];
     let workload = Workload { workers: workers(4, 4), applications: three };
     assert_eq!(replayed(&Setup::Spark, Gangs::Retry, &workload).stuck, 0);

@@ -1,4 +1,4 @@
-//! Traces: the committed one, and what readers make of tables.
+//! Traces: the committed one, and how tables are read.
 
 use std::io::BufReader;
 
@@ -9,7 +9,6 @@ use firesteel_sim::trace::{Models, Trace, TraceError, openb, synthetic};
 use crate::fixtures;
 use crate::suites::golden;
 
-/// The committed trace.
 #[expect(clippy::disallowed_types, reason = "tests read fixtures; the crate itself opens no file")]
 pub fn committed() -> Trace {
     let open = |name: &str| {

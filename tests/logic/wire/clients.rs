@@ -230,7 +230,7 @@ fn cluster_drivers(record: &mut Record) {
     record.add("master-to-worker", &MasterToWorker::DriverEndNoted { driver });
 }
 
-/// What there is to say of Workers, each in a page of its own.
+/// The messages with reports of Workers, one page each.
 fn reports(record: &mut Record, worker: &WorkerView) {
     let until = Timestamp::from_millis(1_795_209_755_042);
     let gone = |cause| WorkerRemark::Gone(Departure { at: until, cause });
@@ -254,7 +254,7 @@ fn gpu() -> ResourceAmounts {
     [("gpu".to_owned(), Amount::Whole(2))].into()
 }
 
-/// What has ended.
+/// Ended applications and drivers.
 fn history(record: &mut Record, application: &ApplicationView) {
     let now = Timestamp::from_millis(1_795_209_755_045);
     let from = HistoryPlace { ended: now, what: PastNumber::Application(300) };

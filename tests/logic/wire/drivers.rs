@@ -118,7 +118,7 @@ fn newer_shortfalls() -> Vec<(ProfileId, firesteel_placement::Shortfall)> {
     reasons.map(with).to_vec()
 }
 
-/// One of each kind of reason of version 6, by asking for it.
+/// One of each kind of reason in version 6.
 pub(super) fn shortfalls() -> Vec<(ProfileId, firesteel_placement::Shortfall)> {
     let demand = |each: i64, left: i64, limit| Demand {
         size: ExecutorSize::Fixed(Cores(each)),

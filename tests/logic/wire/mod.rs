@@ -1,4 +1,4 @@
-//! The bytes of every message, held to a record: whatever changes them by accident shows here.
+//! The bytes of every message, compared with a record, so that accidental changes are noticed.
 
 mod clients;
 mod drivers;
@@ -36,11 +36,11 @@ use serde::de::DeserializeOwned;
 use super::suites::golden;
 use super::suites::laws;
 
-/// A message, written out as its name and bytes, and held to survive the way there and back.
+/// Collects messages with their names and bytes. Each must survive encoding and decoding.
 struct Record {
     lines: Vec<(Version, String)>,
     bodies: Vec<Vec<u8>>,
-    /// Whether what a later version writes for it is read as the same, by name.
+    /// By name, whether a later version's bytes of a message are read as the same message.
     later: Vec<(String, Result<(), String>)>,
 }
 
@@ -141,7 +141,7 @@ fn record() -> Record {
     record
 }
 
-/// What a Worker reports of itself.
+/// A Worker's report about itself.
 fn report() -> WorkerReport {
     let usage = Usage { cpu_millis: 300, millicores: 1500, memory: 1 << 20, peak_memory: 2 << 20 };
     WorkerReport {
@@ -238,7 +238,7 @@ fn workers(record: &mut Record) {
     }
 }
 
-/// The same executor, as a Java class.
+/// The same order for an executor that is a Java class.
 fn of_java(launch: ExecutorLaunch) -> ExecutorLaunch {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect();
     let command = JavaCommand {
@@ -265,12 +265,12 @@ fn the_bytes_of_every_message_are_as_recorded() {
     for version in (Version::OLDEST.0..=Version::CURRENT.0).map(Version) {
         let added = lines.iter().filter(|(since, _)| *since == version).map(|(_, line)| format!("{line}\n"));
         let (name, added) = (format!("wire/version-{version}.txt"), added.collect::<String>());
-        // The bytes of older versions stay as they are, since their peers send them.
+        // The bytes of older versions must not change, since their peers send them.
         if version == Version::CURRENT { golden::check(&name, &added) } else { golden::hold(&name, &added) }
     }
 }
 
-/// A later version has more fields in each struct, and reads what this one wrote as this one reads itself.
+/// A later version adds fields to each struct, and reads this version's messages like this one.
 #[test]
 fn fields_that_a_later_version_added_are_skipped() {
     for (name, later) in record().later {
@@ -278,10 +278,10 @@ fn fields_that_a_later_version_added_are_skipped() {
     }
 }
 
-/// What happens to a frame on its way: overwritten, cut or lengthened, and where.
+/// Damage of a frame: overwritten, cut or lengthened, and where.
 type Damage = (u8, usize, u8);
 
-/// Frames that were damaged on the way, or made up, are refused or read as some message; nothing panics.
+/// Damaged or invented frames are refused or read as some message; nothing panics.
 #[test]
 fn damaged_frames_never_panic() {
     let bodies = record().bodies;

@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(100);
 pub fn follow(run: &DetachedRun, mut stdout: impl Write, mut stderr: impl Write) -> io::Result<RunState> {
     let (mut output, mut errors) = (File::open(run.stdout())?, File::open(run.stderr())?);
     loop {
-        // Asked first: a driver that has ended writes nothing after this.
+        // Checked before reading: a driver that has ended writes nothing more.
         let state = run.state();
         io::copy(&mut output, &mut stdout)?;
         stdout.flush()?;

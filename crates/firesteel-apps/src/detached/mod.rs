@@ -1,4 +1,4 @@
-//! Applications that go on without the command that started them: `--detach`.
+//! Applications that keep running after the command that started them has returned: `--detach`.
 //!
 //! ```text
 //! <state>/firesteel/detached/run-XXXXXX/command     the command line, arguments separated by spaces
@@ -10,9 +10,9 @@
 //!                                       exit        its exit code, once it has ended by itself
 //! ```
 //!
-//! The command makes such a directory and starts its own program again with the directory's path. That second process is
-//! the driver. It leaves the terminal (its session), and its output goes to files, so anybody who may read the files can
-//! [`follow`] them. `<state>` is `$XDG_STATE_HOME`, or `.local/state` in the home directory.
+//! The command creates such a directory and starts its own program again with the directory's path. This second process
+//! is the driver. It leaves the session of its terminal and writes its output to files, which [`follow`] reads.
+//! `<state>` is `$XDG_STATE_HOME`, or `.local/state` in the home directory.
 
 pub mod follow;
 mod run;
@@ -27,37 +27,33 @@ use std::time::{Duration, SystemTime};
 
 pub use run::{Announcement, DetachedRun, RunState};
 
-/// How long the output of an ended run is kept, at least, if there are not too many.
+/// How long the output of an ended run is kept, unless there are more than [`KEPT_RUNS`].
 const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
 
-/// The largest number of ended runs whose output is kept.
+/// How many ended runs keep their output.
 const KEPT_RUNS: usize = 100;
 
 /// Why detached runs cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DetachError {
-    /// There is no place for them.
+    /// No variable names a directory for them.
     #[error("no directory for detached runs: set HOME or XDG_STATE_HOME to an absolute path")]
     NoHome,
-    /// The directory cannot be read or written.
     #[error("cannot keep detached runs in {directory}: {error}", directory = directory.display())]
     Directory {
-        /// The directory.
         directory: PathBuf,
-        /// The error of the system.
         #[source]
         error: io::Error,
     },
 }
 
-/// The detached runs of this user on this machine.
 #[derive(Clone, Debug)]
 pub struct DetachedRuns {
     directory: PathBuf,
 }
 
 impl DetachedRuns {
-    /// The runs of the user with these variables.
+    /// The detached runs of the user, in the directory that these variables name.
     ///
     /// # Errors
     /// The variables name no directory.
@@ -87,7 +83,7 @@ impl DetachedRuns {
         Ok(run)
     }
 
-    /// All runs that are known, the newest first.
+    /// All detached runs, the newest first.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -103,8 +99,8 @@ impl DetachedRuns {
         Ok(runs.into_iter().map(|(_, run)| run).collect())
     }
 
-    /// The newest run whose application had this id; or else the run of this name that goes on, or the newest of this name that
-    /// ended. Several are found if several of that name go on.
+    /// Finds runs by the application's id or name. Returns the newest run that had this id. Otherwise returns the live
+    /// runs of this name; if there are none, the newest ended run of this name.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -118,9 +114,9 @@ impl DetachedRuns {
         Ok(if live.is_empty() { ended.into_iter().take(1).collect() } else { live })
     }
 
-    /// Removes the runs that ended long ago, and the oldest of too many.
+    /// Removes runs that ended long ago, and the oldest ended runs beyond [`KEPT_RUNS`].
     fn remove_old(&self) {
-        // If the directory cannot be read, making the next run reports it.
+        // If the directory cannot be read, creating the next run reports that.
         let Ok(runs) = self.all() else { return };
         let ended = runs.into_iter().filter(|run| run.state().is_ended());
         for (number, run) in ended.enumerate() {
@@ -150,7 +146,7 @@ mod tests {
         DetachedRuns::of(|name| (name == "HOME").then(|| home.into())).expect("a home")
     }
 
-    /// Makes a run that was started this long ago.
+    /// Creates a run that was started `age` ago.
     fn begin(runs: &DetachedRuns, age: Duration) -> DetachedRun {
         let run = runs.begin(&["firesteel".into(), "map".into()]).expect("it can be made");
         let command = File::options().write(true).open(run.path().join("command")).expect("it is there");

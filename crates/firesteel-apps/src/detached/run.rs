@@ -1,4 +1,4 @@
-//! One detached run: its directory, and what its files say.
+//! One detached run, in its directory.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,16 +9,15 @@ use firesteel_daemons::life_lock::LifeLock;
 use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::AppId;
 
-/// How long a process may take from its start until it holds its lock.
+/// How long a process may take from its start until it locks its lock file.
 const START: Duration = Duration::from_secs(60);
 
-/// A detached run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetachedRun {
     directory: PathBuf,
 }
 
-/// Whether a detached run goes on.
+/// Whether the driver of a detached run lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
     /// Its driver lives, or is being started.
@@ -41,13 +40,11 @@ impl RunState {
 }
 
 impl DetachedRun {
-    /// The run with this directory.
     #[must_use]
     pub fn at(directory: PathBuf) -> Self {
         Self { directory }
     }
 
-    /// The run's directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.directory
@@ -65,29 +62,28 @@ impl DetachedRun {
         self.directory.join("stderr")
     }
 
-    /// The command line, which stands for any bytes.
+    /// The command line. The text stands for any bytes, see `byte_text`.
     #[must_use]
     pub fn command(&self) -> String {
         let bytes = fs::read(self.directory.join("command")).unwrap_or_default();
         byte_text::of(bytes)
     }
 
-    /// When the run was started.
     #[must_use]
     pub fn started(&self) -> SystemTime {
         let data = fs::metadata(self.directory.join("command"));
         data.and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
-    /// The ids under which Masters accepted the application, the latest last. Empty: none has yet.
+    /// The ids under which Masters accepted the application, the latest last. Empty until the first did.
     #[must_use]
     pub fn apps(&self) -> Vec<String> {
         let text = fs::read_to_string(self.directory.join("apps")).unwrap_or_default();
-        // A line that has no end yet is being written.
+        // A line without an end is still being written.
         text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).map(str::to_owned).collect()
     }
 
-    /// The name of the application. Empty: it has none yet.
+    /// The name of the application. Empty until the driver has set it.
     #[must_use]
     pub fn name(&self) -> String {
         fs::read_to_string(self.directory.join("name")).unwrap_or_default()
@@ -115,18 +111,18 @@ impl DetachedRun {
     /// The process leads a group already, or the lock cannot be made.
     pub fn become_driver(&self) -> io::Result<()> {
         nix::unistd::setsid()?;
-        // The system unlocks it when the process ends, after its last words.
+        // The system unlocks it when the process ends, after its last output.
         std::mem::forget(LifeLock::create(&self.lock())?);
         Ok(())
     }
 
-    /// Where the driver says that it is registered.
+    /// Where the driver announces its application's name and id.
     #[must_use]
     pub fn announcement(&self) -> Announcement {
         Announcement { directory: self.directory.clone() }
     }
 
-    /// Records the exit code with which the driver is about to end.
+    /// Records the driver's exit code, just before the driver ends.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -136,7 +132,7 @@ impl DetachedRun {
 
     /// Forgets the run, with its output.
     pub fn remove(&self) {
-        // What cannot be removed now is tried again by the next run.
+        // If this fails, the next run tries again.
         let _ = fs::remove_dir_all(&self.directory);
     }
 
@@ -145,14 +141,14 @@ impl DetachedRun {
     }
 }
 
-/// Tells the command that started a detached run that a Master has accepted its application.
+/// Tells the command that started a detached run the application's name and id.
 #[derive(Clone, Debug)]
 pub struct Announcement {
     directory: PathBuf,
 }
 
 impl Announcement {
-    /// Tells the application's name, before its id.
+    /// Announces the application's name, before its id.
     pub fn named(&self, name: &str) {
         let file = self.directory.join("name");
         if let Err(error) = fs::write(&file, name) {

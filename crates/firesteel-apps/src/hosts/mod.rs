@@ -1,11 +1,11 @@
 //! The daemons of a cluster on the machines of `conf/workers`, as Spark's `sbin/start-all.sh` starts them.
 //!
-//! - `workers_file`: which machines those are
-//! - `remote_shell`: how a script gets there
+//! - `workers_file`: the list of machines
+//! - `remote_shell`: runs a script on a machine
 //! - `daemon.sh`: the script that starts, stops or shows a daemon
-//! - `outcome`: what the script says of it
-//! - `shell_words`: which of a shell's last words mean a shortage
-//! - `spark_env`: the variables of `spark-env.sh`, of which some are for whoever starts the daemons
+//! - `outcome`: the script's result
+//! - `shell_words`: which messages of a shell mean that the machine lacks resources
+//! - `spark_env`: the variables of `spark-env.sh`, some of which affect how daemons are started
 
 mod outcome;
 mod remote_shell;
@@ -22,53 +22,46 @@ use firesteel_protocol::process::Quoted;
 pub use self::outcome::Outcome;
 pub use self::remote_shell::RemoteShell;
 
-/// What each machine does. Lines that set its parameters come before it.
+/// The script that each machine runs, after lines that set its parameters.
 const SCRIPT: &str = include_str!("daemon.sh");
 
-/// What to do with the daemons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Start those that do not run.
     Start,
-    /// End those that run.
     Stop,
-    /// Say which run.
     Status,
 }
 
-/// A daemon of the cluster.
+/// One daemon and the result of the action on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The machine, as the file names it.
     pub host: String,
     /// Its daemon: `master` or `worker`.
     pub daemon: &'static str,
-    /// What became of it.
+    /// The result of the action.
     pub outcome: Outcome,
 }
 
-/// A cluster of the machines of a file.
+/// The machines of a cluster, from a file.
 #[derive(Clone, Debug)]
 pub struct Machines {
-    /// The machines with Workers.
     pub workers: Vec<String>,
-    /// How they are reached.
     pub shell: RemoteShell,
-    /// The program; the same path on all machines, or else the one in `PATH` there.
+    /// The program's path: the same on all machines, or else the program in `PATH` there.
     pub program: PathBuf,
-    /// The directory of settings on each machine, if it is not to be the machine's own.
+    /// The directory of settings on each machine; `None`: the machine's own default.
     pub conf_dir: Option<PathBuf>,
     /// `SPARK_PID_DIR` and `SPARK_LOG_DIR`, if they are set here.
     pub directories: (Option<String>, Option<String>),
-    /// The name of this machine, for Workers on others.
+    /// The name of this machine, for the Workers on other machines.
     pub name: String,
-    /// How long a daemon may take to be ready, or to end, in seconds.
+    /// How long a daemon may take to be ready or to end, in seconds.
     pub patience: u32,
 }
 
 impl Machines {
-    /// Does this with all daemons, and returns what became of each: the Master first. Workers are not started without
-    /// their Master.
+    /// Performs the action on all daemons. Returns the result of each, the Master's first. Workers are not started
+    /// without their Master.
     #[must_use]
     pub fn all(&self, action: Action) -> Vec<Entry> {
         match action {
@@ -93,7 +86,7 @@ impl Machines {
         self.one("localhost", "master", &self.script(action, "master", self.own_name(), ""))
     }
 
-    /// The name that a Master listens on, if no variable says it: other machines have to reach it.
+    /// The name on which a Master listens if no variable sets it. Other machines must be able to reach it.
     fn own_name(&self) -> &str {
         if self.workers.iter().all(|host| remote_shell::is_here(host)) { "127.0.0.1" } else { &self.name }
     }
@@ -104,7 +97,7 @@ impl Machines {
         })
     }
 
-    /// The name that a Worker listens on, if no variable of its machine says it.
+    /// The name on which a Worker listens if no variable of its machine sets it.
     fn name_of<'a>(&'a self, host: &'a str) -> &'a str {
         match host.rsplit_once('@') {
             _ if remote_shell::is_here(host) => self.own_name(),

@@ -1,44 +1,37 @@
-//! What became of a daemon on its machine, as the last line of the script says it.
+//! The result of an action on a daemon, from the last line of the script's output.
 
 use std::process::Output;
 
 use super::shell_words;
 
-/// What became of a daemon.
+/// The result of an action on a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was started and is ready.
     Started {
-        /// Its process.
         pid: u32,
         /// The URL that it listens on.
         url: String,
     },
-    /// It runs, and did before.
     Running {
-        /// Its process.
         pid: u32,
-        /// The URL that it listens on, if it was asked for.
+        /// The URL on which it listens, if the action asks for it.
         url: String,
     },
-    /// It was asked to end, and has.
+    /// It was running, and has ended as asked.
     Ended {
-        /// Its process.
         pid: u32,
     },
-    /// It does not run, and did not before.
     Stopped,
-    /// It could not be done.
     Failed {
         /// The reason, in words.
         why: String,
-        /// Whether the machine has too few processes or open files for it, or too little memory.
+        /// Whether the machine has too few processes or open files, or too little memory.
         is_shortage: bool,
     },
 }
 
 impl Outcome {
-    /// What the output of the script says.
+    /// Reads the result from the output of the script.
     pub(super) fn of(output: &Output) -> Self {
         let text = String::from_utf8_lossy(&output.stdout);
         if let Some(outcome) = text.lines().last().and_then(Self::parse) {
@@ -66,7 +59,7 @@ impl Outcome {
         }
     }
 
-    /// The URL of a daemon that runs.
+    /// The URL of a running daemon.
     pub(super) fn url(&self) -> Option<&str> {
         match self {
             Self::Started { url, .. } | Self::Running { url, .. } => {

@@ -1,11 +1,12 @@
-//! A script on another machine, by ssh, or on this one.
+//! Runs a script on another machine by ssh, or on this one.
 
 use std::io::{self, Write as _};
 use std::process::{Command, Output, Stdio};
 
 use firesteel_protocol::host::plain_or_as_given;
 
-/// What ssh is told if `SPARK_SSH_OPTS` is not set. Without a terminal of its own it must not ask.
+/// The options of ssh if `SPARK_SSH_OPTS` is not set. Several machines are reached at once, so that ssh must not ask
+/// questions.
 const OPTIONS: &[&str] = &["-o", "StrictHostKeyChecking=accept-new", "-o", "ConnectTimeout=10"];
 const NO_QUESTIONS: &[&str] = &["-o", "BatchMode=yes"];
 
@@ -14,20 +15,21 @@ const NO_QUESTIONS: &[&str] = &["-o", "BatchMode=yes"];
 pub struct RemoteShell {
     /// The options of ssh; `None`: Firesteel's own.
     options: Option<Vec<String>>,
-    /// One machine after the other, so that ssh can ask for a password.
+    /// Whether machines are reached one after the other, so that ssh can ask for a password.
     is_foreground: bool,
 }
 
 impl RemoteShell {
-    /// As the values of `SPARK_SSH_OPTS` and `SPARK_SSH_FOREGROUND` say. Source: Spark 4.0.1 (`sbin/workers.sh`), whose
-    /// options are `StrictHostKeyChecking=no` if the variable is not set.
+    /// Takes the values of `SPARK_SSH_OPTS` and `SPARK_SSH_FOREGROUND`.
+    ///
+    /// Source: Spark 4.0.1 (`sbin/workers.sh`), where the default option is `StrictHostKeyChecking=no`.
     #[must_use]
     pub fn new(options: Option<&str>, foreground: Option<&str>) -> Self {
         let options = options.map(|text| text.split_whitespace().map(str::to_owned).collect());
         Self { options, is_foreground: foreground.is_some_and(|value| !value.is_empty()) }
     }
 
-    /// The number of machines that are reached at the same time, of this number.
+    /// How many of this number of machines are reached at the same time.
     pub(super) fn at_once(&self, hosts: usize) -> usize {
         if self.is_foreground { 1 } else { hosts.clamp(1, 64) }
     }
@@ -54,14 +56,15 @@ impl RemoteShell {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let mut stdin = child.stdin.take().expect("it is piped");
-        // It may have ended without reading: its end says why. The script is shorter than what a pipe holds.
+        // The shell may have ended without reading: its exit status says why. The script fits into the buffer of a
+        // pipe.
         let _ = stdin.write_all(script.as_bytes());
         drop(stdin);
         child.wait_with_output()
     }
 }
 
-/// A host of the file as ssh takes it: an IPv6 address has no brackets.
+/// The host in ssh's form: an IPv6 address without brackets.
 fn for_ssh(host: &str) -> String {
     match host.rsplit_once('@') {
         Some((user, host)) => format!("{user}@{}", plain_or_as_given(host)),

@@ -1,6 +1,6 @@
-//! What shells say when the machine is short of processes or open files. They have no exit code for it.
+//! The messages of shells when the machine is short of processes or open files. Shells have no exit code for that.
 
-/// The words of dash, bash and busybox. Where at most ten files may be open, dash calls the number of its own file invalid.
+/// Messages of dash, bash and busybox. With a limit of ten open files, dash reports an invalid descriptor number.
 const SHORTAGES: [&str; 5] = [
     "Cannot fork",
     "fork: Resource temporarily unavailable",
@@ -9,7 +9,7 @@ const SHORTAGES: [&str; 5] = [
     "0: Invalid argument",
 ];
 
-/// Whether the last words of a shell are those of a shortage, which passes when something else has ended.
+/// Whether a shell's last message means a shortage, which ends when other processes do.
 pub(super) fn tell_of_shortage(words: &str) -> bool {
     SHORTAGES.iter().any(|shortage| words.contains(shortage))
 }

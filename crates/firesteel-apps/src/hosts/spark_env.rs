@@ -15,26 +15,21 @@ const NAME: &str = "spark-env.sh";
 /// Reads the script as a daemon's start does, and prints the variables.
 const SOURCE: &str = "set -a; . \"$1\" </dev/null >/dev/null; set +a; exec env -0";
 
-/// Why the variables of the script are not known.
+/// Why the script's variables could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SparkEnvError {
-    /// There is no shell.
     #[error("cannot read {}: sh cannot be started: {error}", path.display())]
     NoShell {
-        /// The script.
         path: PathBuf,
-        /// The operating system's error.
         #[source]
         error: io::Error,
     },
-    /// The script does not reach its end.
+    /// The script did not run to its end.
     #[error("{} ends the shell that reads it ({status}){said}: firesteel cluster and Spark's scripts need all of it", path.display())]
     Ended {
-        /// The script.
         path: PathBuf,
-        /// How the shell ended.
         status: ExitStatus,
-        /// What it said last, behind a colon.
+        /// The last line of its output, after a colon.
         said: String,
         /// The operating system's error, if the machine has too few processes or open files for the script.
         #[source]
@@ -42,8 +37,8 @@ pub enum SparkEnvError {
     },
 }
 
-/// The script of a directory of settings, and the environment of this process as the script changes it. `None`: there is none.
-/// Runs the script, and blocks until it ends.
+/// The path of the script in a directory of settings, and this process's environment as the script changes it. `None`
+/// if there is no script. Runs the script, and blocks until it ends.
 ///
 /// # Errors
 /// The script cannot be read to its end.
@@ -52,7 +47,7 @@ pub fn sourced(directory: &Path) -> Result<Option<(PathBuf, Environment)>, Spark
     if !script.is_file() {
         return Ok(None);
     }
-    // A shell looks for a name without a slash in PATH.
+    // A shell searches PATH for a name without a slash.
     let path = std::path::absolute(&script).unwrap_or_else(|_| script.clone());
     let mut shell = Command::new("sh");
     shell.args(["-c", SOURCE, "sh"]).arg(path).stdin(Stdio::null());

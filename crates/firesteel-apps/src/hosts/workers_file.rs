@@ -7,46 +7,32 @@ use firesteel_protocol::host::plain_or_as_given;
 
 use super::remote_shell::is_here;
 
-/// The most hosts of a file.
 const MOST: usize = 10_000;
 
-/// Why a list of hosts cannot be used.
+/// Why the file of hosts is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkersFileError {
-    /// The file cannot be read.
     #[error("cannot read {}: {error}; write the name of one host on each line", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
-    /// A word is no name of a host.
+    Unreadable { path: PathBuf, error: io::Error },
     #[error(
         "{}:{line}: {word:?} is no host: write HOST or USER@HOST, with letters, digits, dots, colons, - and _", path.display()
     )]
     NoHost {
-        /// The file.
         path: PathBuf,
         /// The number of the line, from 1 on.
         line: usize,
-        /// The word.
         word: String,
     },
-    /// There are too many hosts.
     #[error("{}: {MOST} hosts at most", path.display())]
-    TooMany {
-        /// The file.
-        path: PathBuf,
-    },
+    TooMany { path: PathBuf },
 }
 
-/// Reads the file. Source: Spark 4.0.1 (`sbin/workers.sh`): `#` begins a comment, blanks part hosts, and without a file the
-/// only host is localhost. A host that is named twice counts once here, in whatever form, so that it gets one Worker. Names that
-/// only DNS knows to be one machine's are told apart: there, the second start finds the Worker of the first.
+/// Reads the file. Source: Spark 4.0.1 (`sbin/workers.sh`): `#` begins a comment, blanks separate hosts, and without a
+/// file the only host is localhost. A host that occurs twice, in any form, counts once: it gets one Worker. Different
+/// DNS names of one machine count as different hosts; the second start there finds the first Worker running.
 ///
 /// # Errors
-/// The file cannot be read, or names something that is no host.
+/// The file cannot be read, or a word is not a host.
 pub fn read(path: &Path) -> Result<Vec<String>, WorkersFileError> {
     match std::fs::read_to_string(path) {
         Ok(text) => parse(path, &text),
@@ -74,14 +60,14 @@ fn parse(path: &Path, text: &str) -> Result<Vec<String>, WorkersFileError> {
     Ok(hosts)
 }
 
-/// The machine and the user that a word names, in one form.
+/// The user and the machine of a word, in canonical form, for comparisons.
 fn identity(word: &str) -> (Option<&str>, String) {
     let (user, host) = word.rsplit_once('@').map_or((None, word), |(user, host)| (Some(user), host));
     let host = if user.is_none() && is_here(host) { "localhost" } else { host };
     (user, plain_or_as_given(host).trim_end_matches('.').to_ascii_lowercase())
 }
 
-/// Whether ssh takes the word for a host, and never for an option.
+/// Whether ssh takes the word for a host, and not for an option.
 fn is_host(word: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.:@[]%".contains(&b);
     !word.starts_with('-') && word.len() <= 255 && word.bytes().all(plain)

@@ -28,19 +28,14 @@ use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::description::describe;
 use firesteel_settings::listen::Listen;
 
-/// Maximum number of events in the print queue. More are dropped, and the log says so.
+/// Maximum number of events in the print queue. Further events are dropped and logged.
 const MOST_WAITING: usize = 65_536;
 
-/// How the daemon ended.
+/// How the launcher's daemon ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchResult {
     /// The application is over.
-    Done {
-        /// How the application ended.
-        ending: Ending,
-        /// The request to end, if there was one.
-        asked: Option<EndRequest>,
-    },
+    Done { ending: Ending, asked: Option<EndRequest> },
     /// The request to end was repeated: the daemon stops at once, without cleaning up.
     Abandoned(EndRequest),
 }
@@ -48,20 +43,17 @@ pub enum LaunchResult {
 /// The inbox of a launcher, and its final result.
 #[derive(Debug)]
 pub struct Handle {
-    /// The launcher's event queue.
     pub inbox: Inbox<Event>,
     /// Receives the final result, once.
     pub result: oneshot::Receiver<LaunchResult>,
 }
 
-/// Asks a launcher to end.
 pub async fn end(inbox: &Inbox<Event>) {
-    // Sending fails if the launcher has ended already.
+    // Sending fails only if the launcher has already ended.
     let _ = inbox.send(Event::End).await;
 }
 
-/// Passes the cluster's events on to a launcher until the application ends. These are the events that
-/// its Masters cannot report.
+/// Passes events of the cluster that its Masters cannot report to a launcher, until the application ends.
 pub fn follow(inbox: &Inbox<Event>, events: Option<mpsc::Receiver<ClusterEvent>>) {
     ClusterEvent::pass_on(events, inbox, |event| match event {
         ClusterEvent::Moved(masters) => Event::MastersMoved { masters },
@@ -69,9 +61,8 @@ pub fn follow(inbox: &Inbox<Event>, events: Option<mpsc::Receiver<ClusterEvent>>
     });
 }
 
-/// Starts a launcher for these Masters and, in a local cluster, with its secret. It runs until its
-/// application is over, or until a second request to end. It listens only if it has files for
-/// Workers to fetch.
+/// Starts a launcher for these Masters, with the secret of a local cluster if it is one. The launcher runs until its
+/// application is over, or until a second request to end. It listens only if it has files for Workers to fetch.
 ///
 /// # Errors
 /// The launcher cannot listen.
@@ -98,7 +89,7 @@ pub async fn start(
     let shell = LaunchShell { events: sender, asked: None };
     tokio::spawn(async move {
         let result = owner::run(launcher, shell, context, &mut requests).await;
-        // The caller may be gone.
+        // The caller may have stopped waiting.
         let _ = finished.send(result);
     });
     Ok((Handle { inbox, result }, events))
@@ -128,7 +119,7 @@ struct LaunchShell {
 impl LaunchShell {
     fn tell(&self, event: LaunchEvent) {
         match self.events.try_send(event) {
-            // A closed queue has no reader: the process is about to end.
+            // Nobody reads a closed queue: the process is about to end.
             Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => {}
             Err(mpsc::error::TrySendError::Full(_)) => {
                 tracing::warn!("dropped an event: standard output is not read fast enough");
@@ -161,7 +152,7 @@ impl Shell for LaunchShell {
             Effect::Send { peer, message } => context.peers.send(peer, message),
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Note(note) => {
-                // The receiver of the events words the important ones for people.
+                // The receiver of the events prints the important ones.
                 tracing::info!("{note}");
                 self.tell(LaunchEvent::Noted { at: context.now(), note });
             }

@@ -12,58 +12,44 @@ use serde_json::{Value, json};
 /// Version of the JSON lines. It is incremented on incompatible changes.
 pub const SCHEMA: u32 = 2;
 
-/// An event of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchEvent {
-    /// The launcher made a remark.
     Noted {
-        /// Time of the remark.
         at: Timestamp,
-        /// Content of the remark.
         note: Note,
     },
     /// The application is over.
     Done {
-        /// Time of the end.
         at: Timestamp,
-        /// How the application ended.
         ending: Ending,
     },
 }
 
-/// The format of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineFormat {
-    /// Text for people.
     Text,
-    /// JSON for programs.
     Json,
-    /// No lines at all.
     Nothing,
 }
 
-/// Formats events as lines.
 #[derive(Clone, Debug)]
 pub struct Lines {
     format: LineFormat,
-    /// The Master's URL and the application's id, until the first executor is launched.
+    /// The Master's URL and the application's id, for the line about logs. `None` once the first executor was launched.
     logs: Option<(String, String)>,
 }
 
 impl Lines {
-    /// Creates a formatter for this format.
     #[must_use]
     pub fn new(format: LineFormat) -> Self {
         Self { format, logs: None }
     }
 
-    /// The format of the lines.
     #[must_use]
     pub fn format(&self) -> LineFormat {
         self.format
     }
 
-    /// The lines for an event.
     pub fn of(&mut self, event: &LaunchEvent) -> Vec<String> {
         match self.format {
             LineFormat::Text => self.text(event).iter().map(|line| clean(line)).collect(),
@@ -77,7 +63,7 @@ impl Lines {
         self.text_of(note).into_iter().map(|line| format!("{at} {line}")).collect()
     }
 
-    /// The text lines, without their time.
+    /// The text lines of a note, without their time.
     fn text_of(&mut self, note: &Note) -> Vec<String> {
         match note {
             Note::Registered { app, master } => {
@@ -92,7 +78,7 @@ impl Lines {
             Note::ExecutorRunning { .. } | Note::ExecutorEnded { .. } | Note::Ending { .. } => {
                 vec![note.to_string()]
             }
-            // These are remarks, which go to standard error.
+            // These notes go to standard error as remarks.
             Note::MasterUnreachable { .. }
             | Note::MasterLost { .. }
             | Note::Dispute(_)
@@ -104,7 +90,6 @@ impl Lines {
     }
 }
 
-/// An event as JSON.
 #[derive(Serialize)]
 struct Line {
     schema: u32,
@@ -185,7 +170,7 @@ fn ending_json(ending: &Ending) -> Value {
     }
 }
 
-/// The command that shows an application's logs. Workers have the logs, or NodeManagers on YARN.
+/// The command that shows an application's logs. Workers keep them; on YARN, NodeManagers do.
 fn logs_command(master: &str, app: &str) -> String {
     match app.parse::<ApplicationId>() {
         Ok(app) => format!("firesteel yarn logs {app}"),

@@ -15,10 +15,9 @@ use firesteel_daemons::master_client::MasterClient;
 use firesteel_daemons::worker_log::{LogPlace, WorkerLog};
 use firesteel_yarn_mode::container_logs::LogLocation;
 
-/// Number of executors whose last lines are shown. The first failures show the cause.
+/// The number of executors whose last lines are shown, since the first failures show the cause.
 const MOST: u32 = 3;
 
-/// Number of lines per executor.
 const LINES: u64 = 5;
 
 /// Maximum number of characters per line.
@@ -35,8 +34,7 @@ pub(super) struct LastLines {
 }
 
 impl LastLines {
-    /// The lines to print after those of this note. Empty if nothing was written or nothing can be
-    /// fetched.
+    /// The lines to print after the lines of this note. Empty if nothing was written or can be fetched.
     pub(super) async fn after(&mut self, note: &Note) -> Vec<String> {
         match note {
             Note::Registered { app, master } => {
@@ -93,7 +91,7 @@ async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Opti
     Some(String::from_utf8_lossy(&piece.bytes).lines().map(shown).collect())
 }
 
-/// The same for an executor in a container. Its NodeManager sends the log from the beginning.
+/// The last lines of an executor in a container. Its NodeManager sends the log from the beginning.
 async fn last_lines_in_container(location: LogLocation) -> Option<Vec<String>> {
     let mut end = Tail { bytes: VecDeque::new(), until: Instant::now() + ANSWER_TIMEOUT };
     let reading = tokio::task::spawn_blocking(move || location.copy(Stream::Stderr, &mut end).map(|()| end));

@@ -1,4 +1,4 @@
-//! `firesteel launch`: an application whose executors each run a command.
+//! `firesteel launch`: an application, each executor of which runs a command.
 //!
 //! ```text
 //!  Launcher (owner loop, daemon) --events--> run --lines--> standard output
@@ -39,31 +39,25 @@ use firesteel_settings::Properties;
 use firesteel_settings::application::ApplicationSettings;
 use last_lines::LastLines;
 
-/// The specification of a launch.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// Name of the application.
     pub name: String,
     /// Command that each executor runs.
     pub command: Command,
-    /// Working directory of the command.
     pub directory: TaskDirectory,
-    /// When the application ends.
+    /// The condition for the end of the application.
     pub until: Until,
-    /// The cluster that provides the executors.
     pub cluster: Cluster,
-    /// The application's settings.
     pub settings: ApplicationSettings,
     /// All properties. An application with files reads `spark.driver.*` here.
     pub properties: Properties,
-    /// Where a detached launch says that it is registered.
+    /// Where a detached launch announces its application.
     pub announcement: Option<Announcement>,
 }
 
-/// How a launch ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The executors ended as required by `until`, with this exit code.
+    /// The executors ended as `until` requires, with this exit code.
     Met(i32),
     /// The user or the system asked for the end.
     Asked(EndRequest),
@@ -78,7 +72,6 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The exit code of a command with this ending.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -100,7 +93,7 @@ pub fn run(
     lines: Lines,
     progress: &Progress,
 ) -> LocalBoxFuture<'_, Result<Ending, StartError>> {
-    // In a box, so that this crate compiles the future, and not the one that awaits it.
+    // Boxed, so that this crate compiles the future, and not its caller's crate.
     Box::pin(run_launch(launch, lines, progress))
 }
 
@@ -132,7 +125,7 @@ async fn follow(handle: Handle, events: mpsc::Receiver<LaunchEvent>, printer: Pr
     let mut reader = Reader::There;
     loop {
         tokio::select! {
-            // The owner loop sends its result, unless it panicked; a panic is in the log.
+            // The owner loop sends its result unless it panicked, which the log shows.
             end = &mut result => {
                 let ending = ending(end.unwrap_or(LaunchResult::Abandoned(EndRequest::Terminate)), reader);
                 if reader == Reader::There && !matches!(ending, Ending::Abandoned(_)) {
@@ -156,16 +149,16 @@ async fn follow(handle: Handle, events: mpsc::Receiver<LaunchEvent>, printer: Pr
     }
 }
 
-/// The state of standard output's reader.
+/// The reader of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
     There,
     Gone,
-    /// Standard output cannot be written, whoever reads it.
+    /// Standard output cannot be written.
     Failed,
 }
 
-/// Says why nothing more is printed, unless a reader that is gone does not want to know.
+/// Reports why nothing more is printed, unless the reader has closed standard output.
 fn unprinted(error: &io::Error, progress: &Progress) -> Reader {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Reader::Gone;
@@ -198,7 +191,6 @@ fn say(ending: Ending, progress: &Progress) -> Ending {
     ending
 }
 
-/// Prints the events of a launch.
 struct Printer<'a> {
     lines: Lines,
     announcement: Option<Announcement>,
@@ -206,7 +198,7 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// Prints all events that come.
+    /// Prints all events until the queue is closed.
     async fn print(mut self, mut events: mpsc::Receiver<LaunchEvent>) -> io::Result<()> {
         let mut stdout = tokio::io::stdout();
         let mut unreachable = std::collections::BTreeSet::new();

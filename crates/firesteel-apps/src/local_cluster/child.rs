@@ -20,8 +20,7 @@ use tokio::time::timeout;
 use super::{LocalClusterError, environment};
 use firesteel_host::daemon::Ready;
 
-/// How long a daemon may take to end after its standard input is closed. A Worker waits for its
-/// executors.
+/// How long a daemon may take to end after its standard input is closed: a Worker waits for its executors.
 const END_GRACE: Duration = Duration::from_secs(15);
 
 /// How long a daemon may take to end after SIGTERM.
@@ -29,9 +28,9 @@ const TERM_GRACE: Duration = Duration::from_secs(5);
 
 /// A Master or a Worker.
 ///
-/// It ends when its standard input is closed. This process holds the other end, and the system
-/// closes that end when this process dies, for any reason. The daemon leads a process group of its
-/// own, so ctrl-c on the terminal reaches only this process, which then ends all daemons in order.
+/// It ends when its standard input is closed. This process holds the other end, and the system closes that end when
+/// this process dies, for any reason. The daemon leads a process group of its own, so ctrl-c on the terminal reaches
+/// only this process. This process then ends all daemons in order.
 #[derive(Debug)]
 pub(super) struct Daemon {
     name: DaemonName,
@@ -40,10 +39,8 @@ pub(super) struct Daemon {
     log: PathBuf,
 }
 
-/// Name of a daemon of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum DaemonName {
-    /// The cluster's Master.
     #[display("Master")]
     Master,
     /// A Worker, numbered from 0.
@@ -52,8 +49,8 @@ pub enum DaemonName {
 }
 
 impl Daemon {
-    /// Starts the daemon. Its log goes to the file `log`. It reads the secret of the cluster from its standard input, which
-    /// no other process can see.
+    /// Starts the daemon, whose log goes to the file `log`. The daemon reads the cluster's secret from its standard
+    /// input, which no other process can see.
     pub(super) async fn start(
         name: DaemonName,
         program: &Path,
@@ -76,13 +73,12 @@ impl Daemon {
             .map_err(error)?;
         let mut stdin = child.stdin.take();
         if let Some(stdin) = &mut stdin {
-            // One that has ended already is found when it should be ready.
+            // If the daemon has already ended, the wait for its readiness finds that out.
             let _ = stdin.write_all(format!("{}\n", secret.reveal()).as_bytes()).await;
         }
         Ok(Self { name, child, stdin, log })
     }
 
-    /// The process id of the daemon.
     pub(super) fn pid(&self) -> Option<u32> {
         self.child.id()
     }
@@ -140,7 +136,7 @@ impl Daemon {
     }
 }
 
-/// The line that a daemon prints when it is ready. `None`: its output ended without that line.
+/// The line that a daemon prints when it is ready. `None` if its output ended without that line.
 async fn first_line(stdout: ChildStdout) -> io::Result<Option<Ready>> {
     let mut line = String::new();
     BufReader::new(stdout).read_line(&mut line).await?;
@@ -151,7 +147,6 @@ async fn first_line(stdout: ChildStdout) -> io::Result<Option<Ready>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tail(Vec<String>);
 
-/// Number of lines that are shown.
 const LINES: usize = 5;
 
 impl Tail {
@@ -171,7 +166,7 @@ impl Tail {
     }
 }
 
-/// Writes the lines as one line, as in all errors.
+/// Joins the lines into one, as in all errors.
 impl fmt::Display for Tail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { f.write_str("nothing") } else { write!(f, "{}", self.0.join(" | ")) }

@@ -1,8 +1,8 @@
 //! The environment of a local cluster's daemons.
 //!
-//! Tasks inherit the environment of their Worker. On a real cluster they see nothing of the
-//! submitter's environment. A local cluster follows the same rule, so a command behaves the same on
-//! both. Its daemons get only the variables that a login or a service manager would also set.
+//! Tasks inherit the environment of their Worker. On a real cluster, this is not the submitter's environment. A local
+//! cluster follows the same rule, so a command behaves the same on both. Its daemons get only the variables that a
+//! login or a service manager would also set.
 
 use std::ffi::OsString;
 

@@ -1,11 +1,11 @@
-//! The file with the secret of a local cluster, by which other commands of the same user are admitted: `firesteel status` with the
-//! URL of the Master that a session shows.
+//! The file with the secret of a local cluster. It admits other commands of the same user, such as `firesteel status`
+//! with the Master's URL that a session shows.
 //!
 //! ```text
 //! <temporary directory>/firesteel-cluster-XXXXXX/key     the Master's URL, and the secret, a line each
 //! ```
 //!
-//! Only its owner can read it. What another user put there is not believed.
+//! Only its owner can read it. A file that belongs to another user is ignored.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -20,10 +20,9 @@ use nix::unistd::geteuid;
 
 use crate::scratch;
 
-/// Name of the file.
 pub const FILE: &str = "key";
 
-/// The most bytes that are read of it.
+/// The maximum number of bytes to read from the file.
 const LONGEST: u64 = 1024;
 
 /// Writes the file into the directory of a cluster.
@@ -32,7 +31,7 @@ const LONGEST: u64 = 1024;
 /// The file cannot be written.
 pub(super) fn keep(directory: &Path, master: &Address, secret: &Secret) -> io::Result<()> {
     let path = directory.join(FILE);
-    // A directory that is kept may have that of an earlier cluster.
+    // A kept directory may contain the file of an earlier cluster.
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
@@ -47,14 +46,15 @@ pub fn of(master: &Address) -> Option<Secret> {
     within(&std::env::temp_dir(), master)
 }
 
-/// A client with this name, for this Master: it belongs to the Master's local cluster, if that is one of this user.
+/// How a client with this name introduces itself to this Master: as a member of the Master's local cluster, if this
+/// user started it.
 #[must_use]
 pub fn client(master: &Address, name: &str) -> Introduction {
     Introduction::from(name).in_local_cluster(of(master))
 }
 
 fn within(parent: &Path, master: &Address) -> Option<Secret> {
-    // Local clusters are on this machine.
+    // Local clusters listen on loopback.
     if !master.host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback()) {
         return None;
     }
@@ -63,7 +63,7 @@ fn within(parent: &Path, master: &Address) -> Option<Secret> {
     clusters.into_iter().find_map(|cluster| read(&cluster.path(), master))
 }
 
-/// The secret in a cluster's directory, if that is this user's and the cluster has this Master.
+/// The secret in a cluster's directory, if the file belongs to this user and the cluster has this Master.
 fn read(directory: &Path, master: &Address) -> Option<Secret> {
     let is_ours = |about: &fs::Metadata| about.uid() == geteuid().as_raw();
     if !fs::symlink_metadata(directory).is_ok_and(|about| about.is_dir() && is_ours(&about)) {

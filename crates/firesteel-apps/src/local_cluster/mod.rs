@@ -1,11 +1,10 @@
 //! A cluster for one command: a Master and Workers as child processes on loopback. It ends with the
 //! command.
 //!
-//! [`LocalCluster`] starts the processes, waits until the Workers are registered, and ends them.
-//! It admits only what these processes and their owner start (`admission` in `firesteel-host`): it draws a secret and gives it to
-//! them. [`key`] is where other commands of the same user find the secret.
-//! `spec` parses the size of the cluster, `child` controls each process, and `environment` selects
-//! the variables that the processes get.
+//! [`LocalCluster`] starts the processes, waits until the Workers are registered, and ends them. It admits only
+//! connections with its secret (`admission` in `firesteel-host`): it draws the secret and passes it to its processes
+//! and their owner. [`key`] is the file in which other commands of the same user find the secret. `spec` parses the
+//! size of the cluster, `child` controls each process, and `environment` selects the variables that the processes get.
 
 mod child;
 mod environment;
@@ -35,14 +34,11 @@ use firesteel_host::net::{CallError, Introduction};
 /// Timeout for the start of the whole cluster.
 const READY: Duration = Duration::from_secs(30);
 
-/// Options of a local cluster.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Size of the cluster.
     pub spec: LocalClusterSpec,
     /// The `firesteel` program, usually `std::env::current_exe()`.
     pub program: PathBuf,
-    /// Directory for logs and work directories.
     pub directory: Directory,
     /// Properties of the Master and the Workers, each `key=value`.
     pub properties: Vec<String>,
@@ -59,8 +55,8 @@ pub enum Directory {
     Kept(PathBuf),
 }
 
-/// A running cluster. [`end`](Self::end) ends it in order. A cluster that is dropped also ends,
-/// because the standard input of its processes is closed.
+/// A running cluster. It ends when this value is dropped, because the standard input of its processes is closed.
+/// [`end`](Self::end) also waits for them.
 #[derive(Debug)]
 pub struct LocalCluster {
     // Fields are dropped in this order: Workers first, files last.
@@ -77,58 +73,42 @@ pub enum LocalClusterError {
     /// The cluster's directory cannot be used.
     #[error("cannot use the work directory {}: {error}", path.display())]
     Directory {
-        /// Path of the directory.
         path: PathBuf,
-        /// Error of the operating system.
         #[source]
         error: io::Error,
     },
     /// The file with the secret cannot be written.
     #[error("cannot write {} in {}: {error}", key::FILE, directory.display())]
     Key {
-        /// Directory of the cluster.
         directory: PathBuf,
-        /// Error of the operating system.
         #[source]
         error: io::Error,
     },
-    /// A log file cannot be written.
     #[error("cannot write the log {}: {error}", path.display())]
     Log {
-        /// Path of the log file.
         path: PathBuf,
-        /// Error of the operating system.
         #[source]
         error: io::Error,
     },
-    /// A daemon could not be started.
     #[error("cannot start the {name} of the local cluster, {}: {error}", program.display())]
     NotStarted {
-        /// Name of the daemon.
         name: DaemonName,
-        /// Path of the program.
         program: PathBuf,
-        /// Error of the operating system.
         #[source]
         error: io::Error,
     },
-    /// A daemon ended during the start.
     #[error("the {name} of the local cluster ended ({status}); the end of its log: {tail}")]
     Ended {
-        /// Name of the daemon.
         name: DaemonName,
-        /// Exit status of the daemon.
         status: String,
-        /// What the machine lacked, if the daemon says by its exit code that it did.
+        /// The resource that the machine lacked, if the daemon's exit code reports a lack.
         #[source]
         shortage: Option<io::Error>,
         /// The last lines of its log.
         tail: Tail,
     },
-    /// A daemon was not ready in time.
     #[error("the {name} of the local cluster was not ready after {limit:?}; the end of its log: {tail}")]
     NotReady {
-        /// Name of the daemon.
         name: DaemonName,
         /// The timeout that passed.
         limit: Duration,
@@ -138,10 +118,9 @@ pub enum LocalClusterError {
     /// The Master's URL cannot be used.
     #[error("cannot use the URL of the Master of the local cluster: {0}")]
     Url(#[from] AddressError),
-    /// The request to the Master failed.
     #[error("the Master of the local cluster does not answer: {0}")]
     Call(#[from] CallError),
-    /// Not all Workers registered in time.
+    /// Some Workers did not register in time.
     #[error("only {alive} of {wanted} Workers of the local cluster registered within {} s", READY.as_secs())]
     Unregistered {
         /// Number of Workers that registered.
@@ -161,8 +140,7 @@ impl LocalCluster {
     /// Starts the cluster and waits until every Worker is registered.
     ///
     /// # Errors
-    /// A daemon did not start, ended, or was not ready in time. All started processes are ended
-    /// then.
+    /// A daemon did not start, ended, or was not ready in time. In this case all started processes are ended.
     pub async fn start(options: Options) -> Result<Self, LocalClusterError> {
         let deadline = Instant::now() + READY;
         let directory = Files::open(options.directory.clone())?;
@@ -191,13 +169,12 @@ impl LocalCluster {
         }
     }
 
-    /// The Master's address.
     #[must_use]
     pub fn master(&self) -> &Address {
         &self.address
     }
 
-    /// The secret that all know who belong to the cluster.
+    /// The secret that the members of this cluster share.
     #[must_use]
     pub fn secret(&self) -> &Secret {
         &self.secret
@@ -295,8 +272,8 @@ fn conf(properties: &[String]) -> impl Iterator<Item = String> {
 }
 
 impl Files {
-    /// Creates the directory and tests that it can be written. On a full disk the daemons could not
-    /// even log the error.
+    /// Creates the directory and tests that it can be written to. On a full disk the daemons could not even log the
+    /// error.
     fn open(directory: Directory) -> Result<Self, LocalClusterError> {
         let failed = |path: &Path, error| LocalClusterError::Directory { path: path.to_owned(), error };
         let files = match directory {

@@ -19,29 +19,17 @@ pub struct LocalClusterSpec {
 /// Maximum number of Workers, since all their processes run on one machine.
 const MOST_WORKERS: u32 = 256;
 
-/// Why the size of a local cluster cannot be used.
+/// Why the size of a local cluster is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// The text does not have the form of a local cluster.
     #[error(
         "{text:?} is not a local cluster: write local-cluster[WORKERS,CORES,MIB], such as local-cluster[2,1,1024]"
     )]
-    Form {
-        /// The text as given.
-        text: String,
-    },
+    Form { text: String },
     /// A number is malformed or out of range.
     #[error("{text:?}: {what} cannot be {number:?}: write a whole number from 1 to {most}")]
-    Number {
-        /// The text as given.
-        text: String,
-        /// Name of the number.
-        what: &'static str,
-        /// The number as given.
-        number: String,
-        /// Maximum value of the number.
-        most: i64,
-    },
+    Number { text: String, what: &'static str, number: String, most: i64 },
 }
 
 /// Blanks around the numbers are allowed, as in Spark.

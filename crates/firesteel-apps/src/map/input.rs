@@ -1,4 +1,4 @@
-//! The source of the items: words, a file, or standard input. A thread of its own reads it.
+//! The source of the items: words, a file, or standard input. A separate thread reads it.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, PipeReader, PipeWriter, Read};
@@ -25,53 +25,42 @@ const AHEAD: (usize, usize) = (256, 2);
 /// Maximum number of bytes that are checked before the first item runs.
 const MOST_CHECKED: u64 = 64 << 20;
 
-/// The source of the items.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum Source {
     /// The words after `:::`. They stand for [any bytes](byte_text).
     #[display("the items after :::")]
     Words(Vec<String>),
-    /// A file of items.
     #[display("{}", _0.display())]
     File(PathBuf),
-    /// Standard input of this process.
     #[display("standard input")]
     StandardInput,
 }
 
-/// Why reading the items stopped early.
+/// Why no more items can be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// The file cannot be opened.
     #[error("cannot open {origin}: {error}")]
     Open {
-        /// Name of the source.
         origin: Origin,
-        /// Error of the operating system.
         #[source]
         error: io::Error,
     },
-    /// Reading the source failed.
     #[error("cannot read {origin} after record {records}: {error}")]
     Read {
-        /// Name of the source.
         origin: Origin,
-        /// Number of whole records read before the error.
+        /// Number of complete records read before the error.
         records: u64,
-        /// Error of the operating system.
         #[source]
         error: io::Error,
     },
-    /// A record is longer than the limit of a command.
+    /// A record is longer than an argument or standard input may be.
     #[error("{origin}, record {record}: longer than {limit} bytes, the maximum for {place}")]
     TooLong {
-        /// Name of the source.
         origin: Origin,
         /// Number of the record, from 1.
         record: u64,
-        /// The limit in bytes.
         limit: usize,
-        /// The place that has this limit.
+        /// Where this limit applies, for the error message.
         place: &'static str,
     },
     /// A record lacks the column with its hosts.
@@ -80,11 +69,9 @@ pub enum InputError {
         counted(*columns, "column")
     )]
     NoColumn {
-        /// Name of the source.
         origin: Origin,
         /// Number of the record, from 1.
         record: u64,
-        /// Number of columns in the record.
         columns: usize,
         /// Number of the column with the hosts, from 1.
         wanted: usize,
@@ -94,9 +81,7 @@ pub enum InputError {
         "{origin} ends after line {lines}, and item {item} needs a line: write an empty one for no preference"
     )]
     HostsMissing {
-        /// Name of the file.
         origin: Origin,
-        /// Number of lines in the file.
         lines: u64,
         /// Number of the first item without a line.
         item: u64,
@@ -104,24 +89,21 @@ pub enum InputError {
     /// The file of hosts has more lines than there are items.
     #[error("{origin}, line {line}: has hosts, but there is no item {line}")]
     HostsLeft {
-        /// Name of the file.
         origin: Origin,
         /// Number of the first extra line that names hosts.
         line: u64,
-        /// Number of items.
         items: u64,
     },
     /// A record contains a NUL byte, which an argument cannot contain.
     #[error("{origin}, record {record}: has a NUL byte: if NUL bytes separate the items, add --null")]
     NulInside {
-        /// Name of the source.
         origin: Origin,
         /// Number of the record, from 1.
         record: u64,
     },
 }
 
-/// The name of a source in an error.
+/// The source of an error, as a user knows it.
 pub type Origin = Box<str>;
 
 /// The items of a source. A thread reads a few items ahead, and ends when this value is dropped.
@@ -139,8 +121,8 @@ impl Input {
     /// Opens the source and starts to read. A short source that can be read without waiting is
     /// checked first: errors show before any item runs, and the items are counted.
     ///
-    /// The unfinished items of an earlier run are read from its run record. Items that this run's
-    /// own record has are read from there, and bytes that cannot be read again are copied to it.
+    /// The unfinished items of an earlier run are read from its run record. If this run's own record already contains
+    /// the items, they are read from it. Bytes that cannot be read again are copied to it.
     ///
     /// # Errors
     /// The file cannot be opened, or the checked part contains an unusable item.
@@ -210,7 +192,7 @@ impl Input {
 
 type Sender = mpsc::Sender<Result<Item, InputError>>;
 
-/// The number of bytes to read, if reading does not have to wait.
+/// The number of bytes to read; `None` if reading may have to wait.
 fn length(source: &Source, preference: &Preference, kept: &Kept) -> Option<u64> {
     let file = |path: &PathBuf| {
         let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
@@ -304,7 +286,7 @@ fn send(
         sent += 1;
     }
     if let Err(error) = preferences.end(sent) {
-        // A receiver that is gone needs no error.
+        // If the receiver is gone, nobody waits for the error.
         let _ = sender.blocking_send(Err(error));
     }
 }
@@ -329,7 +311,7 @@ fn preferences(
     }
 }
 
-/// A file whose reader stops, as at the end of the file, when the other end of a pipe is closed.
+/// A file. Reading stops when the other end of a pipe is closed, as at the end of the file.
 struct UntilEnded {
     file: File,
     ended: PipeReader,
@@ -345,7 +327,6 @@ impl UntilEnded {
     }
 }
 
-/// The bytes of a source.
 type Bytes = Box<dyn Read + Send>;
 
 /// The bytes of a file. If the file is the run record of an unfinished run, these are the
@@ -368,7 +349,7 @@ fn copy(kept: Kept) -> Option<RecordFile> {
     }
 }
 
-/// The actual source. An unfinished run leaves its run record in place of its result.
+/// The actual source: an unfinished run has its run record in place of its result.
 fn resolve(source: Source) -> (Source, Option<String>) {
     let Source::File(path) = &source else { return (source, None) };
     let found = undone::resolve(path);
@@ -400,7 +381,7 @@ impl Read for UntilEnded {
                 return Ok(0);
             }
             match self.file.read(buffer) {
-                // Another process that shares our standard input made it non-blocking.
+                // Another process that shares this standard input made it non-blocking.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Ok(read) => {
                     self.copied(&buffer[..read])?;

@@ -16,16 +16,13 @@ pub const MAX_ARGUMENT: usize = (128 << 10) - 1;
 /// The longest record of a block, so that it fits with its separator.
 const MAX_RECORD: usize = MAX_STDIN - 1;
 
-/// How the bytes of a source become items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Separator of the records.
     pub separator: Separator,
     /// Content of one item: a record or a block.
     pub unit: Unit,
 }
 
-/// The content of one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// One record, without its separator. An empty line is an empty item.
@@ -38,18 +35,15 @@ pub enum Unit {
     },
 }
 
-/// An item of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Number of the item, from 1.
     pub number: u64,
-    /// Content of the item.
     pub content: Content,
     /// Preferred hosts of the item. Empty: no preference.
     pub hosts: Vec<String>,
 }
 
-/// The content of an item.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum Content {
     /// An argument for the command line. It stands for [any bytes](byte_text) but NUL.
@@ -67,7 +61,7 @@ pub enum Content {
 }
 
 impl Unit {
-    /// The name of what a file of left items lists: records, since the blocks of another run are cut anew.
+    /// What the lines of a file of remaining items are called: records, since another run may cut other blocks.
     pub(super) fn left_noun(self) -> &'static str {
         match self {
             Self::Record => "item",
@@ -81,10 +75,9 @@ pub(super) struct Items<R> {
     reader: R,
     cut: Cut,
     origin: Origin,
-    /// Number of records read before now.
     records: u64,
     items: u64,
-    /// A record that was read and belongs to the next block.
+    /// A record that was read but belongs to the next block.
     left: Vec<u8>,
 }
 

@@ -7,11 +7,11 @@
 //!                              `--outputs--> spool (thread)  --ready--> printer (thread)
 //! ```
 //!
-//! [`input`] cuts a source into items, [`preference`] finds the preferred hosts of each item, and
-//! [`template`] makes a task of each item. [`mod@run`] performs the decisions of the state machine
-//! (`firesteel_engine::map`) and words its remarks (`remarks`). [`run_record`] records the finished
-//! items in a file ([`record_file`]), and `undone` reads that record. [`spool`] keeps outputs until their turn, [`printer`]
-//! prints them, and [`outlet`] joins both threads. [`summary`] counts the results.
+//! [`input`] cuts a source into items, [`preference`] finds the preferred hosts of each item, and [`template`] makes a
+//! task of each item. [`mod@run`] performs the effects of the state machine (`firesteel_engine::map`) and prints its
+//! remarks (`remarks`). [`run_record`] records the finished items in a file ([`record_file`]), and `undone` reads that
+//! record. [`spool`] keeps outputs until their turn, [`printer`] prints them, and [`outlet`] joins both threads.
+//! [`summary`] counts the results.
 
 pub mod input;
 pub mod items;
@@ -68,10 +68,8 @@ use unknown_hosts::UnknownHosts;
 
 pub use firesteel_engine::map::Ending;
 
-/// The specification of a map run.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Source of the items.
     pub source: Source,
     /// How the source is cut into items.
     pub cut: Cut,
@@ -79,28 +77,22 @@ pub struct Job {
     pub preference: Preference,
     /// Command for each item, with or without placeholders.
     pub command: Command,
-    /// Working directory of the command.
     pub directory: TaskDirectory,
-    /// Order of the printed outputs.
     pub order: OutputOrder,
-    /// File that receives the items that are left.
+    /// File for the items that are not done at the end.
     pub leftovers: Option<PathBuf>,
-    /// Limits of the kept outputs.
     pub limits: SpoolLimits,
-    /// Name of the application.
     pub name: String,
-    /// The cluster that provides the executors.
     pub cluster: Cluster,
     /// All properties; `spark.driver.*` are read here.
     pub properties: Properties,
-    /// Where a detached run says that it is registered.
+    /// Where a detached run announces its application.
     pub announcement: Option<Announcement>,
 }
 
-/// Why a map run did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The application could not start.
+    /// A file, the cluster or the driver failed.
     #[error(transparent)]
     Begin(#[from] startup::StartError),
     /// The input cannot be read, or its first item is invalid.
@@ -123,7 +115,7 @@ pub fn run(
     sinks: Sinks,
     progress: &Progress,
 ) -> LocalBoxFuture<'_, Result<(Ending, Summary), StartError>> {
-    // In a box, so that this crate compiles the future, and not the one that awaits it.
+    // Boxed, so that this crate compiles the future, and not its caller's crate.
     Box::pin(run_job(job, sinks, progress))
 }
 
@@ -213,7 +205,6 @@ async fn leave_all(record: Option<RunRecord>, unit: Unit, progress: &Progress) -
     Ok(())
 }
 
-/// The result of a run that ended before its first item.
 fn nothing(ending: Ending) -> (Ending, Summary) {
     let mut tally = Tally::default();
     tally.totals.unread = matches!(ending, Ending::Completed).then_some(0);

@@ -1,4 +1,4 @@
-//! The way of outputs from the driver to the user: one thread keeps them, another prints them.
+//! How outputs get from the driver to the user: one thread keeps them, another prints them.
 
 use std::sync::mpsc;
 use std::thread;
@@ -14,27 +14,19 @@ use super::spool::{OutputOrder, Printable, Spool, SpoolError, SpoolLimits};
 use firesteel_daemons::driver_daemon::Handle;
 use firesteel_host::progress::Progress;
 
-/// A message about outputs. Two limits bound its queue: the credit of running attempts, and the
+/// A message to the thread that keeps outputs. Its queue is bounded by the credit of running attempts, and by the
 /// number of items that have started and are not printed yet.
 #[derive(Debug)]
 pub enum OutletMessage {
-    /// An attempt wrote output.
     Output {
-        /// Id of the attempt.
         attempt: AttemptId,
-        /// The stream that was written to.
         stream: Stream,
-        /// Bytes of the output.
         bytes: Bytes,
     },
-    /// The output of an attempt is discarded.
     Discarded {
-        /// Id of the attempt.
         attempt: AttemptId,
     },
-    /// A task is over.
     Ended {
-        /// Id of the task.
         task: TaskId,
         /// The attempt whose output counts, if there is one.
         last: Option<AttemptId>,
@@ -44,7 +36,6 @@ pub enum OutletMessage {
 /// A message from the threads.
 #[derive(Debug)]
 pub enum OutletEvent {
-    /// The outputs of these tasks are printed.
     Printed(Vec<TaskId>),
     /// All outputs are printed, or printing failed. This is the last message.
     Ended(Result<(), OutletError>),
@@ -53,16 +44,13 @@ pub enum OutletEvent {
 /// Why outputs are lost.
 #[derive(Debug, thiserror::Error)]
 pub enum OutletError {
-    /// The outputs cannot be kept.
     #[error(transparent)]
     Spool(#[from] SpoolError),
-    /// The outputs cannot be printed.
     #[error(transparent)]
     Print(#[from] PrintError),
-    /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] std::io::Error),
-    /// A thread is gone: it panicked, and the panic is in the log.
+    /// A thread panicked, which the log shows.
     #[error("cannot print output any more")]
     Gone,
 }
@@ -72,7 +60,6 @@ pub enum OutletError {
 pub struct Outlet {
     messages: Option<mpsc::Sender<OutletMessage>>,
     kept: oneshot::Receiver<Result<(), SpoolError>>,
-    /// Whether the spool has kept all outputs.
     all_kept: bool,
     printed: oneshot::Receiver<Result<(), PrintError>>,
     tasks: UnboundedReceiver<Vec<TaskId>>,
@@ -81,8 +68,7 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Starts both threads, for tasks from `first` on. `driver` is told which outputs were
-    /// consumed.
+    /// Starts both threads, for tasks from `first` on. `driver` learns which outputs were consumed.
     ///
     /// # Errors
     /// A thread cannot be started.
@@ -98,27 +84,27 @@ impl Outlet {
         let (sender, printables) = mpsc::channel();
         let (done, tasks) = unbounded_channel();
         let done = move |tasks| {
-            // A run that ends without waiting has dropped the receiver.
+            // The receiver is dropped if the run ended without waiting.
             let _ = done.send(tasks);
         };
         let printed = printer::start(printables, sinks, progress, done).map_err(OutletError::Thread)?;
         let (ended, kept) = oneshot::channel();
         let run_spool = move || {
-            // A run that ends without waiting has dropped the receiver.
+            // The receiver is dropped if the run ended without waiting.
             let _ = ended.send(run_spool(&incoming, Spool::new(order, limits).from(first), &sender, &driver));
         };
         thread::Builder::new().name("spool".into()).spawn(run_spool).map_err(OutletError::Thread)?;
         Ok(Self { messages: Some(messages), kept, all_kept: false, printed, tasks, ended: None })
     }
 
-    /// Takes a piece. It is ignored after an error and after [`close`](Self::close).
+    /// Sends a message to the thread. Ignored after an error and after [`close`](Self::close).
     pub fn send(&self, message: OutletMessage) {
         if let Some(messages) = &self.messages {
             let _ = messages.send(message);
         }
     }
 
-    /// Marks the end of the pieces.
+    /// Marks the end of the outputs.
     pub fn close(&mut self) {
         self.messages = None;
     }
@@ -133,9 +119,8 @@ impl Outlet {
             if let Some(ended) = self.ended.take() {
                 return OutletEvent::Ended(ended);
             }
-            // Neither thread ends without an error while this value can still send pieces. If the
-            // spool fails, the printer also ends, without an error. So the spool's result is
-            // checked first.
+            // Neither thread ends without an error while this value can still send messages. If the spool fails, the
+            // printer also ends, but without an error. So the spool's result is checked first.
             tokio::select! {
                 biased;
                 Some(tasks) = self.tasks.recv() => return OutletEvent::Printed(tasks),
@@ -162,14 +147,14 @@ fn run_spool(
         match message {
             OutletMessage::Output { attempt, stream, bytes } => {
                 spool.store(attempt, stream, &bytes)?;
-                // The application may be over already.
+                // The application may already be over.
                 let _ = driver.consumed(attempt, bytes.len() as u64);
             }
             OutletMessage::Discarded { attempt } => spool.discard(attempt),
             OutletMessage::Ended { task, last } => spool.finish(task, last, task),
         }
         while let Some(printable) = spool.pop_ready() {
-            // A printer that ended has reported its error already.
+            // A printer that ended has already reported its error.
             let _ = printer.send(printable);
         }
     }

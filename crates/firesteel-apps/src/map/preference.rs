@@ -9,17 +9,14 @@ use super::input::{InputError, Origin, Source};
 use super::items::{Content, Item, MAX_ARGUMENT, Separator};
 use firesteel_yarn_mode::preferred_hosts::PreferredHosts;
 
-/// Where the preferred hosts of items are given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Preference {
-    /// Items have no preferred hosts.
     #[default]
     None,
     /// In a column of each item, which is removed from the item.
     Column {
         /// Number of the column, from 1.
         number: usize,
-        /// Delimiter of the columns.
         delimiter: String,
     },
     /// In a file with a line for each item.
@@ -59,7 +56,7 @@ impl Preferences {
         }
     }
 
-    /// Marks the end after this number of items. Returns an error if hosts are left over.
+    /// Checks at the end, after this number of items, that no hosts are left over.
     pub(super) fn end(&mut self, items: u64) -> Result<(), InputError> {
         while let Some(line) = self.next_line()? {
             if !hosts(&line).is_empty() {
@@ -101,7 +98,7 @@ impl Preferences {
     }
 }
 
-/// The preferred hosts of the tasks, as far as they are known when the application is submitted.
+/// The preferred hosts that are known when the application is submitted.
 #[must_use]
 pub fn preferred_hosts(preference: &Preference, source: &Source, end: Separator) -> PreferredHosts {
     match (preference, source) {

@@ -27,12 +27,10 @@ pub enum PrintError {
     /// The reader closed the stream. This is no error, but printing stops.
     #[error("the reader of {0} is gone")]
     Closed(&'static str),
-    /// The stream cannot be written.
     #[error("cannot write to {name}: {error}")]
     Write {
         /// Standard output or standard error.
         name: &'static str,
-        /// Error of the operating system.
         error: io::Error,
     },
     /// The output cannot be read back from the spool.
@@ -40,7 +38,7 @@ pub enum PrintError {
     Spool(SpoolError),
 }
 
-/// The destinations of the outputs.
+/// Where the outputs of items are printed.
 pub struct Sinks {
     /// Destination of the items' standard output.
     pub stdout: Sink,
@@ -48,11 +46,10 @@ pub struct Sinks {
     pub stderr: Sink,
 }
 
-/// One destination of outputs.
 pub struct Sink {
     name: &'static str,
     out: Box<dyn Write + Send>,
-    /// Whether this is a terminal, where redrawing the bar would erase an unfinished line.
+    /// Whether this is a terminal: drawing the bar again would erase an unfinished line there.
     terminal: bool,
     open_line: bool,
 }
@@ -73,7 +70,7 @@ impl Sinks {
 }
 
 impl Sinks {
-    /// The same with a file in place of standard output.
+    /// Like `standard`, with a file in place of standard output.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -96,7 +93,6 @@ impl Sinks {
 }
 
 impl Sink {
-    /// Creates a sink with this name.
     #[must_use]
     pub fn new(name: &'static str, out: Box<dyn Write + Send>, terminal: bool) -> Self {
         Self { name, out, terminal, open_line: false }
@@ -145,7 +141,7 @@ pub fn start<T: Send + 'static>(
 ) -> io::Result<oneshot::Receiver<Result<(), PrintError>>> {
     let (sender, ended) = oneshot::channel();
     thread::Builder::new().name("printer".into()).spawn(move || {
-        // A run that ends without waiting has dropped the receiver.
+        // The receiver is dropped if the run ended without waiting.
         let _ = sender.send(print_all(&items, sinks, &progress, &done));
     })?;
     Ok(ended)
@@ -176,7 +172,7 @@ fn print_all<T>(
     Ok(())
 }
 
-/// Whether a progress bar is on the screen while standard error is printed.
+/// Whether a progress bar is on the screen during printing.
 #[derive(Clone, Copy)]
 enum Bar<'a> {
     Hidden,

@@ -1,4 +1,4 @@
-//! The file of a run record: how it is created or takes the place of an earlier one, and how it is written and read again.
+//! The file of a run record: how it is created, replaces an earlier one, is written and is read again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -11,11 +11,10 @@ use tempfile::TempPath;
 use super::run_record::RecordError;
 use super::undone::{self, RecordContents, SourceFile, Undone};
 
-/// How the items can be read again if the run is killed.
 pub(super) enum Reread<'a> {
     /// From the input, which is a file.
     File(SourceFile),
-    /// From copies that the run record gets while the input is read.
+    /// From copies, which the run record gets while the input is read.
     Never,
     /// From the run record, which gets these words at once.
     Words(&'a [String]),
@@ -23,12 +22,12 @@ pub(super) enum Reread<'a> {
     Copied(Box<dyn io::Read + Send>),
 }
 
-/// The record of an earlier run that did not end. This run's own record takes its place when this run begins.
+/// The record of an earlier run that did not end. This run's own record replaces it when this run begins.
 #[derive(Debug)]
 pub(super) struct Earlier {
     /// Locked, so that no other run takes the same items.
     locked: File,
-    /// The path of this run's own record until then.
+    /// The path of this run's own record until it replaces the earlier one.
     pub(super) own: TempPath,
 }
 
@@ -42,10 +41,10 @@ impl RecordFile {
         file.write_all(&bytes.concat())
     }
 
-    /// Copies bytes of an input that cannot be read again. No bytes mean its end.
+    /// Copies bytes of an input that cannot be read again. An empty slice marks its end.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The record cannot be written.
     pub(super) fn copy(&self, bytes: &[u8]) -> io::Result<()> {
         match bytes {
             [] => self.append(&[b"$\n"]),
@@ -68,7 +67,7 @@ impl RecordFile {
     /// The items that are not done, and their length in bytes.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The record cannot be read.
     pub(super) fn items(&self) -> io::Result<(Undone, u64)> {
         let file = self.0.lock().expect("no thread panics while it holds the lock");
         let contents = RecordContents::read(&file)?.ok_or_else(damaged)?;
@@ -87,7 +86,7 @@ pub(super) fn create(target: &Path) -> Result<File, RecordError> {
     let mut options = OpenOptions::new();
     match options.create_new(true).read(true).append(true).open(&path) {
         Ok(file) => {
-            // Some file systems have no locks. Other runs cannot see there that it is in use.
+            // Some file systems have no locks. There, other runs cannot see that the record is in use.
             let _ = file.try_lock();
             Ok(file)
         }
@@ -96,11 +95,11 @@ pub(super) fn create(target: &Path) -> Result<File, RecordError> {
     }
 }
 
-/// Creates a run record that takes the place of an earlier one when the run begins.
+/// Creates a run record that replaces an earlier one when the run begins.
 pub(super) fn take_over(path: &Path) -> io::Result<(File, Earlier)> {
     let locked = File::open(path)?;
     locked.try_lock().map_err(|_| undone::still_written())?;
-    // Another run may have taken it over before the lock.
+    // Another run may have replaced the record before this one locked it.
     let is_there = fs::metadata(path)?.ino() == locked.metadata()?.ino();
     if !is_there {
         return Err(undone::still_written());
@@ -125,14 +124,14 @@ impl Earlier {
     }
 }
 
-/// How the items of a file can be read again, which may be the record of an earlier run. `is_replaced`: the run writes
-/// the items that are left to that file.
+/// How the items of a file can be read again; the file may be the record of an earlier run. `is_replaced`: the run
+/// writes the remaining items to that file.
 pub(super) fn reread(input: &Path, is_replaced: bool) -> io::Result<Reread<'static>> {
     let data = fs::metadata(input);
     if data.as_ref().is_ok_and(|data| !data.is_file()) {
         return Ok(Reread::Never);
     }
-    // A file that is not there is an error of the input.
+    // A missing file is reported as an error of the input.
     let Ok(data) = data else { return Ok(Reread::Never) };
     let file = File::open(input)?;
     Ok(match undone::open(&file)? {

@@ -1,4 +1,4 @@
-//! What a run tells the user, in words.
+//! A map run's remarks, as text for the user.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,12 @@ use firesteel_host::progress::counted;
 use super::items::Unit;
 use crate::end_reason::EndReason;
 
-/// The file of what is left for another run.
 #[derive(Clone, Debug)]
 pub(super) struct Leftovers {
     pub(super) file: PathBuf,
     pub(super) unit: Unit,
 }
 
-/// A remark in words.
 pub(super) fn words(remark: &Remark, left: &Leftovers) -> String {
     match remark {
         Remark::Driver(note) => firesteel_daemons::remark::Remark(note).to_string(),
@@ -42,7 +40,7 @@ pub(super) fn words(remark: &Remark, left: &Leftovers) -> String {
     }
 }
 
-/// Why a run ended early, if something was wrong.
+/// Why a run ended early, if that was an error.
 pub(super) fn error(ending: &Ending) -> Option<String> {
     match ending {
         Ending::Completed | Ending::ReaderGone | Ending::Asked(_) | Ending::Abandoned(_) => None,

@@ -1,7 +1,7 @@
 //! The shell around the state machine of a map run, [`MapRun`].
 //!
 //! The loop waits for an event, gives it to the machine, and performs the machine's effects in order. Effects that take
-//! long (reading, printing, writing the items that are left) report their results as events.
+//! long (reading, printing, writing the remaining items) report their results as events.
 
 use std::collections::VecDeque;
 use std::io;
@@ -37,7 +37,6 @@ use super::unknown_hosts::UnknownHosts;
 /// The interval at which the bar is drawn and standard output is checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A map run.
 pub struct Run {
     machine: MapRun,
     clock: Clock,
@@ -50,29 +49,26 @@ pub struct Run {
     outlet: Printing,
     progress: Progress,
     record: Option<RunRecord>,
-    /// The file that will get the items that are left.
+    /// The file for the remaining items.
     left: Leftovers,
     unknown_hosts: UnknownHosts,
     announcement: Option<Announcement>,
-    /// Events of this shell itself, which come before all others.
+    /// Events that this shell raised itself. They are handled before all others.
     raised: VecDeque<Event>,
 }
 
-/// The input of items.
 struct InputReader {
     input: Input,
-    /// Whether the machine waits for the next item.
+    /// Whether the machine has asked for an item and not got one yet.
     wants: bool,
 }
 
-/// The reports of the driver.
 struct Reports {
     reports: mpsc::Receiver<Report>,
     /// Whether the driver has not ended.
     is_open: bool,
 }
 
-/// The outlet of outputs.
 struct Printing {
     outlet: Outlet,
     /// Whether printing has not ended.
@@ -80,7 +76,7 @@ struct Printing {
 }
 
 impl Run {
-    /// Makes a run that has not begun, with this driver. `requests` end it.
+    /// A run that has not begun, with this driver. `requests` ask it to end.
     #[must_use]
     pub fn new(
         (input, template): (Input, Template),
@@ -122,7 +118,7 @@ impl Run {
         Self { unknown_hosts, ..self }
     }
 
-    /// Sets where the run says that it is registered.
+    /// Sets where the run announces its application.
     #[must_use]
     pub fn with_announcement(self, announcement: Option<Announcement>) -> Self {
         Self { announcement, ..self }
@@ -159,7 +155,7 @@ impl Run {
         }
     }
 
-    /// Waits for the next event. `None`: nothing happened that the machine needs to know.
+    /// Waits for the next event. `None` if nothing happened that concerns the machine.
     async fn next(&mut self, tick: &mut tokio::time::Interval) -> Option<Event> {
         let deadline = self.machine.next_deadline().map(|(time, _)| self.clock.instant(time));
         let until_deadline = async {
@@ -250,7 +246,7 @@ impl Run {
         stdout_is_closed().then_some(Event::ReaderClosed)
     }
 
-    /// Performs an effect. If the application is over, the driver refuses calls; its report of the end is on its way.
+    /// Performs an effect. The driver refuses calls after the end of the application, which it then reports.
     async fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::ReadItem => self.input.wants = true,
@@ -287,7 +283,7 @@ impl Run {
                 self.raised.push_back(rest);
             }
             Effect::Remark(remark) => self.remark(&remark),
-            // `finish` handles this one.
+            // `finish` handles this effect.
             Effect::Finish => {}
         }
     }
@@ -302,7 +298,7 @@ impl Run {
         }
     }
 
-    /// Writes the marks to the run record. If that fails, the run goes on without a record.
+    /// Writes the marks to the run record. If that fails, the run continues without a record.
     fn flush_record(&mut self) {
         if let Some(Err(error)) = self.record.as_mut().map(RunRecord::flush) {
             self.record = None;

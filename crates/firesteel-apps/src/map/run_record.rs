@@ -1,12 +1,12 @@
-//! The items that are left for another run: those that failed, and those that did not end.
+//! The items that remain for another run: those that failed, and those that did not end.
 //!
-//! During a run, its *run record* lists the items that are done (`undone` describes the format). At the end, the items
-//! that are not done are written to their file, and the run record is removed. If a run is killed, its record stays, and
-//! another run can read it. So an empty file of items always means that nothing is left.
+//! During a run, its *run record* lists the items that are done (`undone` describes the format). At the end, the
+//! remaining items are written to their file, and the run record is removed. If a run is killed, its record stays, and
+//! another run can read it. So an empty file of items always means that nothing remains.
 //!
-//! The items may come from the file that gets those that are left, or from the record of an earlier run for that file. A
-//! run record therefore has a copy of all items, before the run begins and changes anything, unless the input is another
-//! file, and long.
+//! The input may be the file that will receive the remaining items, or the record of an earlier run for that file.
+//! Therefore a run record gets a copy of all items before the run begins and changes anything. The exception is an
+//! input that is another, long file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,10 +23,9 @@ use super::items::{Content, Item, Separator};
 use super::record_file::{Earlier, RecordFile, Reread, create, is_same, reread, take_over};
 use super::undone::{self, Header, SourceFile};
 
-/// The record of a run.
 #[derive(Debug)]
 pub struct RunRecord {
-    /// The file that will get the items that are left.
+    /// The file for the remaining items.
     target: PathBuf,
     /// The path of the run record; `None` if it is an unnamed file because the target is not a regular file.
     path: Option<PathBuf>,
@@ -52,68 +51,56 @@ enum Phase {
     Closed,
 }
 
-/// What a run record has of its input, besides numbers.
+/// Which part of its input a run record contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Copies {
     /// Nothing: the input can be read again, or the run does not read it.
     Nothing,
-    /// What the run has read, while it reads.
+    /// The part that the run has read so far.
     WhileRead,
     /// Everything, from the start.
     Whole,
 }
 
-/// What the thread that reads the input does with a run record.
+/// How the thread that reads the input uses a run record.
 #[derive(Clone, Debug)]
 pub enum Kept {
-    /// Nothing.
+    /// It does not use the record.
     Nothing,
-    /// It copies there what it reads.
+    /// It copies everything that it reads to the record.
     Copy(RecordFile),
-    /// It reads the items from there.
+    /// It reads the items from the record.
     Items(RecordFile),
 }
 
-/// Why the items that are left cannot be recorded.
+/// Why the remaining items cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file cannot be opened.
     #[error("cannot open {} for the failed items: {error}", path.display())]
     Open {
-        /// The file.
         path: PathBuf,
-        /// The error of the system.
         #[source]
         error: io::Error,
     },
-    /// The items are read from there, and it is not a regular file, which could be replaced.
+    /// The items are read from this file, and it is not a regular file that could be replaced.
     #[error("the items are read from {}, which is not a regular file: use another file for --failed", path.display())]
-    IsInput {
-        /// The file.
-        path: PathBuf,
-    },
-    /// An earlier run did not end, and its record has the items.
+    IsInput { path: PathBuf },
+    /// An earlier run did not end, and its record still has the items.
     #[error(
         "{path} has the items of a run that did not end: run them with --input {path}, or remove it",
         path = path.display()
     )]
-    Unfinished {
-        /// The record of the earlier run.
-        path: PathBuf,
-    },
-    /// The file cannot be written.
+    Unfinished { path: PathBuf },
     #[error("cannot write the failed items to {}: {error}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// The error of the system.
         #[source]
         error: io::Error,
     },
 }
 
 impl RunRecord {
-    /// Creates the record of a run that reads this source. The file at `path`, which will get the items that are left,
+    /// Creates the record of a run that reads this source. The file at `path`, which will receive the remaining items,
     /// does not change until the run begins. It may be the source.
     ///
     /// # Errors
@@ -182,13 +169,12 @@ impl RunRecord {
         }
     }
 
-    /// The file that will get the items that are left.
     #[must_use]
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// What the thread that reads the input does with this record.
+    /// How the thread that reads the input uses this record.
     #[must_use]
     pub fn kept(&self) -> Kept {
         match self.copy {
@@ -198,10 +184,10 @@ impl RunRecord {
         }
     }
 
-    /// Begins the run: removes the items that an earlier run left.
+    /// Begins the run: its record replaces the items of an earlier run.
     ///
     /// # Errors
-    /// The file cannot be removed.
+    /// A file cannot be replaced or removed.
     pub fn begin(&mut self) -> Result<(), RecordError> {
         if let (Some(earlier), Some(path)) = (self.earlier.take(), &self.path) {
             earlier.own.persist(path).map_err(|error| self.failed(error.error))?;
@@ -228,10 +214,10 @@ impl RunRecord {
         let _ = writeln!(self.marks, "- {first} {last}");
     }
 
-    /// Writes the marks.
+    /// Writes the marks to the record.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The record cannot be written.
     pub fn flush(&mut self) -> Result<(), RecordError> {
         if self.marks.is_empty() {
             return Ok(());
@@ -240,8 +226,8 @@ impl RunRecord {
         self.file.append(&[marks.as_bytes()]).map_err(|error| self.failed(error))
     }
 
-    /// Writes the items that are left to their file, removes the run record, and returns the number of records that are
-    /// left. May take as long as reading the input again.
+    /// Writes the remaining items to their file, removes the run record, and returns the number of remaining records.
+    /// May take as long as reading the input again.
     ///
     /// # Errors
     /// The file cannot be written. Then the run record stays.
@@ -287,10 +273,9 @@ impl RunRecord {
 }
 
 impl Drop for RunRecord {
-    /// Removes the record of a run that has not begun.
     fn drop(&mut self) {
         if let (Phase::Opened, Some(path), None) = (self.phase, &self.path, &self.earlier) {
-            // All its items can still be read where they were.
+            // All its items can still be read from their source.
             let _ = fs::remove_file(path);
         }
     }
@@ -325,7 +310,7 @@ mod tests {
         assert!(!undone::record_path(&left).exists());
     }
 
-    /// What the thread that reads the input reads.
+    /// The bytes that the thread of the input reads.
     fn items(record: &RunRecord) -> String {
         let Kept::Items(file) = record.kept() else { panic!("{record:?} has no items") };
         let mut text = String::new();
@@ -367,7 +352,7 @@ mod tests {
         let error = open(&todo).expect_err("that run has not ended").to_string();
         assert!(error.contains("todo.unfinished") && error.contains("has not ended"), "{error}");
         drop(killed);
-        // A run that does not begin changes nothing.
+        // A record of a run that did not begin changes nothing when it is dropped.
         drop(open(&todo).expect("it can be taken over"));
         for source in [todo.clone(), undone::record_path(&todo)] {
             let mut again = open(&source).expect("it can be taken over");

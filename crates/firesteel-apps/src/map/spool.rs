@@ -13,7 +13,7 @@ use firesteel_protocol::messages::Stream;
 
 pub use firesteel_engine::map::OutputOrder;
 
-/// The limits of the memory for outputs, and the place for the rest.
+/// How much memory outputs may take, and where the rest is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpoolLimits {
     /// Maximum number of bytes of all outputs together.
@@ -31,13 +31,11 @@ impl Default for SpoolLimits {
     }
 }
 
-/// An output cannot be kept.
+/// A file of the spool cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot keep output in {}: {error}", path.display())]
 pub struct SpoolError {
-    /// Path of the file or directory.
     pub path: PathBuf,
-    /// Error of the operating system.
     pub error: io::Error,
 }
 
@@ -65,21 +63,17 @@ pub struct Printable<T> {
     pub ticket: T,
 }
 
-/// The outputs of an attempt until now.
 #[derive(Debug, Default)]
 pub struct Outputs {
-    /// Its standard output.
     pub stdout: StreamOutput,
-    /// Its standard error.
     pub stderr: StreamOutput,
 }
 
-/// The output to one stream.
 #[derive(Debug)]
 pub enum StreamOutput {
     /// A small output, in memory.
     Memory(Buffer),
-    /// A large output, or one that found no room in memory.
+    /// A large output, or an output without room in memory.
     File(SpillFile),
 }
 
@@ -137,7 +131,6 @@ impl<T> Spool<T> {
         }
     }
 
-    /// Discards the output of an attempt.
     pub fn discard(&mut self, attempt: AttemptId) {
         self.running.remove(&attempt);
     }
@@ -171,7 +164,6 @@ fn make_directory(parent: &Path) -> Result<Arc<Scratch>, SpoolError> {
 }
 
 impl Outputs {
-    /// Whether both outputs are empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.stdout.is_empty() && self.stderr.is_empty()
@@ -185,7 +177,6 @@ impl Default for StreamOutput {
 }
 
 impl StreamOutput {
-    /// Whether the output is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -206,13 +197,10 @@ impl StreamOutput {
     }
 }
 
-/// The half of a copy that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// Reading the spool failed.
     #[error(transparent)]
     Read(SpoolError),
-    /// Writing the copy failed.
     #[error(transparent)]
     Write(io::Error),
 }
@@ -308,7 +296,7 @@ mod tests {
 
     fn files(parent: &TempDir) -> usize {
         let inside = |entry: io::Result<fs::DirEntry>| fs::read_dir(entry.expect("an entry").path());
-        // One of them is the lock.
+        // One of the entries is the lock.
         let count = |entry| inside(entry).expect("a directory").count() - 1;
         fs::read_dir(parent.path()).expect("a directory").map(count).sum()
     }

@@ -1,4 +1,4 @@
-//! The summary of a run.
+//! The summary of a run: its counts, failed items and executors, for people and as JSON.
 
 mod text;
 
@@ -30,22 +30,19 @@ pub struct Summary {
     /// Last id of the application, once a Master assigned one.
     #[serde(serialize_with = "as_text")]
     pub app: Option<AppId>,
-    /// Number of items that were taken from the input.
     pub items: u64,
-    /// Number of these items that succeeded.
     pub succeeded: u64,
-    /// Number of items that failed as often as allowed.
+    /// Number of items that reached their limit of failures.
     pub failed: u64,
     /// Number of items that were not over when the run ended early.
     pub cancelled: u64,
     /// Number of items that cannot become a command: 0, or 1 for the item at which the input ended.
     pub unusable: u64,
-    /// Number of items that were never taken from the input. `None` if the run ended before its input did, and nobody knows it.
+    /// Number of items that were never taken from the input. `None` if the run ended early and the number is unknown.
     pub unread: Option<u64>,
-    /// Number of items that succeeded but whose output was not printed.
+    /// Number of items that succeeded, without their output being printed.
     pub unprinted: u64,
-    /// Number of items that another run has to do, as far as they are known. These are all items
-    /// that were not both successful and printed.
+    /// Number of items for another run, as far as known: all items that were not both successful and printed.
     pub left: u64,
     /// Number of attempts that were lost and repeated.
     pub repeated_attempts: u64,
@@ -54,23 +51,19 @@ pub struct Summary {
     pub elapsed: Duration,
     /// How close to their preferred hosts the items ran.
     pub locality: LocalityUse,
-    /// Executors and hosts that got no items for a while, in words, in the order of these
-    /// decisions.
+    /// Executors and hosts that were excluded for a while, in words, in the order of the exclusions.
     #[serde(rename = "exclusions")]
     pub excluded: Vec<String>,
-    /// Why the run ended early, if it did.
+    /// Why the run ended early, if that was an error.
     pub error: Option<String>,
     /// The first 1000 failed items, by number.
     pub failures: Vec<Failure>,
     /// Number of failed items that are not in `failures`.
     pub failures_omitted: u64,
-    /// All executors that were used, by number.
     pub executors: Vec<ExecutorUse>,
-    /// The use of each host, by name.
     pub hosts: BTreeMap<String, HostUse>,
 }
 
-/// An item that failed for good.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
     /// Number of the item, from 1.
@@ -78,7 +71,6 @@ pub struct Failure {
     /// The item, or its beginning with `...` if it has more than 4096 characters. It stands for
     /// [any bytes](firesteel_protocol::byte_text).
     pub item: String,
-    /// Number of failed attempts.
     #[serde(rename = "failed_attempts")]
     pub failures: u32,
     /// Exit code of the last attempt, or 128 plus the signal that ended it. Unknown if the command
@@ -91,30 +83,22 @@ pub struct Failure {
     pub hosts: Vec<String>,
 }
 
-/// An executor that was ready for tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExecutorUse {
-    /// Number of the executor.
     #[serde(rename = "id")]
     pub executor: u32,
-    /// Host of the executor.
     pub host: String,
-    /// Number of cores of the executor.
     pub cores: i64,
     /// Number of items that ended on this executor, with or without success.
     pub items: u64,
-    /// Why the executor was lost, if it was.
+    /// Why the executor was lost; `None` if it was not.
     pub lost: Option<String>,
 }
 
-/// The use of one host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostUse {
-    /// Number of executors on this host.
     pub executors: u64,
-    /// Number of cores of all these executors.
     pub cores: i64,
-    /// Number of items that ended on this host.
     pub items: u64,
 }
 
@@ -140,7 +124,6 @@ impl LocalityUse {
 }
 
 impl Summary {
-    /// The summary of a run with this tally and this ending.
     #[must_use]
     pub fn of(tally: &Tally, ending: &Ending, elapsed: Duration) -> Self {
         let totals = tally.totals;

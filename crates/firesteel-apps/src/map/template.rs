@@ -13,7 +13,7 @@ use firesteel_engine::driver::TaskNeeds;
 /// The placeholder for the item in an argument of the command.
 pub const PLACEHOLDER: &str = "{}";
 
-/// The part that the tasks of all items share.
+/// What the tasks of all items have in common.
 #[derive(Clone, Debug)]
 pub struct Template {
     command: Command,
@@ -22,7 +22,7 @@ pub struct Template {
     position: ItemPosition,
 }
 
-/// The place of the item in the command.
+/// Where the item goes in the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ItemPosition {
     Placeholders,
@@ -33,7 +33,6 @@ enum ItemPosition {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an argument with the item has {length} bytes, and at most {MAX_ARGUMENT} are possible")]
 pub struct ArgumentTooLong {
-    /// Length of the argument in bytes.
     pub length: usize,
 }
 

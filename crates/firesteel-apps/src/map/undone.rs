@@ -1,4 +1,4 @@
-//! Reads the record of a run that did not end: which records of its input are not done.
+//! Reads the record of a run that did not end: which records of the input are not done?
 //!
 //! ```text
 //! {"firesteel_map_record":1,"separator":10,"source":null}
@@ -28,14 +28,12 @@ use sha2::Digest as _;
 /// The first bytes of a run record.
 const MAGIC: [u8; 26] = *b"{\"firesteel_map_record\":1,";
 
-/// The length of the longest file that a run record copies, in bytes. What happens to the file after that does not
-/// matter.
+/// The largest file that a run record copies, in bytes. Later changes to such a file do not matter.
 const MOST_COPIED: u64 = 64 << 20;
 
-/// The suffix of a run record. The rest of its name is that of the file that will get the items that are left.
+/// The suffix of a run record. The rest of its name is that of the file for the remaining items.
 const UNFINISHED: &str = ".unfinished";
 
-/// The first line of a run record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
     firesteel_map_record: u32,
@@ -44,10 +42,10 @@ pub(super) struct Header {
     pub(super) source: Option<SourceFile>,
 }
 
-/// A file as it was when a run began to read it.
+/// A file's state when a run began to read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SourceFile {
-    /// Stands for any bytes.
+    /// The path as text that stands for any bytes, see `byte_text`.
     path: String,
     bytes: u64,
     /// Milliseconds since 1970.
@@ -116,7 +114,7 @@ pub(super) fn is_copied(length: u64) -> bool {
     length <= MOST_COPIED
 }
 
-/// The path of the record of a run that writes the items that are left to `target`.
+/// The path of the record of a run that writes its remaining items to `target`.
 pub(super) fn record_path(target: &Path) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(UNFINISHED);
@@ -132,7 +130,6 @@ pub(super) fn resolve(path: &Path) -> PathBuf {
     }
 }
 
-/// The contents of a run record.
 #[derive(Clone, Debug)]
 pub(super) struct RecordContents {
     header: Header,
@@ -143,7 +140,6 @@ pub(super) struct RecordContents {
     is_whole: bool,
 }
 
-/// Records that are done, by number.
 #[derive(Clone, Debug, Default)]
 struct DoneRecords(Vec<u64>);
 
@@ -163,7 +159,7 @@ impl DoneRecords {
 }
 
 impl RecordContents {
-    /// Reads a run record; `None` if the file is none. The file's position does not change then.
+    /// Reads a run record; `None` if the file is not one. In this case the file's position does not change.
     pub(super) fn read(file: &File) -> io::Result<Option<Self>> {
         let mut magic = [0; MAGIC.len()];
         match file.read_exact_at(&mut magic, 0) {
@@ -258,7 +254,6 @@ pub(super) struct Undone {
     contents: RecordContents,
     /// Number of records of the input that were read.
     number: u64,
-    /// Number of these records that are not done.
     records: u64,
     record: Vec<u8>,
     /// Number of bytes of the current record that were returned.
@@ -271,7 +266,7 @@ impl Undone {
         self.records
     }
 
-    /// Goes to the next record that is not done, and returns whether there is one.
+    /// Goes to the next undone record. Returns `false` if there is none.
     fn advance(&mut self) -> io::Result<bool> {
         let separator = self.contents.header.separator;
         loop {
@@ -319,7 +314,7 @@ pub(super) fn open(file: &File) -> io::Result<Option<(Undone, u64)>> {
     contents.undone(file.try_clone()?).map(|undone| Some((undone, length)))
 }
 
-/// The error for the record of a run that goes on.
+/// The error for the record of a run that has not ended.
 pub(super) fn still_written() -> io::Error {
     io::Error::other("the run that writes it has not ended")
 }
@@ -352,10 +347,10 @@ mod tests {
             ("> 6\na\nb\nc\n- 2 2\n", "a\nc\n"),
             ("> 3\na\nb- 1 1\n> 3\n\nc\n- 3 3\n", "b\n"),
             ("> 6\na\nb\nc\n- 1 3\n", ""),
-            // The last record has no end: it is one only if the input had no more.
+            // The last record has no separator: it counts only if the input has ended.
             ("> 3\na\nb", "a\n"),
             ("> 3\na\nb$\n", "a\nb\n"),
-            // Entries that were cut off are none.
+            // Incomplete entries do not count.
             ("> 4\na\nb\n- 1", "a\nb\n"),
             ("> 4\na\nb\n> 10\nc", "a\nb\n"),
         ] {
@@ -383,7 +378,7 @@ mod tests {
         input.write_all(b"\nd\n").expect("written");
         assert!(refused(&file).starts_with(&expected), "{}", refused(&file));
 
-        // A record of an older release has no digest, and its time decides.
+        // A record of an older release has no digest: the file's time decides.
         fs::write(input.path(), "a\nb\nc").expect("written");
         let old = SourceFile { sha256: None, ..SourceFile::of(input.path()).expect("it is there") };
         let file = run_record("- 1 1\n", Some(old));

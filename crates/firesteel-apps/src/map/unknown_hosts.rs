@@ -15,7 +15,6 @@ use tokio::time::timeout;
 
 /// Maximum number of hosts that get a remark of their own.
 const MOST_REMARKS: usize = 5;
-/// Maximum number of hosts that are remembered.
 const MOST_REMEMBERED: usize = 10_000;
 /// How long the end of a run waits for a Master's answer about the hosts.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -24,14 +23,14 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct UnknownHosts {
     worker_hosts: WorkerHosts,
-    /// Each host that no Worker is known to have, with the first item that prefers it.
+    /// Each host without a known Worker, with the first item that prefers it.
     unseen: BTreeMap<String, u64>,
     /// Hosts that were reported, or that a Worker has.
     done: BTreeSet<String>,
     remarked: usize,
 }
 
-/// The hosts of the Workers.
+/// What is known of the hosts of the Workers.
 #[derive(Debug)]
 enum WorkerHosts {
     /// No Master was asked, or none answered.
@@ -41,7 +40,6 @@ enum WorkerHosts {
 }
 
 impl UnknownHosts {
-    /// The value for items without preferred hosts.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -60,7 +58,7 @@ impl UnknownHosts {
             for master in masters {
                 let name = format!("firesteel map {}", std::process::id());
                 if let Ok(view) = ask(&master, &name).await {
-                    // The run may be over.
+                    // The run may have ended.
                     let _ = sender.send(hosts(view));
                     return;
                 }
@@ -69,7 +67,6 @@ impl UnknownHosts {
         Self { worker_hosts: WorkerHosts::Asked(asked), ..Self::none() }
     }
 
-    /// Adds the preferred hosts of an item.
     pub fn add(&mut self, item: u64, hosts: &[String]) {
         let known = match &self.worker_hosts {
             WorkerHosts::Unknown => return,
@@ -85,7 +82,7 @@ impl UnknownHosts {
         }
     }
 
-    /// The remarks that are known now.
+    /// The remarks that can be made now, each once.
     pub fn remarks(&mut self) -> Vec<String> {
         if let WorkerHosts::Asked(asked) = &mut self.worker_hosts {
             match asked.try_recv() {

@@ -1,8 +1,8 @@
-//! What every machine that owns an application shares: its side of the Master.
+//! The Master's side of every machine that owns an application.
 //!
-//! It finds a Master, registers the application, stays registered, and says why no executor comes.
-//! [`Registration`](registration::Registration) and [`Starvation`](starvation::Starvation) are parts of such
-//! a machine. They return what is to be done, and the machine turns it into its own effects and notes.
+//! It finds a Master, registers the application, keeps it registered, and reports why no executor comes.
+//! [`Registration`](registration::Registration) and [`Starvation`](starvation::Starvation) are parts of such a machine.
+//! They return orders, which the machine turns into its own effects and notes.
 
 pub(crate) mod peers;
 pub(crate) mod registration;

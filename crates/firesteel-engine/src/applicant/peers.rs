@@ -1,5 +1,4 @@
-//! What the owner of an application does about Masters, and about peers that send what is not valid: the same for a driver and
-//! for a launcher.
+//! How a driver or a launcher handles Masters and invalid messages.
 
 use std::collections::BTreeSet;
 
@@ -13,26 +12,37 @@ use firesteel_protocol::messages::{DriverToMaster, MasterToDriver};
 
 use super::registration::{Patience, Registration};
 
-/// Something that is done about a peer. Each owner of an application has an effect or a note for it.
+/// An action on a peer. Each owner of an application has an effect or a note for it.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// Connect to a Master.
-    Connect { master: Address },
+    Connect {
+        master: Address,
+    },
     /// Ask a Master to register the application.
-    Ask { peer: PeerId, message: DriverToMaster },
-    /// Close a connection.
-    Close { peer: PeerId },
-    /// Note that the Master that had the application is lost.
-    MasterLost { master: Address },
-    /// Note that a Master could not be reached.
-    MasterUnreachable { master: Address, error: String, patience: Patience },
-    /// Note that two Masters say that they lead.
+    Ask {
+        peer: PeerId,
+        message: DriverToMaster,
+    },
+    Close {
+        peer: PeerId,
+    },
+    /// Note that the application's Master is lost.
+    MasterLost {
+        master: Address,
+    },
+    MasterUnreachable {
+        master: Address,
+        error: String,
+        patience: Patience,
+    },
+    /// Note that two Masters both say that they lead.
     Dispute(Dispute),
-    /// Note that a connection sent what is not valid now.
-    UnexpectedMessage { peer: PeerId },
+    UnexpectedMessage {
+        peer: PeerId,
+    },
 }
 
-/// The connections that were told to close and have not ended. Their messages are ignored.
+/// Connections that are closing: they were told to close and have not ended. Their messages are ignored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Closing {
     peers: BTreeSet<PeerId>,
@@ -47,18 +57,16 @@ impl Closing {
         self.peers.iter().copied()
     }
 
-    /// A connection has ended.
     pub(crate) fn forget(&mut self, peer: PeerId) {
         self.peers.remove(&peer);
     }
 
-    /// Closes a connection.
     pub(crate) fn close<E: From<Step>>(&mut self, peer: PeerId, effects: &mut Effects<E>) {
         self.peers.insert(peer);
         effects.push(Step::Close { peer }.into());
     }
 
-    /// A connection sent a message that is not valid now: it is closed.
+    /// Closes a connection after a message that is not valid now.
     pub(crate) fn unexpected<E: From<Step>>(&mut self, peer: PeerId, effects: &mut Effects<E>) {
         if !self.contains(peer) {
             effects.push(Step::UnexpectedMessage { peer }.into());
@@ -68,8 +76,8 @@ impl Closing {
 }
 
 impl Registration {
-    /// Whether a message is valid on this connection now. A Master that was asked may register the application, or refuse it; all
-    /// else is valid only from the Master that has the application.
+    /// Whether a message is valid on this connection now. Any Master that was asked may register or refuse the
+    /// application. All other messages are valid only from the application's Master.
     pub(crate) fn may_say(&self, peer: PeerId, message: &MasterToDriver) -> bool {
         match message {
             MasterToDriver::RegisteredApplication { .. } | MasterToDriver::ApplicationRemoved(_) => {
@@ -86,8 +94,8 @@ impl Registration {
         }
     }
 
-    /// Does what the search orders. `executors` are those that the owner takes for living. If the search is given up, returns the
-    /// last error of each Master: no order follows then.
+    /// Performs the orders of the search for a Master. `executors`: the executors that the owner believes to be alive.
+    /// If the search is given up, returns the last error of each Master; no order follows then.
     pub(crate) fn follow<E: From<Step>, I: Iterator<Item = ExecutorId>>(
         &self,
         orders: Vec<Order<()>>,
@@ -109,7 +117,8 @@ impl Registration {
                     effects.push(Step::MasterUnreachable { master, error, patience }.into());
                 }
                 Order::Remark(Remark::Dispute(dispute)) => effects.push(Step::Dispute(dispute).into()),
-                // Who waits for an application is told no more than that; why none was found is told at the end.
+                // These remarks are not passed on while the search lasts. If no Master is found, the reasons are given
+                // at the end.
                 Order::Remark(
                     Remark::Silent { .. }
                     | Remark::HungUp { .. }

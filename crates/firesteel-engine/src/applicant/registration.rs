@@ -11,8 +11,8 @@ use firesteel_protocol::secret::Secret;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// The pauses are short, since a user waits and a Master that has just started should be found soon. Spark's application client
-/// tries every 20 s.
+/// The pauses are short, because a user waits, and a Master that has just started should be found soon. Spark's
+/// application client tries every 20 s.
 const PACE: Pace = Pace {
     first: Duration::from_millis(500),
     longest: Duration::from_secs(5),
@@ -20,7 +20,6 @@ const PACE: Pace = Pace {
     soon: Duration::from_millis(20),
 };
 
-/// The registration of an application with its Masters.
 #[derive(Clone, Debug)]
 pub(crate) struct Registration {
     pub(crate) search: MasterSearch<(), ()>,
@@ -29,13 +28,13 @@ pub(crate) struct Registration {
     app: Option<AppId>,
 }
 
-/// How long a Master that cannot be reached is tried, from the first attempt on.
+/// How long to retry a Master that cannot be reached, counted from the first attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum Patience {
-    /// For this time at most.
+    /// At most this long.
     #[display("retrying for {} s", _0.as_secs_f64())]
     UpTo(Duration),
-    /// While the application lives, since a Master has registered it.
+    /// As long as the application lives, because a Master has registered it before.
     #[display("retrying")]
     Endless,
 }
@@ -51,18 +50,18 @@ pub(crate) struct Search {
     pub(crate) seed: u64,
 }
 
-/// What a `RegisteredApplication` means.
+/// The meaning of a `RegisteredApplication` message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Registered {
     /// The first Master has registered the application.
     First,
-    /// A Master that knows the application has it again: its executors keep running.
+    /// A Master that knew the application has it again: its executors keep running.
     Resumed,
     /// A Master registered it as a new application: the executors of the old one are lost.
     Anew,
 }
 
-/// The token by which the application is known, drawn apart from what the pauses draw.
+/// The token by which a Master knows the application. It is drawn apart from the random numbers of the pauses.
 pub(crate) fn token(seed: u64) -> Secret {
     let mut chance = ChaCha8Rng::seed_from_u64(seed);
     chance.set_stream(1);
@@ -77,12 +76,11 @@ impl Registration {
         Self { search, description, app: None }
     }
 
-    /// Sets the default profile's target, for Masters that will be told of the application.
+    /// Sets the default profile's target, as the next Master will be told.
     pub(crate) fn set_limit(&mut self, limit: ExecutorLimit) {
         self.description.initial_limit = limit;
     }
 
-    /// Whether an executor with that number exists or existed.
     pub(crate) fn has_seen(&self, executor: ExecutorId) -> bool {
         executor < self.description.first_executor
     }
@@ -92,8 +90,7 @@ impl Registration {
         self.app.as_ref()
     }
 
-    /// Notes that an executor has this number, so that no other gets it. Numbers that are too high are
-    /// ignored.
+    /// Marks this executor number as taken. Numbers that are too high are ignored.
     pub(crate) fn see(&mut self, executor: ExecutorId) {
         const HIGHEST: u32 = i32::MAX as u32;
         if executor.0 > HIGHEST {
@@ -108,12 +105,11 @@ impl Registration {
         &self.description
     }
 
-    /// The same description, to be changed.
+    /// The description that the next Master will get, to be changed.
     pub(crate) fn description_mut(&mut self) -> &mut ApplicationDescription {
         &mut self.description
     }
 
-    /// The Master that has the application.
     pub(crate) fn master(&self) -> Option<(PeerId, &Address)> {
         self.search.registered().map(|registered| (registered.peer, &registered.master))
     }
@@ -128,8 +124,8 @@ impl Registration {
         self.search.patience().map_or(Patience::Endless, Patience::UpTo)
     }
 
-    /// A Master registered the application: what that means, that Master, and what follows. `None`: it was not asked, or it
-    /// repeats itself.
+    /// A Master registered the application. Returns what that means, the Master, and the orders that follow; `None` if
+    /// this Master was not asked, or repeats itself.
     pub(crate) fn on_registered(
         &mut self,
         peer: PeerId,
@@ -140,7 +136,7 @@ impl Registration {
             None => Registered::First,
             Some(known) if *known == app => Registered::Resumed,
             Some(_) => {
-                // This Master starts the numbers of executors again.
+                // This Master starts to number executors again.
                 self.description.first_executor = ExecutorId::default();
                 Registered::Anew
             }
@@ -149,8 +145,8 @@ impl Registration {
         Some((meaning, asked.master, orders))
     }
 
-    /// The message that registers the application with a Master, which brings it back if it was registered before.
-    /// `executors` are those that its driver takes for living.
+    /// The message that registers the application with a Master, or registers it again. `executors`: the executors that
+    /// its driver believes to be alive.
     pub(crate) fn request(&self, executors: impl IntoIterator<Item = ExecutorId>) -> DriverToMaster {
         let description = Box::new(self.description.clone());
         match self.app.clone() {
@@ -162,7 +158,7 @@ impl Registration {
         }
     }
 
-    /// What is wrong with the tables, if anything is.
+    /// Describes the first inconsistency in the tables, if there is one.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.master().is_some() && self.app.is_none() {
             return Some("registered without an id".to_owned());

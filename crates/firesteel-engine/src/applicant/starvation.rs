@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use firesteel_protocol::time::Timestamp;
 
-/// Measures how long the application has had no executor that takes tasks.
+/// Measures how long the application has had no executor that takes tasks, and when to ask the Master why.
 ///
 /// Source: Spark's driver, 4.0.1, warns every 15 s that "Initial job has not accepted any resources".
 /// Firesteel asks the Master for the reason.
 #[derive(Clone, Debug)]
 pub(crate) struct Starvation {
-    /// How long the first time is.
+    /// How long to wait before the first question.
     first: Duration,
     timeout: Duration,
     hunger: Option<Hunger>,
@@ -20,16 +20,15 @@ pub(crate) struct Starvation {
 #[derive(Clone, Copy, Debug)]
 struct Hunger {
     since: Timestamp,
-    /// When to ask for the reason, or to ask again.
+    /// When to ask for the reason next.
     ask_at: Timestamp,
 }
 
 /// Why the Master was asked for the shortfall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// The Master was not asked.
     Nothing,
-    /// To learn at once of permanent shortfalls.
+    /// To learn of permanent shortfalls at once.
     AtOnce,
     /// Because no executor has come.
     Starving,
@@ -40,17 +39,18 @@ impl Starvation {
         Self { first: timeout, timeout, hunger: None, asked: Asked::Nothing }
     }
 
-    /// The same, but the first question comes after `first`, so that a user soon learns why nothing happens.
+    /// Waits only `first` before the first question, so that a user soon learns why nothing happens; `timeout` before
+    /// later ones.
     pub(crate) fn early(first: Duration, timeout: Duration) -> Self {
         Self { first: first.min(timeout), ..Self::new(timeout) }
     }
 
-    /// An executor takes tasks.
+    /// An executor takes tasks: the measurement ends.
     pub(crate) fn fed(&mut self) {
         self.hunger = None;
     }
 
-    /// No executor takes tasks.
+    /// No executor takes tasks: the measurement begins.
     pub(crate) fn hungry(&mut self, now: Timestamp) {
         self.hunger.get_or_insert(Hunger { since: now, ask_at: now + self.first });
     }

@@ -28,7 +28,7 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
     driver.effects.check("driver")
 }
 
-/// Tasks run where executors run them, within their failure limit, and all are counted.
+/// Tasks run where executors run them, and within their failure limit; all tasks are counted.
 fn check_tasks(driver: &Driver) -> Result<(), Violation> {
     let (tasks, executors) = (&driver.tasks, &driver.executors);
     for (id, task) in tasks.iter() {
@@ -92,7 +92,7 @@ fn check_exclusion(driver: &Driver) -> Result<(), Violation> {
     Ok(())
 }
 
-/// With dynamic allocation, targets are within their bounds, and idle executors are known.
+/// With dynamic allocation, targets are within their bounds, and the idle executors are recorded.
 fn check_allocation(driver: &Driver) -> Result<(), Violation> {
     let bounds = match driver.config.allocation {
         Allocation::Dynamic(bounds) if !driver.is_done() => bounds,

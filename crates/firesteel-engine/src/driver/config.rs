@@ -1,4 +1,4 @@
-//! A driver's settings.
+//! A driver's settings, with Spark's defaults.
 
 use std::time::Duration;
 
@@ -10,14 +10,12 @@ use firesteel_protocol::time::millis;
 
 use super::tasks::exit_codes::ExitCodes;
 
-/// A driver's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The Masters to try, in this order.
     pub masters: Vec<Address>,
-    /// The application's description.
     pub description: ApplicationDescription,
-    /// The secret that executors of the application know. It is in the environment of their command.
+    /// The secret that executors of the application know, from the environment of their command.
     pub secret: Secret,
     /// `spark.task.maxFailures`: the number of failed attempts after which a task has failed. Spark's default
     /// is 4.
@@ -32,15 +30,15 @@ pub struct Config {
     pub registration_timeout: Duration,
     /// How long the driver waits for an executor before it says why none comes. Spark's default is 15 s.
     pub starvation_timeout: Duration,
-    /// `spark.standalone.executorRemoveDelayOnDisconnection`: how long the driver waits for the Master to
-    /// report the end of an executor whose connection ended. Spark's default is 5 s.
+    /// `spark.standalone.executorRemoveDelayOnDisconnection`: After an executor's connection has ended, the driver
+    /// waits this long for the Master's report of its end. Spark's default is 5 s.
     pub loss_delay: Duration,
     /// `firesteel.driver.executorTimeout`: how long the driver waits for an executor with a running process
     /// to register before it asks for another one.
     pub executor_timeout: Duration,
     /// How driver and executors notice that the other is silent.
     pub heartbeats: Heartbeats,
-    /// The racks of the hosts.
+    /// The rack of each host.
     pub topology: Topology,
     /// How long cores are kept free for tasks that prefer to run nearby.
     pub locality_wait: LocalityWait,
@@ -50,8 +48,8 @@ pub struct Config {
     pub seed: u64,
 }
 
-/// How driver and executors notice that the other is silent. Both send heartbeats; everything else that arrives is a
-/// sign of life, too.
+/// How driver and executors notice that the other is silent. Both send heartbeats; every other message also counts as a
+/// sign of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeats {
     /// `spark.executor.heartbeatInterval`: the interval between two heartbeats, of an executor to its driver and back.
@@ -63,7 +61,7 @@ pub struct Heartbeats {
 }
 
 impl Heartbeats {
-    /// What an executor has to know.
+    /// The part of these settings that an executor needs.
     pub(super) fn rules(&self) -> HeartbeatRules {
         let patience = self.interval.saturating_mul(self.max_failures);
         HeartbeatRules { interval_millis: millis(self.interval), patience_millis: millis(patience) }
@@ -81,13 +79,12 @@ impl Default for Heartbeats {
 /// for each level (`spark.locality.wait`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalityWait {
-    /// `spark.locality.wait.node`: how long it waits for a preferred host.
+    /// `spark.locality.wait.node`: how long a task waits for a preferred host.
     pub node: Duration,
-    /// `spark.locality.wait.rack`: how long it then waits for the rack of one.
+    /// `spark.locality.wait.rack`: how long it then waits for the rack of a preferred host.
     pub rack: Duration,
 }
 
-/// How the number of executors is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocation {
     /// The application sets the number itself.
@@ -99,19 +96,19 @@ pub enum Allocation {
 /// How the number of executors follows the tasks: `spark.dynamicAllocation.*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DynamicAllocation {
-    /// The least number of executors wanted of a profile.
+    /// The least number of executors wanted per profile.
     pub min: u64,
-    /// The largest number of executors wanted of a profile; at least `min`.
+    /// The largest number of executors wanted per profile; at least `min`.
     pub max: u64,
-    /// The number of executors of the default profile wanted at the start; between `min` and `max`.
+    /// The number of executors of the default profile that is wanted at the start; between `min` and `max`.
     pub initial: u64,
     /// How long tasks wait before more executors are asked for.
     pub backlog_timeout: Duration,
-    /// The interval at which even more are asked for while tasks still wait. More than zero.
+    /// The interval at which more are requested while tasks still wait. More than zero.
     pub sustained_timeout: Duration,
-    /// How long an executor may be idle before it is ended.
+    /// How long an executor may be idle before the driver ends it.
     pub idle_timeout: Duration,
-    /// The part of the executors that the tasks could keep busy to ask for.
+    /// The requested part of the executors that the tasks could keep busy.
     pub ratio: Ratio,
 }
 
@@ -123,15 +120,15 @@ impl DynamicAllocation {
     }
 }
 
-/// A ratio, in millionths.
+/// A part of a whole, in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ratio(pub u32);
 
 impl Ratio {
-    /// The ratio of 1, a whole.
+    /// The whole: 1,000,000 millionths.
     pub const ONE: Self = Self(1_000_000);
 
-    /// This part of a count, in millionths.
+    /// This part of `count`, in millionths.
     pub(super) fn of(self, count: u64) -> u128 {
         u128::from(count) * u128::from(self.0)
     }
@@ -163,11 +160,10 @@ pub struct ExclusionPolicy {
 /// The rule by which executors and hosts are excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exclusion {
-    /// They are excluded for minutes if they are worse than the others: Firesteel's rule.
+    /// Firesteel's rule: excluded for minutes if they are worse than the others.
     ByComparison,
-    /// They are excluded by the limits of the policy: Spark's rule.
+    /// Spark's rule: excluded at the limits of the policy.
     ByLimits,
-    /// They are never excluded.
     Off,
 }
 

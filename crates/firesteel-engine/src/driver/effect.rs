@@ -1,4 +1,4 @@
-//! The effects of a driver, which its shell performs.
+//! The effects of a driver.
 
 use bytes::Bytes;
 use firesteel_placement::locality::Locality;
@@ -12,36 +12,31 @@ use firesteel_protocol::process::{ExitStatus, StartFailure};
 
 use super::{Answer, Note, QuestionId, Unfit};
 
-/// An effect of a driver, which its shell performs.
+/// An action that the driver's shell performs.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("driver effect")]
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
-        /// The Master's address.
         master: Address,
     },
     /// Send a message. If the connection has ended, nothing happens.
     Send {
-        /// The connection's number.
         peer: PeerId,
-        /// The message itself.
+        /// To a Master or an executor.
         message: Outbound,
     },
-    /// Say when everything that has arrived on a connection is handled. Leads to `ArrivedHandled`, or to nothing if the
-    /// connection has ended.
+    /// Report when everything that has arrived on a connection is handled. Leads to `ArrivedHandled`, or to nothing if
+    /// the connection has ended.
     HandleArrived {
-        /// The connection's number.
         peer: PeerId,
     },
-    /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
+    /// Close a connection, once everything sent before is written. Leads to `Disconnected`.
     Close {
-        /// The connection's number.
         peer: PeerId,
     },
     /// Write a piece of an attempt's output. Leads to `OutputConsumed`.
     Output {
-        /// The attempt's id.
         attempt: AttemptId,
         /// Standard output or standard error.
         stream: Stream,
@@ -50,29 +45,24 @@ pub enum Effect {
     },
     /// Discard the output of an attempt, since another attempt will be made.
     DiscardOutput {
-        /// The attempt's id.
         attempt: AttemptId,
     },
-    /// A task has ended for good. Comes once for each submitted task.
+    /// A task has ended for good. Occurs once for each submitted task.
     TaskEnded {
-        /// The task's number.
         task: TaskId,
-        /// How the task ended.
         outcome: TaskOutcome,
     },
-    /// Answer a question. Comes once for each question, unless the application ends first.
+    /// Answer a question. Occurs once per question, unless the application ends first.
     Answer {
-        /// The question's own number.
         number: QuestionId,
-        /// The answer to the question.
         answer: Answer,
     },
-    /// The application has ended. Comes once, and only `Exit` comes after it.
+    /// The application has ended. Occurs once; only `Exit` comes after it.
     Done(Ending),
-    /// The driver ends once everything is sent. Comes once, last: right after `Done`, or, if the driver was told to stay,
-    /// when the executors have ended or no Master can tell any more.
+    /// The driver ends once everything is sent. Occurs once, as the last effect. It follows `Done` at once, unless the
+    /// driver was told to stay. In that case it comes when the executors have ended or no Master is left to report
+    /// their ends.
     Exit,
-    /// Write a line to the log.
     Note(Note),
 }
 
@@ -82,12 +72,9 @@ impl From<Note> for Effect {
     }
 }
 
-/// A message from the driver to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// A message to a Master.
     Master(DriverToMaster),
-    /// A message to an executor.
     Executor(DriverToExecutor),
 }
 
@@ -97,27 +84,22 @@ pub enum Outbound {
 pub enum TaskOutcome {
     /// The task succeeded in this attempt, whose output counts.
     Succeeded {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// The executor's number.
         executor: ExecutorId,
         /// How near the executor is to the preferred hosts, if the task has any.
         locality: Option<Locality>,
     },
     /// The task reached its limit of failures. The last attempt's output counts.
     Failed {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// The executor's number.
         executor: ExecutorId,
         /// How near the executor is to the preferred hosts, if the task has any.
         locality: Option<Locality>,
-        /// The number of attempts that failed.
         failures: u32,
         /// How the last attempt ended.
         cause: FailureCause,
     },
-    /// The task was cancelled, or the application ended first. It runs on no connected executor any more.
+    /// The task was cancelled, or the application ended first. No connected executor runs it any more.
     Cancelled,
     /// No executor can ever run the task.
     Unfit(Unfit),
@@ -128,18 +110,18 @@ pub enum TaskOutcome {
 pub enum FailureCause {
     /// The attempt itself ended this way.
     Ended(TaskEnd),
-    /// The task returned an exit code after which it is not retried, and could have been.
+    /// The task returned an exit code after which it is not retried, although its limit would have allowed it.
     #[display("{_0}, which is not retried")]
     FatalExit(ExitStatus),
-    /// The executor died while the attempt ran, by its own fault or the task's.
+    /// The executor died while the attempt ran, through its own fault or the task's.
     #[display("its executor died: {_0}")]
     ExecutorDied(ExecutorState),
-    /// The task could not be started on any host with executors, so other attempts would fail, too.
+    /// The task could not be started on any host with executors, so that further attempts would fail, too.
     #[display("{failure}{}", on_all(*hosts))]
     StartsNowhere {
         /// How the start failed on the last host.
         failure: StartFailure,
-        /// The number of hosts on which it was tried.
+        /// How many hosts were tried.
         hosts: usize,
     },
 }
@@ -148,7 +130,6 @@ fn on_all(hosts: usize) -> String {
     if hosts == 1 { String::new() } else { format!(", on {hosts} hosts, and no other has executors") }
 }
 
-/// How an application ended, as its driver sees it.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("application ending")]
 pub enum Ending {
@@ -156,11 +137,10 @@ pub enum Ending {
     Completed,
     /// The user cancelled the application.
     Cancelled,
-    /// The Master ended the application.
     Removed(ApplicationEnd),
     /// No Master registered the application in time.
     NoMaster {
-        /// The last error of each Master.
+        /// The last error of each Master that was tried.
         errors: Vec<(Address, ConnectError)>,
     },
 }

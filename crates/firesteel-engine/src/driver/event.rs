@@ -1,4 +1,4 @@
-//! The events that a driver is told.
+//! The events of a driver.
 
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
@@ -11,117 +11,70 @@ use firesteel_protocol::messages::{
 
 use super::{Question, QuestionId, TaskRequest};
 
-/// An event for a driver.
+/// What a driver is told by its shell.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("driver event")]
 pub enum Event {
-    /// The driver listens for executors. Comes once, first.
+    /// The driver listens for executors. The first event, once.
     Start,
     /// A requested connection is open.
     Connected {
-        /// The number of the new connection.
         peer: PeerId,
-        /// The address of the Master.
         master: Address,
-        /// What it says of itself.
+        /// Whether this Master leads or stands by.
         leadership: Leadership,
     },
     /// A requested connection could not be opened.
-    ConnectFailed {
-        /// The address of the Master.
-        master: Address,
-        /// The error.
-        error: ConnectError,
-    },
+    ConnectFailed { master: Address, error: ConnectError },
     /// A message arrived on a connection.
     Received {
-        /// The connection's number.
         peer: PeerId,
-        /// The message itself.
+        /// From a Master or an executor.
         #[kind(label)]
         message: Inbound,
     },
     /// Everything that had arrived on a connection when `HandleArrived` came has been handled.
-    ArrivedHandled {
-        /// The connection's number.
-        peer: PeerId,
-    },
+    ArrivedHandled { peer: PeerId },
     /// A connection ended, for whatever reason.
-    Disconnected {
-        /// The connection's number.
-        peer: PeerId,
-    },
+    Disconnected { peer: PeerId },
     /// The shell submits a task. Tasks come in the order of their numbers.
     Submit {
-        /// The task's number.
         task: TaskId,
-        /// The task, and where it may run.
+        /// The task's command, needs and preferred hosts.
         request: TaskRequest,
     },
     /// No more tasks will be submitted. When all have ended, the application is done.
     Finish {
-        /// What the Master is told of the application's work.
+        /// The result of the application's work, for the Master.
         outcome: Option<Outcome>,
     },
     /// The shell has written output.
-    OutputConsumed {
-        /// The attempt's id.
-        attempt: AttemptId,
-        /// The number of bytes.
-        bytes: u64,
-    },
-    /// Adds a resource profile for tasks that need other executors. What its executors need is fixed from
-    /// then on; its target can change.
-    AddProfile {
-        /// The number of the resource profile.
-        profile: ProfileId,
-        /// What its executors need.
-        needs: ResourceProfile,
-        /// The number of its executors wanted.
-        total: u64,
-    },
+    OutputConsumed { attempt: AttemptId, bytes: u64 },
+    /// Adds a resource profile for tasks that need other executors. The needs of its executors are fixed from then on;
+    /// its target can change.
+    AddProfile { profile: ProfileId, needs: ResourceProfile, total: u64 },
     /// Sets the number of executors wanted of a profile. A lower number ends no executor.
-    RequestExecutors {
-        /// The number of the resource profile.
-        profile: ProfileId,
-        /// The number of executors wanted.
-        total: u64,
-    },
+    RequestExecutors { profile: ProfileId, total: u64 },
     /// Ends executors, including busy ones. Their tasks run again elsewhere, and this does not count as a
     /// failure.
-    KillExecutors {
-        /// The numbers of the executors.
-        executors: Vec<ExecutorId>,
-        /// Whether the executors are replaced.
-        replacement: Replacement,
-    },
+    KillExecutors { executors: Vec<ExecutorId>, replacement: Replacement },
     /// The user cancels one task. Has no effect if the task has ended or was cancelled before.
-    CancelTask {
-        /// The task's number.
-        task: TaskId,
-    },
+    CancelTask { task: TaskId },
     /// The shell asks a question. Leads to `Answer`.
     Ask {
         /// The question's number, which its answer repeats.
         number: QuestionId,
-        /// The question that is asked.
         question: Question,
     },
-    /// The cluster's manager has restarted the Master elsewhere. What the old one said no longer counts.
-    MastersMoved {
-        /// The addresses of the Masters.
-        masters: Vec<Address>,
-    },
-    /// The cluster's manager has ended the application, and no Master is left to say so.
-    Removed {
-        /// How the application ended.
-        end: ApplicationEnd,
-    },
+    /// The cluster's manager has restarted the Master elsewhere. Answers of the old one no longer count.
+    MastersMoved { masters: Vec<Address> },
+    /// The cluster's manager has ended the application, and there is no Master to report it.
+    Removed { end: ApplicationEnd },
     /// The user cancels all tasks and the application.
     Cancel {
         /// What the Master is told of the application's work.
         outcome: Option<Outcome>,
-        /// How long the driver stays after that.
+        /// How long the driver stays after the application has ended.
         until: Until,
     },
     /// The next deadline has passed.
@@ -131,27 +84,25 @@ pub enum Event {
 /// Whether executors that are ended are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replacement {
-    /// They are replaced: the target stays. Spark's `killAndReplaceExecutor`.
+    /// They are replaced: the target stays the same. Spark's `killAndReplaceExecutor`.
     Wanted,
     /// They are not replaced: the target falls by their number. Spark's `killExecutors`.
     Unwanted,
 }
 
-/// How long a driver stays that ends its application.
+/// How long a driver stays after it has ended its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Until the Master is told.
+    /// Until the Master has been told.
     Told,
-    /// Until the executors have ended, or no Master can tell any more.
+    /// Until the executors have ended, or no Master is left to report their ends.
     NothingLeft,
 }
 
 /// A message to the driver. The roles in the hello decide which kind a connection may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
-    /// A message from a Master.
     Master(MasterToDriver),
-    /// A message from an executor.
     Executor(ExecutorToDriver),
 }
 

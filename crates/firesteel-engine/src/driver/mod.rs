@@ -1,23 +1,26 @@
 //! The driver owns an application and its tasks.
 //!
-//! It registers the application with a Master, accepts the executors that register with it, and runs each
-//! submitted task on one of them. A failed task is retried until it has ended for good. The shell submits
-//! tasks, writes their output and reports that. How many tasks wait is for the application's owner to decide.
+//! It registers the application with a Master, accepts the executors that register with it, and runs each submitted
+//! task on one of them. A failed task is retried until it succeeds or reaches its limit of failures. The shell submits
+//! tasks, writes their output, and reports when it has been written. The application's owner decides how many tasks
+//! wait.
 //!
 //! Each concern has its folder or file:
 //!
-//! - `executors`: the table of executors; how they come and go (`membership`), which have room for tasks (`openings`),
-//!   where they are (`reach`), which are silent (`heartbeats`) or can start no more (`shortage`);
+//! - `executors`: the table of executors; how they register and end (`membership`), which have room for tasks
+//!   (`openings`), their hosts and racks (`reach`), which are silent (`heartbeats`) or can start no more tasks
+//!   (`shortage`);
 //! - `tasks`: the table of tasks and the ends of attempts (`waiting`, `attempts`); which executor runs which task
 //!   (`offers`, `delay`); tasks that no executor can run (`unfit`); flow control of output (`credit`);
 //! - `scaling`: the number of executors wanted (`targets`), which may follow the tasks (`allocation`) or fall while another
 //!   profile needs the room (`giving_back`), and the hosts where they are wanted (`hints`);
-//! - `exclusion`: failures, and executors and hosts that get no tasks after them (`health_tracker`: by comparison in
-//!   `comparison`, `failure_rates`, `evidence`, by Spark's limits in `failure_limits`; before there is proof, `doubt`);
+//! - `exclusion`: failures, and the executors and hosts that get no tasks because of them (`health_tracker`: by
+//!   comparison in `comparison`, `failure_rates` and `evidence`; by Spark's limits in `failure_limits`; before there is
+//!   proof in `doubt`);
 //! - `peers`: messages to and from peers; `question`: the shell's questions.
 //!
-//! Finding a Master is shared with launcher and Worker (`master_search`), and asking why no executor comes with the
-//! launcher (`applicant`).
+//! The search for a Master is shared with launcher and Worker (`master_search`). The question why no executor comes is
+//! shared with the launcher (`applicant`).
 
 mod check;
 mod config;
@@ -73,35 +76,34 @@ pub use tasks::request::TaskRequest;
 pub use tasks::unfit::Unfit;
 pub use view::{ExecutorView, ExecutorViewState, View};
 
-/// An application without executors is told why that soon.
+/// How soon an application without executors is told why.
 const FIRST_WORD: Duration = Duration::from_millis(1500);
 
-/// How long a driver whose tasks have ended waits for a Master, to tell it so. One that was lost may be back by then.
+/// How long a driver waits for a Master to report to, after its tasks have ended. A lost Master may be back by then.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// The driver of an application.
 #[derive(Clone, Debug)]
 pub struct Driver {
     config: Config,
     registration: Registration,
     executors: Executors,
-    /// Executors that know the secret and registered before the Master told of them.
+    /// Executors that know the secret and registered before the Master announced them.
     early: BTreeMap<PeerId, Newcomer>,
     closing: Closing,
     tasks: Tasks,
     targets: Targets,
     delays: Delays,
     scaling: Scaling,
-    /// When the executors are sent the next heartbeat, if any is connected.
+    /// When to send the executors the next heartbeat, if any is connected.
     next_heartbeat: Option<Timestamp>,
     health: HealthTracker,
     hints: Hints,
     starvation: Starvation,
     questions: Questions,
-    /// The profiles and sizes of tasks for which a note said that they are too large.
+    /// The profiles and task sizes that a note has already called too large.
     said_too_large: BTreeSet<(ProfileId, Cores)>,
     phase: Phase,
-    /// When the driver ends without a Master that could be told: see [`FAREWELL`].
+    /// When the driver ends without having told a Master: see [`FAREWELL`].
     farewell: Option<Timestamp>,
     effects: Effects<Effect>,
 }
@@ -120,12 +122,12 @@ pub struct Driver {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// The tasks that were submitted end.
+    /// No more tasks are submitted; the driver waits until all have ended.
     Draining {
-        /// What the Master will be told of the application's work.
+        /// The result of the application's work, for the Master.
         outcome: Option<Outcome>,
     },
-    /// The application is over, and its owner wants to know when its executors have ended.
+    /// The application is over, and the driver waits for its executors to end.
     Leaving,
     Done,
 }
@@ -133,34 +135,34 @@ enum Phase {
 /// Why a driver has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The search for a Master goes on, or has lasted too long.
+    /// The search for a Master continues, or has taken too long.
     Registration(Due),
-    /// An executor has not registered, has sent nothing, or the Master has not reported its end, in time.
+    /// A deadline of this executor has passed: it has not registered, has sent nothing, or the Master has not reported
+    /// its end.
     ExecutorDelay(ExecutorId),
     /// Heartbeats to the executors are due.
     Heartbeat,
-    /// No executor has come for a while.
+    /// There has been no executor for a while.
     Starvation,
-    /// Cores were kept free for nearer tasks for long enough.
+    /// Cores have been kept free for nearer tasks long enough.
     Locality,
-    /// The initial target may fall.
+    /// The initial target of dynamic allocation may fall.
     InitialTarget,
-    /// Tasks of that profile have waited long enough for more executors.
+    /// Tasks of this profile have waited long enough for more executors.
     Backlog(ProfileId),
     /// An executor has been idle for too long.
     IdleExecutor(ExecutorId),
     /// An exclusion expires.
     ExclusionOver,
-    /// An executor whose machine is short of something tries one more task.
+    /// An executor on a machine that is short of resources tries one more task.
     Shortage,
     /// The Master may have to be told which hosts tasks prefer.
     Hints,
-    /// No Master has come back that could be told of the end.
+    /// No Master came back to be told of the end.
     Farewell,
 }
 
 impl Driver {
-    /// A driver that has not started.
     #[must_use]
     pub fn new(mut config: Config) -> Self {
         if let Allocation::Dynamic(bounds) = config.allocation {
@@ -255,7 +257,7 @@ impl Machine for Driver {
             Event::OutputConsumed { attempt, bytes } => self.on_output_consumed(attempt, bytes),
             Event::CancelTask { task } => self.on_cancel_task(task),
             Event::Ask { number, question } => {
-                // The answer shows the tables as they are at the end of the event.
+                // The answer shows the tables after the event.
                 self.settle(now);
                 self.on_ask(number, question);
             }
@@ -296,8 +298,8 @@ impl Machine for Driver {
 }
 
 impl Driver {
-    /// The shell submits a task. A task that no executor can ever run fails at once: one that is too long for
-    /// a frame would end the connections of one executor after the other.
+    /// The shell submits a task. A task that no executor can ever run fails at once. So does a task that is too long
+    /// for a frame: it would end the connection of each executor in turn.
     fn on_submit(&mut self, task: TaskId, request: TaskRequest) {
         let unfit = self.unfit(&request);
         let (topology, reach) = (&self.config.topology, self.executors.reach());
@@ -330,7 +332,7 @@ impl Driver {
         self.complain(now);
     }
 
-    /// Brings everything up to date at the end of each event.
+    /// Brings everything up to date, at the end of each event.
     fn settle(&mut self, now: Timestamp) {
         match &self.phase {
             Phase::Leaving | Phase::Done => return,
@@ -351,7 +353,8 @@ impl Driver {
                 self.offer(now);
             }
             self.scale(now);
-            // Scaling may leave only excluded executors: each round readmits one. Where a trial began, tasks wait for others.
+            // Scaling may leave only excluded executors: each round readmits one. If a trial began, the tasks wait for
+            // other executors.
             if !self.health.take_trial_began() && self.last_resort().is_none() {
                 break;
             }
@@ -368,15 +371,15 @@ impl Driver {
         }
     }
 
-    /// Whether every profile that tasks wait for has an executor that takes tasks.
+    /// Whether every profile with waiting tasks has an executor that takes tasks.
     fn is_served(&self) -> bool {
         let waiting = self.tasks.waiting();
         self.executors.any_offering()
             && waiting.profiles().all(|profile| !self.executors.openings(profile).is_empty())
     }
 
-    /// All tasks have ended. Whether the driver waits for a Master that it can tell so: one that was asked may answer, and one
-    /// that was lost may be back soon.
+    /// All tasks have ended. Returns whether the driver waits for a Master, to report the end. A Master that was asked
+    /// may answer, and a lost Master may soon be back.
     fn waits_for_a_master(&mut self, now: Timestamp) -> bool {
         if self.registration.master().is_some() || !self.registration.may_come() {
             return false;
@@ -384,8 +387,8 @@ impl Driver {
         now < *self.farewell.get_or_insert(now + FAREWELL)
     }
 
-    /// The application has ended. The driver stays until its executors have ended only if that is wanted, and if a
-    /// Master was told, which will say so.
+    /// The application has ended. The driver waits for its executors to end only if `until` asks for it and a Master
+    /// was told, since that Master reports it.
     fn finish(&mut self, ending: Ending, outcome: Option<Outcome>, until: Until) {
         for task in self.tasks.clear() {
             self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
@@ -411,7 +414,7 @@ impl Driver {
         };
     }
 
-    /// Tells the Master that the application is over. Whether there is one.
+    /// Tells the Master that the application is over. Returns whether there is a Master.
     fn unregister(&mut self, outcome: Option<Outcome>) -> bool {
         let (Some(app), true) = (self.registration.app().cloned(), self.registration.master().is_some())
         else {

@@ -1,4 +1,4 @@
-//! Messages from and to the driver's peers.
+//! Messages between the driver and its peers.
 
 use firesteel_placement::Resources;
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId};
@@ -49,13 +49,13 @@ impl Driver {
             MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(now, shortfalls),
             MasterToDriver::ExecutorsRequested { accepted } => self.on_answer(Request::Targets, accepted),
             MasterToDriver::ExecutorsKilled { accepted } => self.on_answer(Request::Kill, accepted),
-            // It comes after the end of the application: see `hear_of_the_end`.
+            // This message comes after the end of the application: see `hear_of_the_end`.
             MasterToDriver::ExecutorsGone { .. } => {}
         }
     }
 
-    /// After the end of the application, only the news that all its executors are gone matters, or that no Master can
-    /// tell any more.
+    /// Handles an event after the end of the application. Only two matter: all its executors are gone, or no Master is
+    /// left to report their ends.
     pub(super) fn hear_of_the_end(&mut self, event: &Event) -> Vec<Effect> {
         let (Some((master, _)), Some(app)) = (self.registration.master(), self.registration.app()) else {
             return Vec::new();
@@ -112,7 +112,7 @@ impl Driver {
             Registered::Resumed => self.hints.doubt(),
             Registered::First | Registered::Anew => self.hints.forget(),
         }
-        // Tasks may have ended with executors: no more executors are asked for than the rest needs.
+        // Tasks may have ended together with executors: ask for no more executors than the other tasks need.
         self.scale(now);
         self.repeat_requests();
         self.request_shortfall(Asked::AtOnce);
@@ -176,7 +176,7 @@ impl Driver {
         }
     }
 
-    /// Performs what the registration orders.
+    /// Performs the orders of the registration.
     pub(super) fn follow(&mut self, orders: Vec<Order<()>>) {
         for order in &orders {
             if let Order::Close(peer) = order {
@@ -190,8 +190,7 @@ impl Driver {
         }
     }
 
-    /// A connection sent a message that is not valid now: it is closed. Messages of closing connections are
-    /// ignored.
+    /// Closes a connection after a message that is not valid now. Messages of closing connections are ignored.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
         self.early.remove(&peer);
         self.closing.unexpected(peer, &mut self.effects);

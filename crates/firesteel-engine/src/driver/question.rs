@@ -1,4 +1,4 @@
-//! Questions of the shell: a view of the tables, and the reason of a shortfall of executors.
+//! Questions of the shell: a view of the tables, or the reason for a shortage of executors.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,8 +9,7 @@ use firesteel_protocol::messages::DriverToMaster;
 
 use super::{Driver, Effect, View};
 
-/// The maximum number of questions that wait for the Master. With one more, the oldest is answered without
-/// the Master.
+/// The most questions that may wait for the Master. At the limit, the oldest is answered without the Master.
 const MOST_OPEN: usize = 16;
 
 /// The number of a question. The shell chooses it and never uses it again.
@@ -32,20 +31,18 @@ pub enum Question {
     Explain,
 }
 
-/// An answer of the driver.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("answer")]
 pub enum Answer {
-    /// The tables, in answer to `Look`.
     View(View),
-    /// What is missing, by profile, as the Master says, in answer to `Explain`. Empty if every executor that
-    /// was asked for is assigned.
+    /// The answer to `Explain`: the shortfalls by profile, as the Master reports them. Empty if every executor that was
+    /// asked for is assigned.
     Shortfalls(Vec<(ProfileId, Shortfall)>),
     /// No Master has the application at the moment, or the Master has not answered.
     NoMaster,
 }
 
-/// The questions that wait for the Master's answer.
+/// The questions that wait for the Master's answer, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Questions {
     open: BTreeSet<QuestionId>,
@@ -75,7 +72,7 @@ impl Driver {
         }
     }
 
-    /// The Master's answer goes to every question that waits for it.
+    /// Answers every question that waits for the Master.
     pub(super) fn answer_open(&mut self, answer: &Answer) {
         for number in std::mem::take(&mut self.questions.open) {
             self.answer(number, answer.clone());

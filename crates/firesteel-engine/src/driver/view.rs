@@ -7,55 +7,43 @@ use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId, TaskId, WorkerId};
 use super::Driver;
 use super::executors::executor::{Executor, Fate, State, Trust};
 
-/// A driver's tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// The application's latest id.
     pub app: Option<AppId>,
     /// The Master that has the application, while it is connected.
     pub master: Option<Address>,
-    /// The number of submitted tasks.
     pub submitted: u64,
     /// The number of tasks that wait for a core.
     pub waiting: usize,
-    /// The number of tasks that run, including those that are being ended.
+    /// The number of running tasks, including tasks that are being ended.
     pub running: usize,
-    /// The number of tasks that succeeded.
     pub succeeded: u64,
-    /// The number of tasks that failed for good.
     pub failed: u64,
     /// The number of tasks that were cancelled one by one.
     pub cancelled: u64,
     /// The number of failed attempts, including those of tasks that succeeded later.
     pub failed_attempts: u64,
-    /// The number of executors wanted, by profile.
     pub targets: Vec<(ProfileId, ExecutorLimit)>,
     /// The executors that have not ended, by number.
     pub executors: Vec<ExecutorView>,
 }
 
-/// An executor as its driver sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorView {
-    /// The executor's number.
     pub id: ExecutorId,
-    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The Worker's id.
     pub worker: WorkerId,
-    /// The host's name.
     pub host: String,
-    /// The number of cores.
     pub cores: Cores,
     /// The addresses of its custom resources. Empty until it has registered.
     pub resources: Resources,
-    /// The executor's state.
     pub state: ExecutorViewState,
     /// The tasks that run on it, in order.
     pub running: Vec<TaskId>,
 }
 
-/// The state of an executor at its driver.
+/// The state of an executor, as its driver sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutorViewState {
     /// The Master assigned it; it has not registered.
@@ -64,14 +52,13 @@ pub enum ExecutorViewState {
     Excluded,
     /// It takes tasks, or has its cores in use.
     Offering,
-    /// It is being ended, or is ending by itself, and takes no more tasks.
+    /// It takes no more tasks: it is ending, by itself or because it was told to.
     Leaving,
     /// Its connection ended, and the Master has not said how it ended.
     Disconnected,
 }
 
 impl Driver {
-    /// A copy of the tables as they are.
     #[must_use]
     pub fn view(&self) -> View {
         let tally = self.tasks.tally();

@@ -1,4 +1,4 @@
-//! The effects of an executor, which its shell performs.
+//! The effects of an executor.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use firesteel_protocol::process::Signal;
 
 use super::Note;
 
-/// An effect of an executor, which its shell performs.
+/// An action that the executor's shell performs.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("executor effect")]
 pub enum Effect {
@@ -18,40 +18,32 @@ pub enum Effect {
     Connect,
     /// Send a message to the driver. If the connection has ended, nothing happens.
     Send(ExecutorToDriver),
-    /// Start a task's process. Leads to `TaskStarted` or `TaskNotStarted`, then to output, and in the end to
+    /// Start a task's process. Leads to `TaskStarted` or `TaskNotStarted`, then to `TaskOutput`, and at the end to
     /// `TaskExited`.
     StartTask {
-        /// The attempt's id.
         attempt: AttemptId,
         /// The command and its settings.
         spec: TaskSpec,
-        /// The addresses of custom resources that it may use.
+        /// The addresses of custom resources that the task may use.
         resources: Resources,
-        /// The number of bytes of its output that may be read before more is allowed.
+        /// How many bytes of its output may be read before `AllowOutput`.
         allowed: u64,
     },
-    /// Allow that many more bytes of a task's output to be read.
+    /// Allow this many more bytes of a task's output to be read.
     AllowOutput {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// The number of bytes.
         bytes: u64,
     },
     /// Read a task's output to its end and discard it.
     DrainOutput {
-        /// The attempt's id.
         attempt: AttemptId,
     },
-    /// Signal a task's process group. If it has ended, nothing happens.
+    /// Signal a task's process group. If the process has ended, nothing happens.
     SignalTask {
-        /// The attempt's id.
         attempt: AttemptId,
-        /// The signal to send.
         signal: Signal,
     },
-    /// End the executor's process.
     Exit(Exit),
-    /// Write a line to the log.
     Note(Note),
 }
 
@@ -69,26 +61,24 @@ pub enum Exit {
     Stopped,
     /// The driver's connection ended after the driver had accepted the executor.
     DriverLost,
-    /// Nothing arrived from the driver for this time, and the connection stayed open.
+    /// The driver was silent for this time, although the connection stayed open.
     DriverSilent {
         /// The length of the silence.
         patience: Duration,
     },
-    /// The driver could not be reached.
     DriverUnreachable {
-        /// What is wrong.
+        /// The kind of error, for the Worker.
         trouble: ExecutorTrouble,
         /// The error, in words for people.
         error: String,
     },
-    /// The driver refused it.
     Refused(RefusedExecutor),
     /// The driver's connection ended before the driver accepted the executor.
     DriverGone,
 }
 
 impl Exit {
-    /// What went wrong before the driver accepted the executor. `None`: nothing did.
+    /// What went wrong before the driver accepted the executor; `None` if nothing did.
     #[must_use]
     pub fn trouble(&self) -> Option<ExecutorTrouble> {
         match self {
@@ -98,7 +88,7 @@ impl Exit {
             | Self::Refused(RefusedExecutor::Stopping) => None,
             Self::DriverUnreachable { trouble, .. } => Some(*trouble),
             Self::DriverGone => Some(ExecutorTrouble::DriverGone),
-            // A driver that knows nothing of the application has another secret.
+            // A driver that does not know the application has another secret.
             Self::Refused(RefusedExecutor::WrongSecret | RefusedExecutor::OtherApplication) => {
                 Some(ExecutorTrouble::AnotherDriver)
             }

@@ -1,4 +1,4 @@
-//! The events that an executor is told.
+//! The events of an executor.
 
 use bytes::Bytes;
 use firesteel_protocol::executor_trouble::ExecutorTrouble;
@@ -6,63 +6,52 @@ use firesteel_protocol::ids::{AttemptId, PeerId};
 use firesteel_protocol::messages::{DriverToExecutor, Stream};
 use firesteel_protocol::process::{ExitStatus, NotStarted};
 
-/// An event for an executor.
+/// What an executor is told by its shell.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("executor event")]
 pub enum Event {
-    /// The process is ready. Comes once, first.
+    /// The process is ready. The first event, once.
     Start,
-    /// The connection to the driver is open.
     Connected {
-        /// The connection's number.
         peer: PeerId,
     },
-    /// The driver could not be reached.
     ConnectFailed {
-        /// What is wrong.
+        /// The kind of error, for the Worker.
         trouble: ExecutorTrouble,
         /// The error, in words for people.
         error: String,
     },
-    /// A message came from the driver.
     Received {
-        /// The message itself.
         #[kind(label)]
         message: DriverToExecutor,
     },
     /// The connection to the driver ended.
     Disconnected,
-    /// A task's process runs.
     TaskStarted {
-        /// The attempt's id.
         attempt: AttemptId,
         /// The id of the process, which leads its own process group.
         pid: u32,
     },
-    /// A task's process could not be started.
     TaskNotStarted {
-        /// The attempt's id.
         attempt: AttemptId,
         /// Why the start failed, and whose fault that is.
         why: NotStarted,
     },
-    /// A piece of a task's output was read, within what was allowed.
+    /// A piece of a task's output was read, within the allowed number of bytes.
     TaskOutput {
-        /// The attempt's id.
         attempt: AttemptId,
         /// Standard output or standard error.
         stream: Stream,
         /// The bytes, in order.
         bytes: Bytes,
     },
-    /// A task's process ended, all of its output was read, and the rest of its process group was killed.
+    /// A task's process ended, all its output was read, and the rest of its process group was killed.
     TaskExited {
-        /// The attempt's id.
         attempt: AttemptId,
         /// How the process ended.
         status: ExitStatus,
     },
-    /// The process is asked to end (SIGTERM), or its Worker is gone.
+    /// SIGTERM asked the process to end, or its Worker is gone.
     Shutdown,
     /// The next deadline has passed.
     Deadline,

@@ -1,4 +1,4 @@
-//! Heartbeats to the driver, and how long the executor waits for one.
+//! Heartbeats to the driver, and how long the executor waits for the driver's.
 
 use std::time::Duration;
 
@@ -8,22 +8,20 @@ use firesteel_protocol::time::Timestamp;
 
 use super::Reason;
 
-/// The shortest interval, so that an odd driver cannot keep its executors busy.
+/// The shortest interval, so that a faulty driver cannot keep its executors busy with heartbeats.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// The heartbeats of a registered executor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heartbeats {
     interval: Duration,
     patience: Duration,
-    /// When the next heartbeat is sent.
     next: Timestamp,
     /// When the latest message of the driver arrived.
     heard: LastHeard,
 }
 
 impl Heartbeats {
-    /// The driver has accepted the executor.
+    /// Starts the heartbeats, when the driver has accepted the executor.
     pub(super) fn begin(now: Timestamp, rules: HeartbeatRules) -> Self {
         let HeartbeatRules { interval_millis, patience_millis } = rules;
         let interval = Duration::from_millis(interval_millis).max(SHORTEST);
@@ -31,12 +29,12 @@ impl Heartbeats {
         Self { interval, patience, next: now + interval, heard: LastHeard::at(now) }
     }
 
-    /// A message of the driver arrived.
+    /// Records a message of the driver as a sign of life.
     pub(super) fn hear(&mut self, now: Timestamp) {
         self.heard = LastHeard::at(now);
     }
 
-    /// Whether a heartbeat is due. Then the next one is planned.
+    /// Whether a heartbeat is due. If so, schedules the next one.
     pub(super) fn is_due(&mut self, now: Timestamp) -> bool {
         let is_due = self.next <= now;
         if is_due {
@@ -45,8 +43,8 @@ impl Heartbeats {
         is_due
     }
 
-    /// How long the driver has been silent, if that is too long. If the executor itself was behind, the driver gets its time
-    /// once more.
+    /// How long the driver has been silent, if that is too long. If the executor itself was behind, the driver gets the
+    /// full time again.
     pub(super) fn silence(&mut self, now: Timestamp) -> Option<Duration> {
         let until = self.silent_at();
         if until > now {
@@ -58,12 +56,11 @@ impl Heartbeats {
         Some(self.patience)
     }
 
-    /// When the next heartbeat is due.
     pub(super) fn next(&self) -> (Timestamp, Reason) {
         (self.next, Reason::Heartbeat)
     }
 
-    /// When the driver has been silent for too long, if nothing arrives from it before.
+    /// When the driver counts as silent for too long, if no message arrives before.
     pub(super) fn silent_at(&self) -> Timestamp {
         self.heard.silent_at(self.patience)
     }

@@ -1,8 +1,8 @@
 //! The executor runs its driver's tasks.
 //!
-//! It connects to its driver, registers, and starts the tasks that it is sent. It ends when the driver says
-//! so, when the driver's connection ends, when nothing arrives from the driver for long, or when it is asked to. In each case
-//! its tasks end first.
+//! It connects to its driver, registers, and starts the tasks that the driver sends. It ends when the driver tells it
+//! to, when the driver's connection ends or stays silent for too long, or when its Worker or a signal asks for it. Its
+//! tasks always end first.
 
 mod check;
 mod config;
@@ -31,14 +31,13 @@ pub use effect::{Effect, Exit};
 pub use event::Event;
 pub use note::Note;
 
-/// An executor with its tasks.
 #[derive(Clone, Debug)]
 pub struct Executor {
     config: Config,
     link: Link,
-    /// Its heartbeats, once the driver has accepted it and until its connection ends.
+    /// Set from when the driver accepts the executor until its connection ends.
     heartbeats: Option<Heartbeats>,
-    /// The attempts that have not ended.
+    /// The attempts that have not ended, by id.
     tasks: BTreeMap<AttemptId, Task>,
     phase: Phase,
     effects: Effects<Effect>,
@@ -62,7 +61,7 @@ enum Phase {
     Serving,
     Ending {
         exit: Exit,
-        /// The number of signals that asked for the end. The second one means at once.
+        /// How many signals have asked for the end. The second one ends all tasks at once.
         shutdowns: u32,
     },
     Exited,
@@ -71,16 +70,15 @@ enum Phase {
 /// Why an executor has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The grace of a task is over.
+    /// The grace period of a task is over.
     KillGrace(AttemptId),
     /// A heartbeat to the driver is due.
     Heartbeat,
-    /// Nothing has arrived from the driver for too long.
+    /// The driver has been silent for too long.
     DriverSilent,
 }
 
 impl Executor {
-    /// An executor that has not started.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
@@ -223,7 +221,8 @@ impl Executor {
         self.perform(attempt, step);
     }
 
-    /// An attempt has no process. If the machine is at fault, the task is given back, unless it was asked to end.
+    /// No process was started for an attempt. If the machine is at fault, the task is given back, unless it was asked
+    /// to end.
     fn on_task_not_started(&mut self, attempt: AttemptId, NotStarted { failure, fault }: NotStarted) {
         if fault.is_of_the_machine() && self.tasks.get(&attempt).is_some_and(Task::is_wanted) {
             self.tasks.remove(&attempt);
@@ -232,7 +231,7 @@ impl Executor {
         self.on_task_ended(attempt, TaskEnd::NotStarted(failure));
     }
 
-    /// An attempt has ended. If it was asked to end, it counts as killed, whatever its result.
+    /// An attempt has ended. If it was asked to end, it counts as killed whatever its result.
     fn on_task_ended(&mut self, attempt: AttemptId, end: TaskEnd) {
         // An attempt ends once; later reports of the shell change nothing.
         let Some(task) = self.tasks.remove(&attempt) else { return };
@@ -275,7 +274,7 @@ impl Executor {
         }
     }
 
-    /// Starts to end. Only the first reason counts.
+    /// Begins to end the executor. Only the first reason counts.
     fn end(&mut self, now: Timestamp, exit: Exit) {
         if self.phase == Phase::Serving {
             self.phase = Phase::Ending { exit, shutdowns: 0 };

@@ -35,28 +35,26 @@ enum State {
 pub(super) enum Step {
     Nothing,
     Signal(Signal),
-    /// Its output is no longer wanted. It must still be read: a process that waits for a reader could not
-    /// end.
+    /// Discard its output but keep reading it: a process that blocks on writing could not end.
     DrainAndSignal(Signal),
 }
 
 impl Task {
-    /// An attempt whose process is being started.
+    /// An attempt whose process is about to start.
     pub(super) fn new(cores: Cores) -> Self {
         Self { cores, state: State::Starting }
     }
 
-    /// The number of its cores.
     pub(super) fn cores(&self) -> Cores {
         self.cores
     }
 
-    /// Whether it has not been asked to end.
+    /// Whether it has not been asked to end yet.
     pub(super) fn is_wanted(&self) -> bool {
         matches!(self.state, State::Starting | State::Running)
     }
 
-    /// When its grace is over, if it was asked to end.
+    /// When its grace period is over, if it was asked to end.
     pub(super) fn kill_at(&self) -> Option<Timestamp> {
         match self.state {
             State::Terminating { kill_at } => Some(kill_at),
@@ -79,7 +77,7 @@ impl Task {
         }
     }
 
-    /// The attempt is told to end. After SIGTERM it has until `kill_at`.
+    /// Tells the attempt to end. After SIGTERM it has until `kill_at`.
     pub(super) fn end(&mut self, signal: Signal, kill_at: Timestamp) -> Step {
         match (self.state, signal) {
             (State::Starting, _) => {

@@ -11,10 +11,10 @@ use super::*;
 
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Intervals longer than any test.
+/// Intervals that are longer than any test.
 const NO_HEARTBEATS: HeartbeatRules = HeartbeatRules { interval_millis: 1 << 40, patience_millis: 1 << 40 };
 
-/// A heartbeat every 10 s, and a driver that may be silent for 30 s.
+/// A heartbeat every 10 s; the driver may be silent for 30 s.
 const HEARTBEATS: HeartbeatRules = HeartbeatRules { interval_millis: 10_000, patience_millis: 30_000 };
 
 /// An executor of four cores, and the time.
@@ -39,7 +39,6 @@ impl Bench {
         Self { executor: Executor::new(config), now: Timestamp::from_millis(1_000) }
     }
 
-    /// Connected and registered.
     fn registered() -> Self {
         let mut bench = Self::new();
         bench.apply(Event::Start);
@@ -159,7 +158,7 @@ fn a_task_that_meets_a_shortage_is_given_back() {
     let effects = bench.apply(Event::TaskNotStarted { attempt: attempt(1), why: why.clone() });
     let given_back = ExecutorToDriver::TaskGivenBack { attempt: attempt(1), failure };
     assert_eq!(effects, [Effect::Send(given_back)]);
-    // One that was to end has ended.
+    // The attempt that was told to end has ended.
     bench.launch(attempt(2));
     bench.receive(DriverToExecutor::KillTask { attempt: attempt(2) });
     let effects = bench.apply(Event::TaskNotStarted { attempt: attempt(2), why });
@@ -345,7 +344,7 @@ fn an_executor_whose_driver_is_silent_ends_with_its_tasks() {
     bench.pass(9 * second);
     bench.run(a);
     bench.pass(20 * second);
-    // The launch was the latest sign of life.
+    // The launch was the driver's latest sign of life.
     assert_eq!(bench.pass(9 * second), []);
     let end = bench.pass(second);
     let beat = Effect::Send(ExecutorToDriver::Heartbeat);

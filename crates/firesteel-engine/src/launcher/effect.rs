@@ -1,4 +1,4 @@
-//! The effects of a launcher, which its shell performs.
+//! The effects of a launcher.
 
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::PeerId;
@@ -7,30 +7,19 @@ use firesteel_protocol::messages::{ApplicationEnd, DriverToMaster};
 
 use super::Note;
 
-/// An effect of a launcher, which its shell performs.
+/// An action that the launcher's shell performs.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("launcher effect")]
 pub enum Effect {
     /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
-    Connect {
-        /// The Master's address.
-        master: Address,
-    },
+    Connect { master: Address },
     /// Send a message to a Master. If the connection has ended, nothing happens.
-    Send {
-        /// The connection's number.
-        peer: PeerId,
-        /// The message itself.
-        message: DriverToMaster,
-    },
-    /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
-    Close {
-        /// The connection's number.
-        peer: PeerId,
-    },
+    Send { peer: PeerId, message: DriverToMaster },
+    /// Close a connection, once everything sent before is written. Leads to `Disconnected`.
+    Close { peer: PeerId },
     /// Tell the user about an event.
     Note(Note),
-    /// The application has ended, with all its executors as far as known. Comes once, last.
+    /// The application has ended, with all its executors as far as is known. The last effect, once.
     Done(Ending),
 }
 
@@ -40,23 +29,19 @@ impl From<Note> for Effect {
     }
 }
 
-/// How a launched application ended.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("launch ending")]
 pub enum Ending {
-    /// Its executors ended as the settings say.
+    /// Its executors ended as the settings require.
     Met {
-        /// The exit code of the first executor that ended, or the greatest of all, as a shell reports it. 127
-        /// if an executor could not be started.
+        /// The exit code of the first executor that ended, or the greatest of all, in a shell's numbering. 127 if an
+        /// executor could not be started.
         code: i32,
     },
-    /// The user asked for its end.
     Asked,
-    /// The Master ended it.
     Removed(ApplicationEnd),
-    /// No Master registered it in time.
     NoMaster {
-        /// The last error of each Master.
+        /// The last error of each Master that was tried.
         errors: Vec<(Address, ConnectError)>,
     },
 }

@@ -1,4 +1,4 @@
-//! The events that a launcher is told.
+//! The events of a launcher.
 
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::PeerId;
@@ -6,49 +6,38 @@ use firesteel_protocol::master_search::connect_error::ConnectError;
 use firesteel_protocol::master_search::leadership::Leadership;
 use firesteel_protocol::messages::{ApplicationEnd, MasterToDriver};
 
-/// An event for a launcher.
+/// What a launcher is told by its shell.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("launcher event")]
 pub enum Event {
-    /// The launcher starts. Comes once, first.
+    /// The launcher starts. The first event, once.
     Start,
     /// A requested connection is open.
     Connected {
-        /// Its number from now on.
         peer: PeerId,
-        /// The address of the Master.
         master: Address,
-        /// What it says of itself.
+        /// Whether this Master leads or stands by.
         leadership: Leadership,
     },
-    /// A requested connection could not be opened.
     ConnectFailed {
-        /// The address of the Master.
         master: Address,
-        /// The error.
         error: ConnectError,
     },
-    /// A message from a Master arrived.
     Received {
-        /// The connection's number.
         peer: PeerId,
-        /// The message itself.
         #[kind(label)]
         message: MasterToDriver,
     },
     /// A connection ended, for whatever reason.
     Disconnected {
-        /// The connection's number.
         peer: PeerId,
     },
-    /// The cluster's manager has restarted the Master elsewhere. What the old one said no longer counts.
+    /// The cluster's manager has restarted the Master elsewhere. Answers of the old one no longer count.
     MastersMoved {
-        /// The addresses of the Masters.
         masters: Vec<Address>,
     },
-    /// The cluster's manager has ended the application, and no Master is left to say so.
+    /// The cluster's manager has ended the application, and there is no Master to report it.
     Removed {
-        /// How the application ended.
         end: ApplicationEnd,
     },
     /// The user asks for the end of the application.

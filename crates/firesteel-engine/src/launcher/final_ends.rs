@@ -1,20 +1,21 @@
-//! The final ends of executors, and what is still wanted. The Master counts in the same way, so both agree on
-//! when all executors have ended. A Master that does not know the application is asked for the rest only.
+//! Counts executors that ended and are not replaced, and the executors that are still wanted.
+//!
+//! The Master counts in the same way, so that both agree on when all executors have ended. A Master that does not know
+//! the application is asked only for the rest.
 
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize};
 use firesteel_protocol::messages::{ApplicationDescription, ExecutorState, limit_after_final_end};
 
-/// The exit code for an executor that could not be started, as a shell reports a command that it does not
-/// find.
+/// The exit code for an executor that could not be started. A shell exits with it when it finds no command.
 const NOT_STARTED: i32 = 127;
 
 /// The executors that have ended and are not replaced.
 #[derive(Clone, Debug)]
 pub(super) struct FinalEnds {
-    /// The exit code of the first one, and the greatest of all.
+    /// The exit code of the first executor that ended, and the greatest of all.
     codes: Option<(i32, i32)>,
-    /// The cores left for other executors: the application's maximum at its Master, less those of executors
-    /// with final ends. [`Cores::UNLIMITED`]: no maximum.
+    /// The cores left for other executors: the application's maximum at its Master, less the cores of the ended ones.
+    /// [`Cores::UNLIMITED`]: no maximum.
     max_cores: Cores,
 }
 
@@ -30,7 +31,7 @@ impl FinalEnds {
         self.max_cores = max_cores;
     }
 
-    /// Counts the final end of an executor; `held` executors are left. A Master that does not know the
+    /// Counts an executor that ended and is not replaced; `held` executors are left. A Master that does not know the
     /// application will be asked for one less.
     pub(super) fn add(
         &mut self,
@@ -57,12 +58,12 @@ impl FinalEnds {
         self.codes.map(|(_, greatest)| greatest)
     }
 
-    /// Whether a number of executors or cores was asked for, so that there can be fewer.
+    /// Whether a number of executors or cores was requested, so that there can be too few.
     pub(super) fn is_bounded(&self, description: &ApplicationDescription) -> bool {
         description.initial_limit != ExecutorLimit::Unlimited || self.max_cores < Cores::UNLIMITED
     }
 
-    /// Whether more is wanted than `held` executors with `cores` cores together.
+    /// Whether more executors are wanted than `held`, which have `cores` cores together.
     pub(super) fn want_more(&self, description: &ApplicationDescription, cores: Cores, held: u64) -> bool {
         let demand = Demand {
             size: description.profile.cores.map_or(ExecutorSize::OnePerWorker, ExecutorSize::Fixed),

@@ -1,8 +1,8 @@
-//! The launcher owns an application whose executors run a command of the user's.
+//! The launcher owns an application whose executors run a command of the user.
 //!
-//! It registers the application with a Master, follows each executor, and says why there are fewer than asked
-//! for. It ends the application when its executors have ended as the settings say ([`Until`]), or when the
-//! user asks for it. The application is over when the Master says that none of its executors is left.
+//! It registers the application with a Master, follows each executor, and reports why there are fewer than asked for.
+//! It ends the application when the executors have ended as the settings require ([`Until`]), or when the user asks for
+//! it. The application is over when the Master reports that no executor is left.
 
 mod check;
 mod config;
@@ -36,16 +36,15 @@ pub use effect::{Effect, Ending};
 pub use event::Event;
 pub use note::{ExecutorEnd, Note};
 
-/// How long the launcher waits for executors to end. A Worker kills after its grace, and a Master takes a
-/// silent Worker for lost after a minute; both are over by then.
+/// How long the launcher waits for executors to end. By then a Worker has killed them after its grace period, or a
+/// Master has declared a silent Worker lost after a minute.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// The launcher of an application.
 #[derive(Clone, Debug)]
 pub struct Launcher {
     registration: Registration,
     starvation: Starvation,
-    /// The shortfalls that the user was told last.
+    /// The shortfalls in the last note to the user.
     said: Vec<(ProfileId, Shortfall)>,
     until: Until,
     final_ends: FinalEnds,
@@ -61,7 +60,7 @@ struct Executor {
     host: String,
     cores: Cores,
     launched: Timestamp,
-    /// Since when its process runs.
+    /// When its process started; `None` if it does not run.
     running: Option<Timestamp>,
 }
 
@@ -85,16 +84,15 @@ enum Phase {
 /// Why a launcher has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The search for a Master goes on, or has lasted too long.
+    /// The search for a Master continues, or has taken too long.
     Registration(Due),
-    /// There have been fewer executors than asked for for a while.
+    /// There have been too few executors for a while.
     Starvation,
     /// The executors have not ended in time.
     Patience,
 }
 
 impl Launcher {
-    /// A launcher that has not started.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let Config { masters, description, until, registration_timeout, starvation_timeout, seed } = config;
@@ -135,7 +133,7 @@ impl Machine for Launcher {
                 let orders = self.registration.search.start(now);
                 self.follow(now, orders);
             }
-            // Only the Master that has the application can say when its executors are gone.
+            // Only the Master that has the application can report that its executors are gone.
             Event::Connected { peer, .. } if self.waits_for_its_master() => self.close(peer),
             Event::Connected { peer, master, leadership } => {
                 let orders = self.registration.search.on_connected(now, peer, master, leadership);
@@ -205,7 +203,6 @@ impl Launcher {
         }
     }
 
-    /// Removes an executor that has ended.
     fn lose(&mut self, now: Timestamp, executor: ExecutorId, end: ExecutorEnd) {
         let row = self.executors.remove(&executor).expect("it was found live");
         let Executor { host, running, .. } = row;
@@ -228,7 +225,7 @@ impl Launcher {
     }
 
     fn request_shortfall(&mut self, why: Asked) {
-        // Without a Master there is nothing to ask.
+        // Without a Master there is nobody to ask.
         if let (Some((peer, _)), Some(app)) = (self.registration.master(), self.registration.app().cloned()) {
             self.starvation.asked(why);
             let message = DriverToMaster::RequestShortfall { app };
@@ -236,7 +233,7 @@ impl Launcher {
         }
     }
 
-    /// Tells the user about shortfalls. Unasked, only permanent ones are told.
+    /// Tells the user about shortfalls: all of them, or only permanent ones if nothing was missing for long.
     fn on_shortfalls(&mut self, shortfalls: Vec<(ProfileId, Shortfall)>) {
         let told = match self.starvation.answered() {
             Asked::Nothing => return,
@@ -271,7 +268,7 @@ impl Launcher {
         }
     }
 
-    /// The exit code to end with, if the executors have ended as the settings say.
+    /// The exit code, once the executors have ended as the settings require.
     fn met(&self) -> Option<i32> {
         match self.until {
             Until::Any => self.final_ends.first(),
@@ -286,7 +283,7 @@ impl Launcher {
         self.final_ends.want_more(self.registration.description(), cores, self.executors.len() as u64)
     }
 
-    /// Starts to end the application. Waits for its executors while a Master can report on them.
+    /// Begins to end the application. Waits for its executors if there is a Master to report their ends.
     fn end(&mut self, now: Timestamp, ending: Ending) {
         if self.phase != Phase::Running {
             return;
@@ -304,7 +301,7 @@ impl Launcher {
         self.effects.push(Effect::Send { peer, message });
     }
 
-    /// What the Master is told of the application's work. Nothing of one that was to run until its user ends it.
+    /// The result that the Master is told. `None` for an application that was to run until its user ends it.
     fn outcome(&self, ending: &Ending) -> Option<Outcome> {
         match (ending, self.until) {
             (Ending::Met { code: 0 }, _) => Some(Outcome::Succeeded),
@@ -328,7 +325,7 @@ impl Launcher {
                 }
                 self.effects.push(Effect::Done(ending));
             }
-            // A Master that says so before it was asked to end them is not believed.
+            // A Master that reports this before it was asked to end the executors is ignored.
             running @ (Phase::Running | Phase::Done) => self.phase = running,
         }
     }

@@ -1,4 +1,4 @@
-//! Messages from Masters, and their connections.
+//! Messages from Masters, and the launcher's connections to them.
 
 use firesteel_placement::Cores;
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId};
@@ -22,7 +22,7 @@ impl Launcher {
             }
             MasterToDriver::ApplicationRemoved(end) => self.on_removed(now, end),
             MasterToDriver::ExecutorAdded { executor, profile: _, worker, host, cores, memory, port: _ } => {
-                // After a reconnection the Master repeats everything, about live and ended executors.
+                // After a reconnection the Master repeats its messages about live and ended executors.
                 if !self.registration.has_seen(executor) {
                     let row = Executor { host: host.clone(), cores, launched: now, running: None };
                     self.registration.see(executor);
@@ -45,7 +45,7 @@ impl Launcher {
             MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(shortfalls),
             // Answers to requests that a launcher never makes.
             MasterToDriver::ExecutorsRequested { .. } | MasterToDriver::ExecutorsKilled { .. } => {}
-            // A launcher gives its executors nothing.
+            // A launcher assigns its executors no tasks.
             MasterToDriver::ExecutorLeaving { .. } => {}
         }
     }
@@ -72,7 +72,7 @@ impl Launcher {
         }
         match meaning {
             Registered::First | Registered::Anew => self.final_ends.set_maximum(max_cores),
-            // The Master says what the application had at first. Cores of executors with final ends are off already.
+            // The Master reports the original maximum. The cores of ended executors are already subtracted.
             Registered::Resumed => {}
         }
         for executor in gone {
@@ -82,7 +82,7 @@ impl Launcher {
     }
 
     fn on_removed(&mut self, now: Timestamp, end: ApplicationEnd) {
-        // A refused application never had executors, and nothing more is reported of it.
+        // A refused application never had executors, and nothing more will be reported about it.
         let refused = end.is_refusal() || self.registration.master().is_none();
         if self.phase == Phase::Running {
             self.phase = Phase::Ending { ending: Ending::Removed(end), give_up: now + PATIENCE };
@@ -92,7 +92,7 @@ impl Launcher {
         }
     }
 
-    /// The cluster is gone: nothing can report on the executors any more.
+    /// The cluster is gone: nothing can report the ends of executors any more.
     pub(super) fn on_cluster_removed(&mut self, now: Timestamp, end: ApplicationEnd) {
         self.executors.clear();
         self.on_removed(now, end);
@@ -107,7 +107,7 @@ impl Launcher {
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
         self.closing.forget(peer);
         let had_master = self.registration.master().is_some();
-        // The connection may be one that was closed from here.
+        // The launcher may have closed this connection itself.
         let Some(orders) = self.registration.search.on_disconnected(now, peer) else { return };
         self.follow(now, orders);
         // Only that Master could have reported that the executors are gone.
@@ -116,7 +116,7 @@ impl Launcher {
         }
     }
 
-    /// Performs what the registration orders.
+    /// Performs the orders of the registration.
     pub(super) fn follow(&mut self, now: Timestamp, orders: Vec<Order<()>>) {
         let Self { registration, executors, closing, effects, .. } = self;
         let living = || executors.keys().copied();
@@ -125,8 +125,7 @@ impl Launcher {
         }
     }
 
-    /// A connection sent a message that is not valid now: it is closed. Messages of closing connections are
-    /// ignored.
+    /// Closes a connection after a message that is not valid now. Messages of closing connections are ignored.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
         self.closing.unexpected(peer, &mut self.effects);
     }

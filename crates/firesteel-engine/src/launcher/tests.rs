@@ -1,4 +1,4 @@
-//! Tables: an event, and everything that it leads to.
+//! Tests of the launcher: tables of events, each with every effect that follows.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Registered as `app-1`, with executors of two cores.
+    /// A launcher registered as `app-1`, with executors of two cores.
     fn registered(until: Until, limit: ExecutorLimit, max_cores: Cores) -> Self {
         let launcher = Launcher::new(config(until, limit));
         let mut bench = Self { launcher, now: Timestamp::from_millis(1_000_000) };
@@ -368,7 +368,7 @@ fn fewer_than_asked_is_said_once_for_each_reason() {
     };
     let (none, large) = (shortfall::Reason::NoWorkers, Amounts { cores: Cores(1), ..Amounts::default() });
     let said = |shortfalls| Effect::Note(Note::FewerThanAsked { held: 1, shortfalls });
-    // What may yet come is not worth a word at once.
+    // A shortfall that may end is not reported at once.
     assert_eq!(bench.says(MasterToDriver::Shortfalls(shortfalls(none.clone()))), []);
     let wait = |bench: &mut Bench| {
         bench.pass(15);

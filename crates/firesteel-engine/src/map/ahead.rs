@@ -1,8 +1,8 @@
-//! The policy of how far ahead of the executors items are read.
+//! Decides how far ahead of the executors items are read.
 //!
-//! Enough tasks wait at the driver that no core waits for an item, and no more. The bytes of waiting blocks are bounded,
-//! too. So is the number of items that were begun and are not printed, so that outputs do not pile up behind a slow first
-//! item or a slow reader.
+//! Enough tasks wait at the driver that no core waits for an item, and no more. The bytes of waiting blocks are also
+//! bounded. The number of items that were begun and not printed is limited, too. So outputs do not pile up behind a
+//! slow first item or a slow reader.
 
 use firesteel_placement::Cores;
 
@@ -14,21 +14,21 @@ const FEWEST: i64 = 64;
 const MOST: i64 = 65_536;
 /// Maximum number of bytes of waiting input.
 const BYTES: usize = 64 << 20;
-/// Maximum number of items that were begun and are not printed.
+/// Maximum number of items that were begun and not printed.
 const UNPRINTED: usize = 100_000;
 
-/// The items that were begun.
+/// How many items were begun, and how much input they hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Begun {
     /// Number of items whose tasks run or wait.
     pub(super) open: usize,
     /// Number of bytes of input that their tasks hold.
     pub(super) bytes: usize,
-    /// Number of items that are not printed, including the open ones.
+    /// Number of items that are not printed yet, including the open ones.
     pub(super) unprinted: usize,
 }
 
-/// Whether one more item is to be read. `cores` is the number of cores of all executors together.
+/// Whether to read one more item. `cores` is the sum over all executors.
 pub(super) fn wants_more(begun: Begun, cores: Cores) -> bool {
     let waiting = cores.0.saturating_mul(PER_CORE).clamp(FEWEST, MOST);
     let most = usize::try_from(waiting.saturating_add(cores.0)).unwrap_or(usize::MAX);
@@ -54,7 +54,7 @@ mod tests {
             (100, begun(500, 0, 500), false),
             (1_000_000, begun(99_999, 0, 99_999), true),
             (1_000_000, begun(1, 0, 100_000), false),
-            // Blocks of 8 MiB: eight wait, and one runs on each core.
+            // Blocks of 8 MiB: eight wait, and each core runs one.
             (0, begun(8, 64 << 20, 8), false),
             (2, begun(9, 72 << 20, 9), true),
             (2, begun(10, 80 << 20, 10), false),

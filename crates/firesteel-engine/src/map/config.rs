@@ -3,7 +3,6 @@
 use firesteel_placement::Cores;
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 
-/// The configuration of a map run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Whether the run owns its application.
@@ -14,7 +13,7 @@ pub struct Config {
     pub items: Option<u64>,
 }
 
-/// Whether a run owns its application.
+/// Whether a run owns its application, or only tasks in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The run owns the application, which ends with it.
@@ -24,7 +23,7 @@ pub enum Scope {
     Tasks {
         /// The number of the first item's task.
         first: TaskId,
-        /// The executors that are ready, with their hosts and cores.
+        /// The executors that are ready when the run starts, with their hosts and cores.
         executors: Vec<(ExecutorId, String, Cores)>,
     },
 }

@@ -7,55 +7,45 @@ use firesteel_protocol::messages::{Outcome, Stream};
 use super::Remark;
 use crate::driver::{TaskRequest, Until};
 
-/// An effect of a map run, performed by its shell.
+/// An action that the shell of a map run performs.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("map effect")]
 pub enum Effect {
     /// Read one item and, if there is a run record, write the item to it first. `InputItem`, `InputEnded` or `InputFailed`
     /// follows. The next `ReadItem` comes only after that.
     ReadItem,
-    /// Give a task to the driver.
     Submit {
-        /// The task's number.
         task: TaskId,
-        /// The task.
         request: TaskRequest,
     },
     /// Tell the driver to end the application, since all tasks are over. `ApplicationEnded` follows, and then
     /// `DriverEnded`.
     FinishApplication {
-        /// What became of the items, for the Master.
+        /// The result of the items, for the Master.
         outcome: Outcome,
     },
     /// Tell the driver to end the application and all its tasks. `ApplicationEnded` follows, and then `DriverEnded`.
     CancelApplication {
-        /// What became of the items, for the Master.
+        /// The result of the items, for the Master.
         outcome: Outcome,
         /// Whether the driver stays until the executors have ended.
         until: Until,
     },
     /// Tell the driver to end these tasks. `TaskEnded` follows for each.
     CancelTasks {
-        /// The tasks.
         tasks: Vec<TaskId>,
     },
     /// Keep a piece of an attempt's output for printing.
     Output {
-        /// The attempt that wrote it.
         attempt: AttemptId,
-        /// The stream that it was written to.
         stream: Stream,
-        /// The bytes.
         bytes: Bytes,
     },
-    /// Discard an attempt's output.
     DiscardOutput {
-        /// The attempt.
         attempt: AttemptId,
     },
     /// Print the output of a task when it is its turn. `Printed` follows.
     Print {
-        /// The task.
         task: TaskId,
         /// The attempt whose output counts; `None`: nothing is printed.
         attempt: Option<AttemptId>,
@@ -67,10 +57,9 @@ pub enum Effect {
         /// The item's number in the input.
         number: u64,
     },
-    /// Write every item that is not marked as done to the file of items that are left, including items that were never
-    /// read. Read no more items. `RestLeft` or `RecordLost` follows.
+    /// Write every item without a mark as done to the file of remaining items, including items that were never read.
+    /// Read no more items. `RestLeft` or `RecordLost` follows.
     LeaveRest,
-    /// Show the user a remark.
     Remark(Remark),
     /// The run is over. This is the last effect.
     Finish,

@@ -1,4 +1,4 @@
-//! The end of a map run.
+//! How a map run ends, step by step.
 
 use firesteel_protocol::process::end_request::EndRequest;
 use firesteel_protocol::time::Timestamp;
@@ -37,7 +37,7 @@ impl MapRun {
         }
     }
 
-    /// Printing has failed, or the reader has closed standard output.
+    /// Ends the run because printing has failed, or the reader has closed standard output.
     pub(super) fn lose_output(&mut self, ending: Ending, remark: Option<Remark>) {
         match self.phase {
             Phase::Reading(_) | Phase::Draining => {
@@ -76,14 +76,14 @@ impl MapRun {
         }
     }
 
-    /// No task is left.
+    /// The last task has ended: the outputs are closed.
     pub(super) fn close(&mut self, driver: Leave) {
         let output = match self.phase {
             Phase::Ending(output) => output,
             Phase::Reading(_) | Phase::Draining | Phase::Finishing => Output::Wanted,
             Phase::Closing { .. } | Phase::Saving | Phase::Ended => return,
         };
-        // Tasks that came to the driver after its application was over.
+        // These tasks came to the driver after its application was over.
         for task in self.items.open() {
             self.on_task_ended(task, TaskOutcome::Cancelled);
         }

@@ -1,4 +1,4 @@
-//! The items that were submitted and are not printed.
+//! The items that were submitted and are not printed yet.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub(super) struct OpenItem {
     pub(super) bytes: usize,
 }
 
-/// Whether another run would have to run an item again.
+/// Whether an item is done, or another run has to repeat it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemResult {
     Succeeded,
@@ -51,7 +51,6 @@ impl Items {
         self.rows.insert(task, Row::Open(item));
     }
 
-    /// The number of an open item.
     pub(super) fn number(&self, task: TaskId) -> Option<u64> {
         match self.rows.get(&task)? {
             Row::Open(item) => Some(item.number),
@@ -59,7 +58,7 @@ impl Items {
         }
     }
 
-    /// An item's task has ended. The item, if it was open.
+    /// An item's task has ended. Returns the item, if it was open.
     pub(super) fn end(&mut self, task: TaskId, result: ItemResult) -> Option<OpenItem> {
         let row = self.rows.get_mut(&task)?;
         let Row::Open(OpenItem { number, .. }) = row else { return None };
@@ -70,7 +69,7 @@ impl Items {
         Some(item)
     }
 
-    /// An item's output is printed. Its number and result, if it had ended.
+    /// An item's output is printed. Returns its number and result, if it had ended.
     pub(super) fn print(&mut self, task: TaskId) -> Option<(u64, ItemResult)> {
         match self.rows.get(&task)? {
             Row::Open(_) => return None,
@@ -94,7 +93,7 @@ impl Items {
         self.rows.values().filter(succeeded).count() as u64
     }
 
-    /// The invariant that does not hold, if there is one.
+    /// Describes the first inconsistency in the table, if there is one.
     pub(super) fn contradiction(&self) -> Option<String> {
         let mut counted = Begun { unprinted: self.rows.len(), ..Begun::default() };
         for row in self.rows.values() {

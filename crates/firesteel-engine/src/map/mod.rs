@@ -1,11 +1,11 @@
-//! A map run: items are read, become tasks of an application, and their outputs are printed.
+//! A map run reads items, runs each as a task of an application, and prints their outputs.
 //!
-//! The run decides how far ahead items are read (`ahead`), counts every item (`items`, `tally`), and decides when and how
-//! it ends. It is above the driver: the driver's effects are events of the run, and effects of the run are events of the
-//! driver. The shell reads the input, submits tasks, prints outputs and words remarks.
+//! The run decides how far ahead items are read (`ahead`), counts every item (`items`, `tally`), and decides when and
+//! how it ends. The run uses the driver: the driver's effects are events of the run, and effects of the run are events
+//! of the driver. The shell reads the input, submits tasks, prints outputs and words remarks.
 //!
-//! An item is *done* when it succeeded and its output was printed. Every other item is left for another run, if there is a
-//! *run record*: the shell writes each item that it reads to the record, and marks the items that are done.
+//! An item is *done* when it succeeded and its output was printed. With a *run record*, every other item is left for
+//! another run: the shell writes each item that it reads to the record, and marks the done items.
 
 mod ahead;
 mod check;
@@ -40,24 +40,22 @@ pub use options::{OutputOrder, Separator};
 pub use remark::Remark;
 pub use tally::{Cause, ExecutorUse, Failure, LocalityUse, Tally, Totals};
 
-/// How long the run waits for the driver after the application is over. Workers give executors some time to end.
+/// How long the run waits for the driver after the application is over. Workers give executors a grace period to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A map run.
 #[derive(Clone, Debug)]
 pub struct MapRun {
     config: Config,
     phase: Phase,
     ending: Ending,
-    /// The first request to end, and its time.
+    /// The first request to end the run, and its time.
     asked: Option<(EndRequest, Timestamp)>,
     items: Items,
     tally: Tally,
-    /// When the first executor was ready.
     first_executor: Option<Timestamp>,
-    /// The remarks about Masters that were made: each is made once.
+    /// The remarks about Masters that were already made: each is made once.
     on_masters: BTreeSet<String>,
-    /// How the last executor was lost that ran no task. The same loss is remarked once.
+    /// Why the last idle executor was lost. The same reason is reported once.
     last_loss: Option<ExecutorLoss>,
     effects: Effects<Effect>,
 }
@@ -72,10 +70,9 @@ pub struct MapRun {
 ///                                                                                      ENDED <--rest is left----'
 /// ```
 ///
-/// A run that has only tasks of its own goes from DRAINING and ENDING to CLOSING when its last task is over.
+/// A run that does not own its application goes from DRAINING or ENDING to CLOSING when its last task is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Items are taken from the input.
     Reading(Reading),
     /// No more items are taken; tasks go on.
     Draining,
@@ -84,7 +81,10 @@ enum Phase {
     /// Tasks are being cancelled.
     Ending(Output),
     /// No task is left: outputs are printed, and the driver ends.
-    Closing { output: Output, driver: Leave },
+    Closing {
+        output: Output,
+        driver: Leave,
+    },
     /// The items that are left are being written.
     Saving,
     /// `Finish` was given.
@@ -98,16 +98,14 @@ enum Reading {
     Asked,
 }
 
-/// Whether outputs are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Output {
-    /// Outputs are printed.
     Wanted,
     /// All outputs are printed, or printing has failed.
     Over,
 }
 
-/// A driver whose application is over.
+/// The driver, after its application has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leave {
     /// The run waits for it until this time.
@@ -116,7 +114,7 @@ enum Leave {
     Taken,
 }
 
-/// Why a map run wants to be woken.
+/// Why a map run has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The driver has not ended in time.
@@ -124,7 +122,6 @@ pub enum Reason {
 }
 
 impl MapRun {
-    /// A run that has not started.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
@@ -141,7 +138,6 @@ impl MapRun {
         }
     }
 
-    /// The counts of the run so far.
     #[must_use]
     pub fn tally(&self) -> &Tally {
         &self.tally
@@ -153,7 +149,6 @@ impl MapRun {
         &self.ending
     }
 
-    /// When the first executor was ready.
     #[must_use]
     pub fn first_executor(&self) -> Option<Timestamp> {
         self.first_executor
@@ -180,7 +175,7 @@ impl Machine for MapRun {
             Event::Start => self.start(now),
             Event::InputItem(item) => self.on_item(item),
             Event::InputEnded => {
-                // A file may have become shorter since its items were counted: then those are missing.
+                // A file may have become shorter since its items were counted: the missing items count as read.
                 self.tally.totals.unread.get_or_insert(0);
                 self.end_input();
             }
@@ -240,7 +235,7 @@ impl MapRun {
         }
     }
 
-    /// Submits an item. If the run takes no more items, the item is left for another run.
+    /// Submits an item. If the run accepts no more items, the item is left for another run.
     fn on_item(&mut self, item: Item) {
         self.take_from_input();
         match self.phase {
@@ -294,7 +289,7 @@ impl MapRun {
         }
     }
 
-    /// No more items come; those that were submitted are still run.
+    /// No more items follow; submitted items still run.
     fn end_input(&mut self) {
         match self.phase {
             Phase::Reading(_) => {
@@ -309,7 +304,7 @@ impl MapRun {
         }
     }
 
-    /// Items that are printed after the items that are left were written count as left, too.
+    /// Counts printed items. Those printed after the rest was written are in the rest, too.
     fn on_printed(&mut self, tasks: Vec<TaskId>) {
         match self.phase {
             Phase::Reading(_)
@@ -327,7 +322,7 @@ impl MapRun {
         }
     }
 
-    /// Makes the decisions that follow from the tables, once at the end of each event.
+    /// Makes the decisions that follow from the tables, at the end of each event.
     fn settle(&mut self) {
         match (self.phase, &self.config.scope) {
             (Phase::Reading(Reading::Idle), _) => {
@@ -360,7 +355,7 @@ impl MapRun {
         }
     }
 
-    /// The first reason counts.
+    /// Sets how the run ends. Only the first reason counts.
     fn end_with(&mut self, ending: Ending) {
         if self.ending == Ending::Completed {
             self.ending = ending;

@@ -1,16 +1,14 @@
-//! What a user chooses about a map run, besides its command.
+//! The user's options of a map run, other than its command.
 
 /// The byte that ends a record. The last record does not need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
-    /// A line feed.
     Newline,
     /// A NUL byte, as `find -print0` writes it.
     Nul,
 }
 
 impl Separator {
-    /// The separator as a byte.
     #[must_use]
     pub fn byte(self) -> u8 {
         match self {
@@ -20,11 +18,9 @@ impl Separator {
     }
 }
 
-/// The order in which outputs are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputOrder {
-    /// The order of the input.
     Input,
-    /// The order in which the items end.
+    /// As soon as each item ends.
     Completion,
 }

@@ -1,4 +1,4 @@
-//! What a map run has its driver tell the Master of the items.
+//! The result of the items that the driver reports to the Master.
 
 use firesteel_placement::words::{counted, none_or};
 use firesteel_protocol::messages::Outcome;
@@ -7,7 +7,7 @@ use firesteel_protocol::process::end_request::EndRequest;
 use super::{Ending, MapRun};
 
 impl MapRun {
-    /// What became of the items, at the moment when the run ends its application.
+    /// The result of the items so far, when the run ends its application.
     pub(super) fn outcome(&self) -> Outcome {
         let totals = self.tally.totals;
         match &self.ending {
@@ -32,7 +32,7 @@ impl MapRun {
         }
     }
 
-    /// The run failed for a reason of its own, whatever became of the items that it took.
+    /// The result of a run that failed itself, whatever the results of its items.
     fn broken(&self, what: &str, error: &str) -> Outcome {
         let totals = self.tally.totals;
         match totals.taken - totals.succeeded {

@@ -4,49 +4,40 @@ use firesteel_protocol::machine::NoteLevel;
 
 use crate::driver::{Ending, Note};
 
-/// A remark for the user.
+/// Something that the user is told.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("map remark")]
 pub enum Remark {
-    /// The driver's remark.
     Driver(Note),
     /// The user asked for the end, and items are cancelled.
     Cancelling {
-        /// Items that run or wait.
         items: u64,
-        /// Items that were not read, if that is known.
+        /// Items that were not read, if their number is known.
         unread: Option<u64>,
     },
-    /// The Master did not say in time that all executors have ended.
+    /// The Master did not report in time that all executors have ended.
     ExecutorsUnknown,
     /// Items were left for another run.
     Left {
-        /// The number of items.
         items: u64,
     },
-    /// The input failed.
     InputFailed {
-        /// The error, in words.
         error: String,
     },
-    /// Outputs cannot be kept or printed.
     OutputLost {
-        /// The error, in words.
         error: String,
     },
-    /// The run record cannot be written.
     RecordLost {
-        /// The error, in words.
         error: String,
     },
     /// The driver ended before its application. This is a bug; the log has the reason.
     DriverLost,
-    /// The application is over, and this run did not end it.
+    /// The application ended, but not because of this run.
     ApplicationOver(Ending),
 }
 
 impl Remark {
-    /// The level of the remark. The user sees warnings even if only errors are shown.
+    /// The level of the remark. Warnings are shown even if only errors are wanted.
     #[must_use]
     pub fn level(&self) -> NoteLevel {
         match self {

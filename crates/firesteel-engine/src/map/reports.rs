@@ -1,4 +1,4 @@
-//! The reports of the driver to a map run.
+//! The driver's reports to a map run.
 
 use firesteel_placement::Cores;
 use firesteel_protocol::ids::{ExecutorId, TaskId};
@@ -21,7 +21,7 @@ impl MapRun {
         }
     }
 
-    /// Whether the item was open.
+    /// Counts an item that has ended. Returns whether it was open.
     pub(super) fn end_item(&mut self, task: TaskId, outcome: TaskOutcome) -> bool {
         let result = match &outcome {
             TaskOutcome::Succeeded { .. } => ItemResult::Succeeded,
@@ -42,7 +42,7 @@ impl MapRun {
     pub(super) fn on_note(&mut self, now: Timestamp, note: Note) {
         match &note {
             Note::Registered { app, .. } => self.tally.app = Some(app.clone()),
-            // Executors of other profiles run none of these items.
+            // Executors of other profiles do not run these items.
             Note::ExecutorRegistered { profile, .. } if *profile != self.config.profile => {}
             Note::ExecutorRegistered { executor, host, cores, .. } => {
                 self.add_executor(now, *executor, host.clone(), *cores);
@@ -60,7 +60,7 @@ impl MapRun {
             {
                 return;
             }
-            // Repeated attempts are counted; what failed for good is in the summary.
+            // Repeated attempts are only counted; the summary lists items that failed for good.
             Note::TaskFailed { attempt, host, .. } => {
                 if let Some(number) = self.items.number(attempt.task) {
                     self.tally.fail_on(number, host);

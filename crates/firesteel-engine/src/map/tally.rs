@@ -8,15 +8,14 @@ use firesteel_protocol::ids::{AppId, ExecutorId};
 
 use crate::driver::{ExclusionCause, ExecutorLoss, FailureCause, TaskOutcome, Unfit};
 
-/// Failed items that are remembered one by one.
+/// How many failed items are remembered one by one.
 const FAILURES: usize = 1000;
-/// Exclusions that are remembered.
+/// How many exclusions are remembered.
 const EXCLUSIONS: usize = 10;
 
-/// The counts of a map run, so far or at its end.
+/// The counts of a map run, up to now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// The counts of items.
     pub totals: Totals,
     /// The application's last id, once a Master gave one.
     pub app: Option<AppId>,
@@ -24,15 +23,14 @@ pub struct Tally {
     pub repeated_attempts: u64,
     /// How near to their preferred hosts items ran.
     pub locality: LocalityUse,
-    /// Executors and hosts that got no more items for a while, in the order in which that was decided: the first few.
+    /// The first executors and hosts that were excluded for a while, in the order of the exclusions.
     pub excluded: Vec<ExclusionCause>,
     /// The first items that failed, by number.
     pub failures: BTreeMap<u64, Failure>,
-    /// The executors, by number.
     executors: BTreeMap<ExecutorId, ExecutorUse>,
-    /// Executors of the application before it was registered anew, whose numbers came again.
+    /// Executors of an earlier registration of the application. Their numbers may occur again.
     earlier: Vec<ExecutorUse>,
-    /// Where items that are not over have failed, by number.
+    /// The hosts where unfinished items have failed, by item number.
     failed_on: BTreeMap<u64, Vec<String>>,
 }
 
@@ -43,25 +41,22 @@ pub struct Tally {
 pub struct Totals {
     /// Items that were read.
     pub taken: u64,
-    /// Items that succeeded.
     pub succeeded: u64,
-    /// Items that failed as often as they may, or that no executor could run.
+    /// Items that reached their limit of failures, or that no executor could run.
     pub failed: u64,
-    /// Items that were cancelled.
     pub cancelled: u64,
-    /// Items that could not become a task: at most one, because the input ends there.
+    /// Items that could not become a task: at most one, since the input ends there.
     pub unusable: u64,
-    /// Items that run or wait.
     pub open: u64,
-    /// Items that succeeded and whose output was never printed. Set at the end of the run.
+    /// Items that succeeded, without their output being printed. Set at the end of the run.
     pub unprinted: u64,
     /// Items that were never read. `None`: not known.
     pub unread: Option<u64>,
 }
 
 impl Totals {
-    /// The number of items that another run would have to run: all but those that succeeded and were printed. If the
-    /// number of unread items is not known, they are not counted.
+    /// How many items another run would have to run: all that were not both successful and printed. Unread items count
+    /// only if their number is known.
     #[must_use]
     pub fn left(&self) -> u64 {
         let done = self.succeeded.saturating_sub(self.unprinted);
@@ -69,16 +64,14 @@ impl Totals {
     }
 }
 
-/// An item that failed for good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The item as the user sees it.
     pub words: String,
-    /// The number of failed attempts.
     pub failures: u32,
     /// How its last attempt ended.
     pub cause: Cause,
-    /// The hosts where it failed, in the order in which it did.
+    /// The hosts where it failed, in the order of the failures.
     pub hosts: Vec<String>,
 }
 
@@ -87,29 +80,24 @@ pub struct Failure {
 pub enum Cause {
     /// Its last attempt failed.
     Failed(FailureCause),
-    /// No executor could run it.
     Unfit(Unfit),
 }
 
-/// An executor that was ready for tasks.
+/// An executor that ran, or could have run, items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorUse {
-    /// Its number.
     pub executor: ExecutorId,
-    /// Its host.
     pub host: String,
-    /// Its cores.
     pub cores: Cores,
-    /// Items that ended on it, well or not.
+    /// Items that ended on it, successfully or not.
     pub items: u64,
-    /// Why it was lost, if it was.
     pub lost: Option<ExecutorLoss>,
 }
 
-/// The numbers of items with preferred hosts, by distance to these hosts.
+/// How many items with preferred hosts ran how near to these hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalityUse {
-    /// Items that ended on one of them.
+    /// Items that ended on a preferred host.
     pub host: u64,
     /// Items that ended in the same rack as one of their preferred hosts.
     pub rack: u64,
@@ -136,12 +124,12 @@ impl Tally {
         ready.fold((0, Cores::ZERO), |(count, cores), executor| (count + 1, cores + executor.cores))
     }
 
-    /// Every executor that was ever ready: those of an earlier registration first, then by number.
+    /// Every executor that was ever ready: those of earlier registrations first, then by number.
     pub fn executors(&self) -> impl Iterator<Item = &ExecutorUse> {
         self.earlier.iter().chain(self.executors.values())
     }
 
-    /// An executor is ready for tasks. It may be told of twice; its number comes again only after it is lost.
+    /// Adds an executor that is ready for tasks. It may be reported twice; its number is reused only after it is lost.
     pub(super) fn add_executor(&mut self, executor: ExecutorId, host: String, cores: Cores) {
         if self.executors.get(&executor).is_some_and(|known| known.lost.is_none()) {
             return;
@@ -162,7 +150,7 @@ impl Tally {
         }
     }
 
-    /// An attempt at an item failed on that host.
+    /// Records that an attempt at an item failed on this host.
     pub(super) fn fail_on(&mut self, number: u64, host: &str) {
         let hosts = self.failed_on.entry(number).or_default();
         if !hosts.iter().any(|other| other == host) {
@@ -170,13 +158,12 @@ impl Tally {
         }
     }
 
-    /// An item is submitted.
     pub(super) fn open(&mut self) {
         self.totals.taken += 1;
         self.totals.open += 1;
     }
 
-    /// An open item is over.
+    /// Counts the end of an open item.
     pub(super) fn end(&mut self, number: u64, words: String, outcome: TaskOutcome) {
         let hosts = self.failed_on.remove(&number).unwrap_or_default();
         self.totals.open -= 1;

@@ -4,25 +4,24 @@ use std::collections::BTreeMap;
 
 use firesteel_placement::{Quantity, Resources};
 
-/// The addresses of a Worker, by resource. Each is a cell: those that have parts of it, with these parts.
+/// The addresses of a Worker, by resource, each as a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cells(BTreeMap<String, Vec<Cell>>);
 
-/// An address: those that hold it, each with its part.
+/// An address: its users, each with its part.
 pub type Cell = Vec<(User, Quantity)>;
 
-/// Who holds a part of a Worker.
+/// The user of a part of a Worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum User {
     /// An executor of the application with this index.
     Application(usize),
-    /// A cluster driver.
     Driver,
 }
 
 impl Cells {
-    /// The cells of all these addresses. `held` has what each user holds; these resources may have the names by which they were
-    /// asked for.
+    /// The cells of all these addresses. `held` lists what each user holds, in which resources may have the names of
+    /// the request.
     pub(super) fn of<'a>(all: &Resources, held: impl Iterator<Item = (User, &'a Resources)>) -> Self {
         let owned = |name: &str, address: &str| (name.to_owned(), address.to_owned());
         let mut cells: BTreeMap<(String, String), Cell> =
@@ -46,7 +45,7 @@ impl Cells {
         self.0.iter().map(|(name, cells)| (name.as_str(), cells.as_slice()))
     }
 
-    /// Whether anybody has a part of an address only.
+    /// Whether anybody uses only a part of an address.
     #[must_use]
     pub fn are_shared(&self) -> bool {
         self.0.values().flatten().flatten().any(|(_, part)| *part < Quantity::whole(1))

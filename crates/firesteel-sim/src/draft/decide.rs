@@ -1,4 +1,4 @@
-//! Gives the draft to a real Master and collects what it decides.
+//! Gives the draft to a real Master and collects its decisions.
 
 use firesteel_master::{
     ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Inbound, Master, Outbound, Presence,
@@ -15,12 +15,12 @@ use firesteel_protocol::{Machine, Timestamp};
 
 use super::{Draft, DraftApplication, DraftExecutor, Outcome};
 
-/// The connection of the client that asks the Master about the applications.
+/// The connection of the client that asks the Master about applications.
 const CLIENT: PeerId = PeerId(u64::MAX);
 
 impl Draft {
-    /// Decides as a Master with these settings does, but for those that the draft has. All applications are registered from the beginning. Executors that
-    /// the Master ends to make room end at once.
+    /// Decides as a Master with these settings does, except for the settings that the draft has. All applications are
+    /// registered before the pass. Executors that the Master ends to make room end at once.
     ///
     /// # Errors
     /// The draft contradicts itself.
@@ -61,8 +61,8 @@ impl Draft {
         Ok(Outcome::of(self, &master.view(), details))
     }
 
-    /// The Master's tables. Connections are numbered: first those of Workers, then those of applications. The id of an
-    /// application is its index.
+    /// The Master's tables. Connections are numbered: first those of Workers, then those of applications. An
+    /// application's id is its index.
     fn snapshot(&self) -> Snapshot {
         let workers: Vec<_> =
             self.workers.iter().zip(0..).map(|(view, peer)| worker(view, PeerId(peer))).collect();
@@ -74,7 +74,6 @@ impl Draft {
     }
 }
 
-/// A Worker in the condition that its view shows.
 fn worker(view: &WorkerView, peer: PeerId) -> WorkerSnapshot {
     let offered = Offered { cores: view.cores, memory: view.memory, resources: view.resources.clone() };
     let address = Address::new(view.host.clone(), view.port);
@@ -123,7 +122,7 @@ impl DraftExecutor {
     }
 }
 
-/// The answer of a Worker on paper: an executor that the Master kills ends at once.
+/// The answer of a Worker of the draft: an executor that the Master kills ends at once.
 fn ended_at_once(now: Timestamp, effect: Effect) -> Option<Event> {
     let Effect::Send { peer, message: Outbound::Worker(MasterToWorker::KillExecutor { executor }) } = effect
     else {
@@ -134,7 +133,7 @@ fn ended_at_once(now: Timestamp, effect: Effect) -> Option<Event> {
     Some(Event::Received { peer, arrived: now, message })
 }
 
-/// The Master's answer about the application of that index. `None` if the application is over.
+/// The Master's answer about the application with this index. `None` if the application has ended.
 fn detail(master: &mut Master, now: Timestamp, index: usize) -> Option<ApplicationDetail> {
     let question =
         ClientToMaster::RequestApplication { app: index.to_string(), executors_from: ExecutorId(0) };

@@ -7,7 +7,7 @@ use firesteel_placement::{Cores, ResourceQuantities};
 
 use super::{ApplicationOutcome, Metrics};
 
-/// A line for each figure: its name, then its value in each of the outcomes.
+/// A row for each figure: its name, then its value in each outcome.
 #[must_use]
 pub fn figures(all: &[&Metrics]) -> Vec<Vec<String>> {
     let row = |words: &str, of: &dyn Fn(&Metrics) -> String| {
@@ -39,7 +39,7 @@ pub fn figures(all: &[&Metrics]) -> Vec<Vec<String>> {
     rows
 }
 
-/// What an application has, in words: `3 executors, 12 cores, 2 new`.
+/// The executors of an application, in words: `3 executors, 12 cores, 2 new`.
 #[must_use]
 pub fn has(app: &ApplicationOutcome) -> String {
     let ApplicationOutcome { kept, given, taken, cores, detail: _ } = app;
@@ -56,7 +56,7 @@ pub fn has(app: &ApplicationOutcome) -> String {
     parts.join(", ")
 }
 
-/// An amount that is used, of all: `12 of 16`.
+/// Used cores of all cores: `12 of 16`.
 #[must_use]
 pub fn used(used: Cores, all: Cores) -> String {
     format!("{} of {}", used.0, all.0)

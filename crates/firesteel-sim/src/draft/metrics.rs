@@ -1,4 +1,4 @@
-//! An outcome in a few numbers, to compare set-ups of a Master.
+//! An outcome in a few figures, to compare set-ups of a Master.
 
 use std::collections::BTreeMap;
 
@@ -8,33 +8,25 @@ use firesteel_protocol::messages::{ClusterTotals, ProfileView, Standing};
 
 use super::{ApplicationOutcome, Outcome, WorkerOutcome};
 
-/// The numbers of one outcome.
+/// The figures of one outcome.
 ///
 /// An application *waits* if it has less than it asks for ([`ApplicationOutcome::is_short`]). Capacity is *stranded* if
 /// it is free, a waiting application asks for it, and its Worker has no room for an executor of any such application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Number of new executors.
     pub given: u64,
-    /// Number of executors that were taken away to make room.
+    /// Number of executors that were ended to make room.
     pub taken: u64,
     /// Number of applications that wait and have no executor.
     pub waiting: u64,
     /// Number of applications that wait, with or without executors.
     pub short: u64,
-    /// Number of Workers with at least one executor.
     pub workers_used: u64,
-    /// Number of Workers.
     pub workers: u64,
-    /// Cores of all executors.
     pub cores_used: Cores,
-    /// Cores of all Workers.
     pub cores: Cores,
-    /// Free cores that are stranded.
     pub cores_stranded: Cores,
-    /// Memory of all executors.
     pub memory_used: MiB,
-    /// Memory of all Workers.
     pub memory: MiB,
     /// Addresses of all executors, by resource.
     pub resources_used: ResourceQuantities,
@@ -42,12 +34,11 @@ pub struct Metrics {
     pub resources: ResourceQuantities,
     /// Free addresses that are stranded, by resource.
     pub resources_stranded: ResourceQuantities,
-    /// The greatest number of executors that one application has on one host: what it loses with that host.
+    /// The greatest number of executors of one application on one host. It loses them with that host.
     pub most_on_one_host: u64,
 }
 
 impl Metrics {
-    /// The numbers of an outcome.
     #[must_use]
     pub fn of(outcome: &Outcome) -> Self {
         let mut all = Self::default();
@@ -96,7 +87,7 @@ impl Metrics {
 }
 
 impl Outcome {
-    /// What waiting applications ask for: their profiles that may have more executors.
+    /// The requests of waiting applications: their profiles that may have more executors.
     #[must_use]
     pub fn waiting(&self) -> Vec<&ProfileView> {
         let waiting = self.applications.iter().filter(|app| app.is_short());
@@ -106,7 +97,7 @@ impl Outcome {
 }
 
 impl WorkerOutcome {
-    /// Its free cores if they are stranded, else none. `demands` is [`Outcome::waiting`].
+    /// Its free cores if they are stranded, else none. `demands` come from [`Outcome::waiting`].
     #[must_use]
     pub fn cores_stranded(&self, demands: &[&ProfileView]) -> Cores {
         match self.has_no_room_for(demands.iter().copied()) {

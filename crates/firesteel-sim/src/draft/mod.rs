@@ -1,7 +1,7 @@
-//! A cluster on paper, read from a file or from a Master, and what a Master would decide for it.
+//! A draft of a cluster, read from a file or from a Master, and what a Master would decide for it.
 //!
-//! A [`Draft`] has Workers and applications. [`Draft::decide`] gives it to a real Master; one scheduling pass makes the
-//! [`Outcome`]. [`Metrics`] are its figures, by which set-ups of a Master can be compared.
+//! A [`Draft`] has Workers and applications. [`Draft::decide`] gives it to a real Master, whose scheduling pass makes
+//! the [`Outcome`]. [`Metrics`] are its figures, by which set-ups can be compared.
 
 mod cells;
 mod decide;
@@ -24,54 +24,46 @@ pub use file::{Fault, FileError, LONGEST_NAME, MOST_APPLICATIONS, MOST_EXECUTORS
 pub use metrics::Metrics;
 pub use outcome::{ApplicationOutcome, GroupKey, Outcome, Since, WorkerExecutor, WorkerOutcome};
 
-/// A cluster on paper.
+/// A draft of a cluster: Workers, cluster drivers and applications at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// The settings of the Master's scheduler. Those that choose Workers are not used: a draft is decided by several rules.
+    /// The settings of the Master's scheduler, except those that choose Workers: a draft is decided by several rules.
     pub scheduling: SchedulingSettings,
-    /// The Master's time. On paper nothing takes any time.
+    /// The Master's time. A draft is decided in an instant.
     pub now: Timestamp,
-    /// The Workers in any order, each with its own id and address. What they use is that of the executors and cluster drivers below.
+    /// The Workers in any order, each with its own id and address. They are used by exactly the executors and cluster
+    /// drivers below.
     pub workers: Vec<WorkerView>,
-    /// The cluster drivers that run.
     pub drivers: Vec<DriverSnapshot>,
     /// The applications in order of submission.
     pub applications: Vec<DraftApplication>,
-    /// The index of the first application for which room is reserved already: it is served before other queues.
+    /// The index of the first application with reserved room: it is served before other queues.
     pub reserved: Option<usize>,
 }
 
-/// An application on paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftApplication {
-    /// What the application asks for. An estimate of how long it runs is a variable of its command.
+    /// What the application asks for. An estimated run time is a variable of its command.
     pub description: ApplicationDescription,
-    /// When it registered.
     pub submitted: Timestamp,
     /// Its resource profiles, except the default one, which is part of the description.
     pub profiles: Vec<ProfileSnapshot>,
     /// Executors that it holds already.
     pub running: Vec<DraftExecutor>,
-    /// When executors of other applications were ended for it, the earliest first.
+    /// When executors of other applications were ended for this one, the earliest first.
     pub preempted: Vec<Timestamp>,
-    /// What else limits its executors.
+    /// Excluded hosts and other limits on its executors.
     pub condition: ApplicationCondition,
 }
 
-/// An executor that runs already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftExecutor {
-    /// Its resource profile.
     pub profile: ProfileId,
-    /// The Worker that runs it.
     pub worker: WorkerId,
-    /// Cores of the executor.
     pub cores: Cores,
-    /// Memory of the executor.
     pub memory: MiB,
-    /// What it holds of each resource.
+    /// The addresses that it uses of each resource.
     pub resources: HeldResources,
-    /// When it was launched.
     pub launched: Timestamp,
 }
 
@@ -84,7 +76,6 @@ impl DraftApplication {
         Self { description, submitted, profiles, running, preempted, condition }
     }
 
-    /// Name of the application.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.description.name

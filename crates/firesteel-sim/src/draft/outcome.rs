@@ -1,4 +1,4 @@
-//! The cluster after a Master has decided over a draft.
+//! The cluster after a Master has decided about a draft.
 
 use std::collections::BTreeMap;
 
@@ -20,45 +20,32 @@ pub struct Outcome {
     pub applications: Vec<ApplicationOutcome>,
 }
 
-/// A Worker and its executors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerOutcome {
-    /// Id of the Worker.
     pub id: WorkerId,
-    /// Host of the Worker.
     pub host: String,
-    /// Cores of the Worker.
     pub cores: Cores,
-    /// Free cores.
     pub cores_free: Cores,
-    /// Memory of the Worker.
     pub memory: MiB,
-    /// Free memory.
     pub memory_free: MiB,
-    /// Number of addresses, by resource.
     pub resources: ResourceQuantities,
     /// Number of free addresses, by resource. Free parts of addresses count as parts.
     pub resources_free: ResourceQuantities,
-    /// The free addresses.
     pub free: Resources,
-    /// How its executors share its addresses.
+    /// Which executors share its addresses.
     pub cells: Cells,
-    /// Its executors, sorted by application and number.
+    /// Its executors, by application and number.
     pub executors: Vec<WorkerExecutor>,
-    /// Whether it counts in sums, and what is free there in what is offered.
+    /// Whether it counts in sums, and whether its free capacity is offered.
     pub standing: Standing,
 }
 
-/// An executor on a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WorkerExecutor {
-    /// Index of its application.
     pub app: usize,
     /// Whether it ran before the decision.
     pub since: Since,
-    /// Cores of the executor.
     pub cores: Cores,
-    /// Memory of the executor.
     pub memory: MiB,
     /// Number of its addresses, by resource; a part of an address counts as that part.
     pub resources: ResourceQuantities,
@@ -67,24 +54,21 @@ pub struct WorkerExecutor {
 /// Whether an executor ran before the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Since {
-    /// The executor ran already.
     Before,
-    /// The Master launched the executor just now.
+    /// The Master launched the executor in this decision.
     Now,
 }
 
-/// What an application has after the decision.
+/// The executors of an application after the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationOutcome {
-    /// Number of executors that ran already and were kept.
+    /// Number of executors that were running and were kept.
     pub kept: u64,
-    /// Number of new executors.
     pub given: u64,
-    /// Number of executors that were taken away.
+    /// Number of executors that were ended to make room.
     pub taken: u64,
-    /// Cores of all its executors.
     pub cores: Cores,
-    /// The Master's answer about it, with the reasons why it does not have more. `None` if it is over.
+    /// The Master's answer about it, with the reasons why it has no more executors. `None` if it has ended.
     pub detail: Option<ApplicationDetail>,
 }
 
@@ -135,7 +119,7 @@ impl Outcome {
         Self { workers: workers.collect(), applications }
     }
 
-    /// The Workers before the decision, with all executors that ran already, even those that were taken away.
+    /// The Workers before the decision, with all executors that ran then, including preempted ones.
     #[must_use]
     pub fn before(&self, draft: &Draft) -> Vec<WorkerOutcome> {
         let mut workers: BTreeMap<WorkerId, WorkerOutcome> = BTreeMap::new();
@@ -191,7 +175,7 @@ impl Outcome {
     }
 }
 
-/// What the cluster drivers of each Worker hold.
+/// The resources that the cluster drivers of each Worker use.
 fn held_by_drivers(draft: &Draft) -> BTreeMap<&WorkerId, Vec<(User, &Resources)>> {
     let mut held: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for driver in &draft.drivers {
@@ -200,11 +184,11 @@ fn held_by_drivers(draft: &Draft) -> BTreeMap<&WorkerId, Vec<(User, &Resources)>
     held
 }
 
-/// What equal Workers have in common: everything but their names. Each amount is that in all and that which is free.
+/// Everything that equal Workers have in common, without their names. Each pair is the whole amount and the free one.
 pub type GroupKey<'a> = ([Cores; 2], [MiB; 2], [&'a ResourceQuantities; 2], &'a [WorkerExecutor]);
 
 impl WorkerOutcome {
-    /// What the Worker has, and its executors. Workers with equal ones share a row in tables and pictures.
+    /// Its capacity, free amounts and executors. Workers with equal keys share a row in tables and pictures.
     #[must_use]
     pub fn group_key(&self) -> GroupKey<'_> {
         let cores = [self.cores, self.cores_free];
@@ -212,7 +196,7 @@ impl WorkerOutcome {
         (cores, memory, [&self.resources, &self.resources_free], &self.executors)
     }
 
-    /// What it adds to the sums over the cluster.
+    /// Its contribution to the sums over the cluster.
     #[must_use]
     pub fn share(&self) -> WorkerShare {
         WorkerShare {
@@ -224,19 +208,17 @@ impl WorkerOutcome {
         }
     }
 
-    /// The cores of its cluster drivers.
     #[must_use]
     pub fn cores_of_drivers(&self) -> Cores {
         self.cores - self.cores_free - self.executors.iter().map(|executor| executor.cores).sum()
     }
 
-    /// The memory of its cluster drivers.
     #[must_use]
     pub fn memory_of_drivers(&self) -> MiB {
         self.executors.iter().fold(self.memory - self.memory_free, |rest, executor| rest - executor.memory)
     }
 
-    /// Takes resources from what is free. Returns what was taken.
+    /// Takes resources from the free ones. Returns the addresses.
     fn take(&mut self, resources: &HeldResources) -> Resources {
         let taken = resources.take(&mut self.free).unwrap_or_default();
         for (name, left) in &mut self.resources_free {
@@ -247,7 +229,6 @@ impl WorkerOutcome {
 }
 
 impl ApplicationOutcome {
-    /// Number of executors that it has now.
     #[must_use]
     pub fn executors(&self) -> u64 {
         self.kept + self.given
@@ -255,8 +236,8 @@ impl ApplicationOutcome {
 
     /// Whether it has less than it asks for, or waits for its turn.
     ///
-    /// An application asks for no more than its own maximum of cores and its limit of executors allow: one with at most
-    /// 200 cores in executors of 7 asks for 28 executors, which have 196 cores.
+    /// A request is limited by the application's maximum of cores and its number of executors. With at most 200 cores
+    /// in executors of 7, an application asks for 28 executors, which have 196 cores.
     #[must_use]
     pub fn is_short(&self) -> bool {
         let scheduling = self.detail.as_ref().and_then(|detail| detail.scheduling.as_ref());
@@ -264,7 +245,7 @@ impl ApplicationOutcome {
             || self.profiles().any(|profile| self.lacks(profile))
     }
 
-    /// How its profiles stand; empty if the application is over.
+    /// The state of each of its profiles; empty if the application has ended.
     pub(super) fn profiles(&self) -> impl Iterator<Item = &ProfileView> {
         let scheduling = self.detail.as_ref().and_then(|detail| detail.scheduling.as_ref());
         scheduling.into_iter().flat_map(|scheduling| &scheduling.profiles)
@@ -276,7 +257,7 @@ impl ApplicationOutcome {
 }
 
 impl WorkerExecutor {
-    /// An executor from the Master's view. New ones have numbers from `had`, the number of executors that ran already.
+    /// An executor from the Master's view. Numbers from `had` on are new executors; `had` were running.
     fn of(app: usize, had: u64, view: &ExecutorView) -> Self {
         let ExecutorId(number) = view.id;
         Self {
@@ -289,7 +270,7 @@ impl WorkerExecutor {
     }
 }
 
-/// The free quantity of each resource that there is, even if nothing of it is free.
+/// The free quantity of each resource in `all`, even if it is zero.
 fn with_all_names(all: &Resources, free: &Resources) -> ResourceQuantities {
     all.iter().map(|(name, _)| (name.to_owned(), free.quantity_of(name))).collect()
 }

@@ -1,4 +1,4 @@
-//! The draft of a cluster that runs: what its Master has now.
+//! The draft of a running cluster, from its Master's answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,9 +19,9 @@ use firesteel_protocol::scheduling::run_time::{RUN_TIME, value};
 use super::{Draft, DraftApplication, DraftExecutor};
 
 impl Draft {
-    /// The living Workers, the cluster drivers on them, and the live applications with their executors. `details` are the Master's
-    /// answers about each application; those that have ended are left out. The Master does not stand still between its answers: what
-    /// contradicts an earlier answer is left out.
+    /// The live Workers with their cluster drivers, and the live applications with their executors. `details` are the
+    /// Master's answers about each application; ended ones are left out. The cluster changes between the answers:
+    /// entries that contradict an earlier answer are left out.
     #[must_use]
     pub fn of_running(view: &MasterView, details: &[ApplicationAnswer]) -> Self {
         let details: Vec<&ApplicationDetail> = details.iter().filter_map(known).collect();
@@ -38,7 +38,7 @@ impl Draft {
             view.reserved.first().and_then(|room| live.iter().position(|(app, _)| **app == room.app));
         let mut draft = Self {
             scheduling: view.scheduling.clone(),
-            // What the details have may be later than the state.
+            // The details may be newer than the state.
             now: details.iter().map(|detail| detail.now).fold(view.now, Timestamp::max),
             workers: view.workers.iter().filter(|it| !it.state.is_gone()).cloned().collect(),
             drivers: view.drivers.iter().filter_map(held_by).collect(),
@@ -49,7 +49,7 @@ impl Draft {
         draft
     }
 
-    /// Leaves out cluster drivers and executors whose Worker is not there, or whose addresses others have.
+    /// Leaves out cluster drivers and executors if their Worker is missing, or their addresses have other users.
     fn leave_out_contradictions(&mut self) {
         let mut free: BTreeMap<&WorkerId, Resources> =
             self.workers.iter().map(|worker| (&worker.id, worker.resources.clone())).collect();
@@ -63,7 +63,7 @@ impl Draft {
         }
     }
 
-    /// The same cluster before any executor was placed on it.
+    /// The same cluster without its executors.
     #[must_use]
     pub fn emptied(&self) -> Self {
         let emptied = |app: &DraftApplication| DraftApplication {
@@ -75,7 +75,7 @@ impl Draft {
     }
 }
 
-/// What a cluster driver takes of its Worker. `None` if it does not run.
+/// A running cluster driver with its share of its Worker. `None` if it does not run.
 fn held_by(driver: &DriverView) -> Option<DriverSnapshot> {
     if !driver.state.holds_cores() {
         return None;
@@ -92,8 +92,8 @@ fn known(answer: &ApplicationAnswer) -> Option<&ApplicationDetail> {
     }
 }
 
-/// A command that is never run. It says how long its application runs, and of which releases of Spark it is. The Master's answers do
-/// not have these releases, so they are taken from the Workers where its executors run.
+/// A placeholder for a command, which is never run. It carries the application's estimated run time and the releases of
+/// Spark that it needs. The Master's answers lack these releases, so they are taken from the Workers of its executors.
 fn command(view: &MasterView, detail: &ApplicationDetail) -> ExecutorCommand {
     let runs_on = |worker: &WorkerView| {
         let mut executors = detail.application.executors.iter().filter(|it| !it.state.is_finished());
@@ -115,7 +115,7 @@ fn command(view: &MasterView, detail: &ApplicationDetail) -> ExecutorCommand {
     command
 }
 
-/// When executors were ended for each application, the earliest first.
+/// When executors were ended to make room for each application, the earliest first.
 fn ended_for(details: &[&ApplicationDetail]) -> BTreeMap<AppId, Vec<Timestamp>> {
     let mut ended: BTreeMap<AppId, Vec<Timestamp>> = BTreeMap::new();
     for executor in details.iter().flat_map(|detail| &detail.application.executors) {
@@ -129,7 +129,7 @@ fn ended_for(details: &[&ApplicationDetail]) -> BTreeMap<AppId, Vec<Timestamp>> 
     ended
 }
 
-/// An application of the running Master: what it holds and what it asks for. `None`: it has ended meanwhile.
+/// An application of the running Master, with its executors and request. `None` if it has ended meanwhile.
 fn live(
     detail: &ApplicationDetail,
     command: ExecutorCommand,

@@ -1,49 +1,46 @@
-//! Axes of charts: where values lie, and which ticks have room for their names.
+//! Axes of charts: the positions of values, and the ticks whose labels have room.
 
 use super::ticks::Tick;
 use super::words::width;
 use super::{SMALL, Weight};
 
-/// The least space between the names of two ticks, in pixels.
+/// The least space between the labels of two ticks, in pixels.
 const GAP: f64 = 10.0;
 
 /// One of the two axes of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What is measured.
+    /// What the axis measures, with its unit.
     pub title: String,
-    /// How values are laid out.
+    /// How values map to positions.
     pub scale: Scale,
-    /// The value at its beginning.
     pub from: f64,
     /// The value at its end. Greater than the value at its beginning, unless there is a single value.
     pub to: f64,
-    /// Values with names, the most useful first. A name that has no room beside earlier ones is left out.
+    /// Labelled values, the most useful first. A label without room beside earlier ones is left out.
     pub ticks: Vec<Tick>,
 }
 
-/// How values are laid out along an axis.
+/// How values map to positions on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal differences have equal lengths.
+    /// Linear: equal differences have equal lengths.
     Even,
-    /// Equal ratios have equal lengths. Values below the beginning are drawn at the beginning.
+    /// Logarithmic: equal ratios have equal lengths. Values below the beginning are drawn at the beginning.
     Log,
 }
 
-/// A tick and where it is drawn, in pixels from the beginning of the axis.
+/// A tick and its position, in pixels from the beginning of the axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mark<'a> {
-    /// Where the value lies.
     pub(super) at: f64,
-    /// Where the middle of its name is.
     pub(super) middle: f64,
     pub(super) name: &'a str,
 }
 
 impl Axis {
-    /// The place of a value, from 0 to 1 along the axis. Values beyond its ends are at its ends. On an axis without a length all
-    /// are in the middle, and what is no number is at the beginning.
+    /// The position of a value, from 0 to 1 along the axis. Values beyond an end are at that end. On an axis without
+    /// length, all values are in the middle. NaN is at the beginning.
     pub(super) fn part(&self, value: f64) -> f64 {
         if self.to <= self.from {
             return 0.5;
@@ -55,7 +52,8 @@ impl Axis {
         if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) }
     }
 
-    /// The ticks of a horizontal axis of that length whose names have room. Names stay within `margin` of the axis.
+    /// The ticks of a horizontal axis of this length, without those whose labels have no room. Labels extend at most
+    /// `margin` beyond the axis.
     pub(super) fn marks(&self, length: f64, margin: f64) -> Vec<Mark<'_>> {
         let mut marks: Vec<Mark<'_>> = Vec::new();
         let half = |name: &str| width(name, SMALL, Weight::Plain) / 2.0;

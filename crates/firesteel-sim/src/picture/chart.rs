@@ -6,21 +6,18 @@ use super::{Anchor, Area, Paint, Point, SMALL, Svg, TEXT, Weight};
 
 /// Space that a chart needs below its area, for ticks and the title of the axis, in pixels.
 pub const BELOW: f64 = 40.0;
-/// Space that a chart needs left of its area, for the names of ticks, in pixels.
+/// Space that a chart needs left of its area, for the labels of ticks, in pixels.
 pub const LEFT: f64 = 52.0;
-/// Space that a chart needs right of its area, for half of the last tick's name, in pixels.
+/// Space that a chart needs right of its area, for half of the last tick's label, in pixels.
 pub const RIGHT: f64 = 20.0;
-/// Space that a chart needs above its area, for its title and that of the vertical axis, in pixels.
+/// Space that a chart needs above its area, for its title and the title of the vertical axis, in pixels.
 pub const ABOVE: f64 = 44.0;
 
-/// A chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What it shows.
+    /// The heading above the chart.
     pub title: String,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
     /// The curves, the first one lowest.
     pub series: Vec<Series>,
@@ -83,7 +80,7 @@ impl Chart {
     }
 }
 
-/// Writes the title of a chart, or of what is there in place of one.
+/// Writes the title of a chart, or of a note in its place.
 pub fn title(svg: &mut Svg, at: Point, title: &str) {
     svg.text(at, TEXT, Weight::Bold, Anchor::Start, Paint::Ink, title);
 }

@@ -1,7 +1,7 @@
-//! Curves of charts, each with a look of its own: two that coincide can both be seen.
+//! Curves of charts, each with its own style, so that two coinciding curves are both visible.
 //!
-//! A curve is told by its colour, by its dashes, by the shape of its markers, and by its width: later ones are narrower
-//! and lie upon earlier ones, and the markers of all stand at different places.
+//! Curves differ in colour, dashes, the shape of markers, and width. Later curves are narrower and are drawn over
+//! earlier ones, and the markers of all curves are at different positions.
 
 use super::{Paint, Point, Svg};
 
@@ -10,12 +10,11 @@ const APART: f64 = 130.0;
 /// Half the size of a marker, in pixels.
 const MARKER: f64 = 4.0;
 
-/// The look of one curve among several.
+/// The style of one curve among several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesStyle {
     /// Its number, from 0.
     pub number: usize,
-    /// How many curves there are.
     pub of: usize,
 }
 
@@ -35,12 +34,12 @@ impl SeriesStyle {
         ["", "9 4", "", "4 3", "", "12 3 3 3", ""][self.number % 7]
     }
 
-    /// Draws a line of this look through these points.
+    /// Draws a line in this style through these points.
     pub(super) fn line(self, svg: &mut Svg, points: &[Point]) {
         svg.dashed(points, self.width(), self.paint(), self.dashes());
     }
 
-    /// Draws a marker: shapes repeat only after seven curves.
+    /// Draws a marker. Shapes repeat only after seven curves.
     fn marker(self, svg: &mut Svg, Point { x, y }: Point) {
         const M: f64 = MARKER;
         let corners: &[(f64, f64)] = match self.number % 7 {
@@ -77,7 +76,7 @@ impl SeriesStyle {
         }
     }
 
-    /// Where markers are between `left` and `right`: each curve has places of its own.
+    /// The positions of markers between `left` and `right`, which are different for each curve.
     fn places(self, left: f64, right: f64) -> impl Iterator<Item = f64> {
         let apart = APART.max(self.of as f64 * 3.0 * MARKER);
         let count = ((right - left) / apart).floor().max(1.0);
@@ -87,8 +86,8 @@ impl SeriesStyle {
     }
 }
 
-/// The corners of a step curve: each point's height holds until the next point. Points that are less than half a pixel
-/// apart become one.
+/// The corners of a step curve: each point's height holds until the next point. Points less than half a pixel apart are
+/// merged.
 pub(super) fn corners(points: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::new();
     for point in points {
@@ -121,7 +120,7 @@ mod tests {
         let looks: Vec<String> = looks.collect();
         for (number, look) in looks.iter().enumerate() {
             assert!(look.contains(&format!("class=\"s{number}\"")), "it has a marker of its colour: {look}");
-            // Another colour alone is not enough.
+            // Styles that differ only in colour are not enough.
             let plain = |look: &str, number| look.replace(&format!("s{number}\""), "s\"");
             let shape =
                 |look: &str| look.lines().filter(|line| !line.contains("<polyline")).collect::<String>();

@@ -1,9 +1,9 @@
-//! Pictures as SVG: one look for all of them.
+//! Pictures as SVG, in one style.
 //!
 //! [`Svg`] writes the elements and escapes all text. [`Paint`] is a colour in a light and in a dark version; the viewer
-//! chooses. [`words`] estimates the width of text and makes it fit. [`chart`] draws curves over two axes, and [`mosaic`] a
-//! small bar for each of very many Workers. A picture has
-//! its own background, so that it can be read on any page.
+//! chooses. [`words`] estimates the width of text and makes it fit. [`chart`] draws curves over two axes, and
+//! [`mosaic`] a small bar for each of very many Workers. A picture has its own background, so that it can be read on
+//! any page.
 
 pub mod axis;
 pub mod chart;

@@ -1,8 +1,8 @@
 //! Very many Workers at a glance: a small bar for each, in rows, without names.
 //!
-//! A bar is as long as its Worker has cores. Executors have the colours of their applications, and what is free is light;
-//! free cores that are stranded are red at their edge. All areas of one colour are one path, so that a browser draws tens of
-//! thousands of executors at once.
+//! The length of a bar is its Worker's number of cores. Executors have the colours of their applications, and free
+//! cores are light; stranded free cores have a red edge. All areas of one colour are one path, so that a browser draws
+//! tens of thousands of executors at once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,43 +12,38 @@ use firesteel_placement::Cores;
 use super::palette::Paint;
 use super::svg::{Escaped, Number, PATTERNS};
 
-/// A Worker in the mosaic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// All of its cores.
     pub cores: Cores,
-    /// What is held: by which series, and how many cores.
+    /// The used cores, by user.
     pub held: Vec<(Holder, Cores)>,
-    /// Whether its free cores are of no use to those who wait.
+    /// Whether no waiting application can use its free cores.
     pub is_stranded: bool,
-    /// Whether its Worker gets nothing new, so that what is not held is not free, either.
+    /// Whether the Worker gets nothing new, so that its unused cores are not free.
     pub is_withheld: bool,
 }
 
 impl Tile {
-    /// The cores that are held.
     #[must_use]
     pub fn used(&self) -> Cores {
         self.held.iter().map(|(_, cores)| *cores).sum()
     }
 }
 
-/// Who holds cores.
+/// The user of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holder {
-    /// The application of this series.
+    /// The application with this series.
     Series(usize),
-    /// One of the applications that have no series of their own.
+    /// One of the applications without a series of their own.
     Other,
-    /// A cluster driver.
     Driver,
 }
 
-/// The colour of what is neither held nor free.
+/// The colour of cores that are neither used nor free.
 pub const WITHHELD: Paint = Paint::Grid;
 
 impl Holder {
-    /// Its colour.
     #[must_use]
     pub fn paint(self) -> Paint {
         match self {
@@ -59,16 +54,16 @@ impl Holder {
     }
 }
 
-/// Width of the mosaic, in its own units.
+/// Width of the mosaic, in SVG units.
 const WIDTH: f64 = 1200.0;
-/// The height that it takes if there are very many Workers, about.
+/// Approximate height with very many Workers.
 const HEIGHT: f64 = 720.0;
-/// The length of a bar of ordinary length, in heights of a bar.
+/// The ratio of length to height of a typical bar.
 const SHAPE: f64 = 4.0;
 /// Least and greatest height of a bar.
 const BAR: (f64, f64) = (3.0, 22.0);
 
-/// How large bars are, and where the next one is. They stand in rows, one after the other, as words do.
+/// The size of bars, and the position of the next one. Bars flow in rows, like words.
 struct Flow {
     height: f64,
     gap: f64,
@@ -88,7 +83,7 @@ impl Flow {
         Self { height, gap, scale, at: (0.0, 0.0) }
     }
 
-    /// The place and the width of the next bar.
+    /// The position of the next bar (x, y), and its width.
     fn next(&mut self, cores: Cores) -> (f64, f64, f64) {
         let width = cores.0.max(0) as f64 * self.scale;
         if self.at.0 > 0.0 && self.at.0 + width > WIDTH {
@@ -149,7 +144,7 @@ pub fn draw(tiles: &[Tile], title: &str) -> String {
     text + "</svg>"
 }
 
-/// A small picture of a holder's colour, for a key.
+/// A small picture of a colour, for a legend.
 #[must_use]
 pub fn swatch(paint: Paint) -> String {
     let area = "d=\"M0 0h16v8h-16z\"";
@@ -161,7 +156,7 @@ pub fn swatch(paint: Paint) -> String {
     )
 }
 
-/// What is held, with what belongs together taken together.
+/// The used cores with one entry per user.
 fn merged(held: &[(Holder, Cores)]) -> Vec<(Holder, Cores)> {
     let mut all: Vec<(Holder, Cores)> = Vec::new();
     for &(holder, cores) in held {

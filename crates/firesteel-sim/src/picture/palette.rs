@@ -1,17 +1,16 @@
 //! Colours for light and dark pages that colour-blind readers can tell apart.
 //!
-//! The hues of the series are those of Okabe and Ito, made lighter or darker for the page. Tests check their contrast to
-//! the page and to the text on them, and how different they look to people without red, green or blue cones.
+//! The hues of the series are those of Okabe and Ito, made lighter or darker for the page. Tests check their contrast
+//! to the page and to text on them, and their distance for people without red, green or blue cones.
 
 use std::fmt::Write as _;
 
-/// Number of series with a colour of their own. The next ones have the same colours with stripes, then with dots.
+/// Number of series with a colour of their own. The next series repeat the colours with stripes, then with dots.
 pub const SERIES: usize = 7;
 
 /// The colour of an element, by its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// The background of the page.
     Page,
     /// Headings, names and values.
     Ink,
@@ -19,17 +18,16 @@ pub enum Paint {
     Muted,
     /// Lines of axes and grids.
     Grid,
-    /// Free capacity.
     Free,
-    /// The series of that number, from 0.
+    /// The series with this number, from 0.
     Series(usize),
-    /// Text on the colour of that series.
+    /// Text on the colour of this series.
     Upon(usize),
-    /// What needs attention: applications that wait, stranded capacity.
+    /// Waiting applications and stranded capacity.
     Warning,
 }
 
-/// One colour on a light page and on a dark one, each `#rrggbb`.
+/// One colour on a light page and on a dark page, each `#rrggbb`.
 type Shade = (&'static str, &'static str);
 
 const PAGE: Shade = ("#ffffff", "#0d1117");
@@ -39,7 +37,7 @@ const GRID: Shade = ("#d1d9e0", "#3d444d");
 const FREE: Shade = ("#eff2f5", "#21262d");
 const WARNING: Shade = ("#b3261e", "#ff8f87");
 
-/// Each series' colour, and the colour of text upon it.
+/// Each series' colour, and the colour of text on it.
 const SHADES: [(Shade, Shade); SERIES] = [
     (("#0562a7", "#3d8de1"), (WHITE, BLACK)),
     (("#de8704", "#f5b13e"), (BLACK, BLACK)),
@@ -53,7 +51,7 @@ const WHITE: &str = "#ffffff";
 const BLACK: &str = "#000000";
 
 impl Paint {
-    /// The CSS class of elements that are filled with it.
+    /// The CSS class of elements that are filled with this paint.
     pub(super) fn fill(self) -> String {
         match self {
             Self::Page => "page".to_owned(),
@@ -67,7 +65,7 @@ impl Paint {
         }
     }
 
-    /// The CSS class of lines that are drawn with it.
+    /// The CSS class of lines in this paint.
     pub(super) fn stroke(self) -> String {
         format!("l-{}", self.fill())
     }
@@ -102,7 +100,7 @@ pub(super) fn style() -> String {
     colours("")
 }
 
-/// The style sheet with this selector before each class, for pictures within a page that has a style sheet of its own.
+/// The style sheet with this selector before each class, for pictures inside a page that has its own style sheet.
 #[must_use]
 pub fn colours(before: &str) -> String {
     let of = |choose: fn(Shade) -> &'static str| {

@@ -1,4 +1,4 @@
-//! Elements of an SVG document, in the order in which they are drawn.
+//! Elements of an SVG document, in drawing order.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
@@ -24,27 +24,22 @@ pub struct Area {
     pub height: f64,
 }
 
-/// Which part of a text is at its point. The point lies on the baseline of the text.
+/// Which part of a text is at its point, which lies on the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The beginning of the text.
     Start,
-    /// The middle of the text.
     Middle,
-    /// The end of the text.
     End,
 }
 
 /// How heavy letters are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Ordinary weight.
     Plain,
-    /// Bold type.
     Bold,
 }
 
-/// A picture that is being drawn.
 #[derive(Clone, Debug)]
 pub struct Svg {
     title: String,
@@ -68,7 +63,6 @@ impl Svg {
         }
     }
 
-    /// The outline of a rectangle.
     pub fn outline(&mut self, area: Area, paint: Paint) {
         self.shape(area, &format!("class=\"{}\"", paint.stroke()));
     }
@@ -108,13 +102,11 @@ impl Svg {
         self.element(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" class=\"{class}\"/>"));
     }
 
-    /// A filled polygon with these corners.
     pub fn polygon(&mut self, corners: &[Point], paint: Paint) {
         let (class, points) = (paint.fill(), joined(corners));
         self.element(format_args!("<polygon class=\"{class}\" points=\"{points}\"/>"));
     }
 
-    /// One line of text.
     pub fn text(&mut self, at: Point, size: f64, weight: Weight, anchor: Anchor, paint: Paint, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "",
@@ -132,14 +124,14 @@ impl Svg {
         ));
     }
 
-    /// Elements that belong together. Viewers show the words when the pointer is on one of them.
+    /// Groups elements. Viewers show the words when the pointer is on one of them.
     pub fn group(&mut self, words: &str, draw: impl FnOnce(&mut Self)) {
         self.element(format_args!("<g><title>{}</title>", Escaped(words)));
         draw(self);
         self.element(format_args!("</g>"));
     }
 
-    /// The document. Width and height are in pixels.
+    /// Returns the document. Width and height are in pixels.
     #[must_use]
     pub fn document(self, width: f64, height: f64) -> String {
         let (width, height) = (Number(width.ceil()), Number(height.ceil()));
@@ -158,13 +150,13 @@ impl Svg {
     }
 }
 
-/// The points as an attribute has them.
+/// The points in the form of an attribute.
 fn joined(points: &[Point]) -> String {
     let points = points.iter().map(|point| format!("{},{}", Number(point.x), Number(point.y)));
     points.collect::<Vec<_>>().join(" ")
 }
 
-/// Patterns that are laid over colours that are used again.
+/// Patterns over colours that are used again.
 pub(super) const PATTERNS: &str = "<defs>\
 <pattern id=\"stripes\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <path d=\"M0 3H6\" stroke-width=\"2\" class=\"over\"/></pattern>\

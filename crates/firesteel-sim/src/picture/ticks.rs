@@ -1,17 +1,16 @@
 //! Round values for the ticks of axes, each with its name.
 
-/// A value and its name.
 pub type Tick = (f64, String);
 
-/// Ticks are at most this many steps apart from one end of an even axis to the other.
+/// The most steps between ticks on an even axis.
 const MOST: f64 = 6.0;
 /// Units of time, in seconds.
 const MICROSECOND: f64 = 1e-6;
 const MILLISECOND: f64 = 1e-3;
 const DAY: f64 = 86_400.0;
-/// The greatest number of powers of ten below 1 on a logarithmic axis of shares.
+/// The most powers of ten below 1 on a logarithmic axis of shares.
 const DECADES: f64 = 15.0;
-/// Round lengths of time: a number of units, the unit in seconds, and its name.
+/// Round durations: a number of units, the unit in seconds, and its name.
 const TIMES: [(f64, f64, &str); 29] = [
     (1.0, 0.001, "ms"),
     (2.0, 0.001, "ms"),
@@ -44,7 +43,7 @@ const TIMES: [(f64, f64, &str); 29] = [
     (10.0, 86_400.0, "d"),
 ];
 
-/// Distance of ticks: a whole number, perhaps 25, times a power of ten. Multiples are exact: 3 x 0.1 is 0.3.
+/// Distance of ticks: a whole number (up to 25) times a power of ten. Multiples are exact: 3 x 0.1 is 0.3.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     factor: f64,
@@ -52,8 +51,8 @@ struct Step {
 }
 
 impl Step {
-    /// The least of 1, 2, 2.5, 5 and 10 times a power of ten that is not less than this length. `None` if there is none: the
-    /// length is no positive number, or is too small or large for a power of ten.
+    /// The least of 1, 2, 2.5, 5 and 10 times a power of ten that is at least this length. `None` if the length is not
+    /// a positive number, or is too small or too large for a power of ten.
     fn at_least(length: f64) -> Option<Self> {
         if !(length > 1e-300 && length < 1e300) {
             return None;
@@ -63,7 +62,6 @@ impl Step {
         steps.into_iter().find(|step| step.times(1) >= length * (1.0 - 1e-9))
     }
 
-    /// A multiple of it.
     fn times(self, count: i64) -> f64 {
         let number = count as f64 * self.factor;
         match self.power {
@@ -81,8 +79,8 @@ impl Step {
     }
 }
 
-/// Ticks of an even axis of numbers: multiples of 1, 2, 2.5 or 5 times a power of ten. An axis that has no length, or one that
-/// is lost in the size of its numbers, has one tick, at its beginning.
+/// Ticks of an even axis of numbers: multiples of 1, 2, 2.5 or 5 times a power of ten. An axis whose length is zero, or
+/// too small relative to its numbers, has one tick, at its beginning.
 #[must_use]
 pub fn numbers(from: f64, to: f64, name: impl Fn(f64) -> String) -> Vec<Tick> {
     values(from, to).into_iter().map(|value| (value, name(value))).collect()
@@ -96,7 +94,7 @@ fn values(from: f64, to: f64) -> Vec<f64> {
     let is_lost = (to - from) <= from.abs().max(to.abs()) * 1e-12;
     match Step::at_least((to - from) / 4.0) {
         Some(step) if !is_lost => step.multiples(from, to).collect(),
-        // Adding 0 makes 0 of a negative zero.
+        // Adding 0 turns a negative zero into 0.
         Some(_) | None => vec![from + 0.0],
     }
 }
@@ -105,7 +103,7 @@ fn values(from: f64, to: f64) -> Vec<f64> {
 #[must_use]
 pub fn counts(to: f64) -> Vec<Tick> {
     let name = |value: f64| (value, format!("{value:.0}"));
-    // 2.5 is no whole number, and 5 too far.
+    // 2.5 is not a whole number, and steps of 5 are too long.
     if to > 8.0 && to <= 10.0 {
         return [0.0, 2.0, 4.0, 6.0, 8.0, 10.0].into_iter().filter(|count| *count <= to).map(name).collect();
     }
@@ -115,7 +113,7 @@ pub fn counts(to: f64) -> Vec<Tick> {
 /// Ticks of an even axis of shares, where 1 is `100%`.
 #[must_use]
 pub fn shares(from: f64, to: f64) -> Vec<Tick> {
-    // Ticks are round as percentages. Ten digits tell them apart.
+    // Ticks are round as percentages. Ten digits distinguish them.
     let ticks =
         numbers(from * 100.0, to * 100.0, |percent| format!("{}%", (percent * 1e10).round() / 1e10 + 0.0));
     ticks.into_iter().map(|(percent, name)| (percent / 100.0, name)).collect()
@@ -141,8 +139,8 @@ pub fn times(to: f64) -> Vec<Tick> {
     }
 }
 
-/// Ticks of a logarithmic axis of times, in seconds. The most useful ones come first, since there may be no room for all. If no
-/// usual length of time is within the axis, it has the ticks of an even one.
+/// Ticks of a logarithmic axis of times, in seconds. The most useful ones come first, since there may be no room for
+/// all. If the axis contains no usual duration, it has the ticks of an even one.
 #[must_use]
 pub fn log_times(from: f64, to: f64) -> Vec<Tick> {
     let days = [20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 10_000.0].map(|count| (count, DAY, "d"));
@@ -167,7 +165,7 @@ pub fn log_times(from: f64, to: f64) -> Vec<Tick> {
 /// Ticks of a logarithmic axis of shares: powers of ten from `from` to 1, and no more than fifteen of them.
 #[must_use]
 pub fn log_shares(from: f64) -> Vec<Tick> {
-    // A share that is a power of ten may come out a little greater.
+    // The logarithm of a power of ten may come out slightly too small.
     let decades = (1.0 / from).log10() + 1e-9;
     let decades = if decades > 0.0 { decades.min(DECADES).floor() as i32 } else { 0 };
     let percent = |decade: i32| match decade {
@@ -185,7 +183,7 @@ mod tests {
         ticks.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(" ")
     }
 
-    /// Numbers as they are.
+    /// Ticks of `numbers` with plain labels.
     fn plain(from: f64, to: f64) -> String {
         names(numbers(from, to, |value| format!("{value}")))
     }
@@ -216,7 +214,8 @@ mod tests {
         assert_eq!(names(log_shares(0.00001)), "100% 10% 1% 0.1% 0.01% 0.001%");
     }
 
-    /// An axis without a length has one tick, one of no numbers has none, and no axis has a negative zero or very many ticks.
+    /// An axis without length has one tick, an axis of NaN has none, and no axis has a negative zero or very many
+    /// ticks.
     #[test]
     fn odd_axes_have_few_ticks() {
         for (from, to, expected) in [

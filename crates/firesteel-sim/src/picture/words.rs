@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Weight;
 
-/// The approximate width of the text in a sans-serif font of that size, in pixels. The estimate is that of a wide font
-/// (DejaVu Sans), so it is rather too large than too small.
+/// The approximate width of the text in a sans-serif font of this size, in pixels. The estimate is for a wide font
+/// (DejaVu Sans), so it tends to be too large.
 #[must_use]
 pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
     let bold = match weight {
@@ -21,8 +21,8 @@ pub fn fit(text: &str, size: f64, weight: Weight, most: f64) -> String {
     cut(text, size, weight, most, 0.5)
 }
 
-/// The texts, each cut to at most `most` pixels. Different texts stay different: where cuts would be equal, another part
-/// is left out, and if that does not help, they are numbered.
+/// The texts, each cut to at most `most` pixels. Different texts stay different: where cuts would be equal, another
+/// part is left out; if that does not help, they are numbered.
 #[must_use]
 pub fn fit_all(texts: &[&str], size: f64, weight: Weight, most: f64) -> Vec<String> {
     let count = |texts: &[String]| texts.iter().collect::<BTreeSet<_>>().len();
@@ -58,7 +58,7 @@ pub fn lines(text: &str, size: f64, most: f64) -> Vec<String> {
     lines
 }
 
-/// The word in pieces that fit into a line each, at least one letter long.
+/// Splits the word into pieces that fit into a line each, at least one letter long.
 fn pieces(word: &str, size: f64, most: f64) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut room = most;
@@ -75,8 +75,8 @@ fn pieces(word: &str, size: f64, most: f64) -> Vec<String> {
     pieces
 }
 
-/// The text with an ellipsis in place of what does not fit. `head` is the part of the room that its beginning has, from 0
-/// to 1; its end has the rest.
+/// The text, shortened with an ellipsis if it does not fit. `head` is the part of the room for its beginning, from 0 to
+/// 1; its end gets the rest.
 fn cut(text: &str, size: f64, weight: Weight, most: f64, head: f64) -> String {
     if width(text, size, weight) <= most {
         return text.to_owned();
@@ -98,10 +98,10 @@ fn cut(text: &str, size: f64, weight: Weight, most: f64, head: f64) -> String {
     format!("{begin}…{end}")
 }
 
-/// The width of a letter as a part of the font's size.
+/// The width of a letter, in units of the font's size.
 fn ems(c: char) -> f64 {
     match c {
-        // Accents and other marks, joiners and variation selectors have no width of their own.
+        // Accents and other marks, joiners and variation selectors have no width.
         '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' => 0.0,
         'i' | 'j' | 'l' | 'I' | 'J' | '.' | ',' | '\'' | ' ' | '·' => 0.32,
         'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '/' | '\\' | '|' | '-' | ':' | ';' | '!' | '"' => 0.41,
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// They differ at their ends, at their beginnings, and only in the middle.
+    /// The texts differ at their ends, at their beginnings, or only in the middle.
     #[test]
     fn different_texts_stay_different_when_they_are_cut() {
         let many: Vec<String> =

@@ -1,4 +1,4 @@
-//! Answers a scheduling pass: builds a Master's tables from the line and runs its first scheduling pass.
+//! Answers a scheduling pass: builds a Master's tables from the line and runs one pass.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ use super::{
     PassWorkerState, SchedulePass,
 };
 
-/// A Worker that is not in the line. It runs the executors that applications hold, and has nothing free.
+/// The id of a Worker that is not in the line. It runs the executors that applications hold, and has nothing free.
 const ELSEWHERE: &str = "(elsewhere)";
 
 /// Why a pass cannot be answered.
@@ -31,34 +31,15 @@ pub enum PassError {
     #[error(
         "pass {pass}: apps[{app}].profiles: the first profile must be number 0, and all numbers must differ"
     )]
-    Profiles {
-        /// Number of the pass.
-        pass: u64,
-        /// Index of the application.
-        app: usize,
-    },
-    /// An application holds more executors than have been numbered.
+    Profiles { pass: u64, app: usize },
+    /// An application holds more executors than numbers were given out.
     #[error(
         "pass {pass}: apps[{app}].next_executor_id: {next} is too low, since the application holds {held} executors"
     )]
-    NextExecutor {
-        /// Number of the pass.
-        pass: u64,
-        /// Index of the application.
-        app: usize,
-        /// Id of its next executor.
-        next: u32,
-        /// Number of executors that it holds.
-        held: usize,
-    },
+    NextExecutor { pass: u64, app: usize, next: u32, held: usize },
     /// The fields contradict each other in another way.
     #[error("pass {pass}: {reason}")]
-    Contradiction {
-        /// Number of the pass.
-        pass: u64,
-        /// The contradiction.
-        reason: SnapshotError,
-    },
+    Contradiction { pass: u64, reason: SnapshotError },
 }
 
 impl SchedulePass {
@@ -105,7 +86,7 @@ impl SchedulePass {
         WorkerSnapshot::serving(description, PeerId(self.workers.len() as u64))
     }
 
-    /// The Master's table row of an application, whose id is its index.
+    /// The Master's row of an application. Its id is its index.
     fn application(&self, index: usize, app: &PassApp) -> Result<ApplicationSnapshot, PassError> {
         let (pass, next) = (self.i, app.next_executor_id);
         let numbers: BTreeSet<_> = app.profiles.iter().map(|profile| profile.rp_id).collect();
@@ -162,7 +143,7 @@ impl SchedulePass {
 }
 
 impl PassWorker {
-    /// A Worker whose whole capacity is what this Worker has free.
+    /// A Worker with this one's free capacity as its whole capacity.
     fn snapshot(&self, peer: PeerId) -> WorkerSnapshot {
         let free = self.resources.iter().map(|(name, addresses)| (name, &addresses.free));
         WorkerSnapshot::serving(

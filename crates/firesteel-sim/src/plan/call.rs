@@ -12,17 +12,15 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::pass::{HeldExecutors, cores_left};
 
-/// One application over Workers in a given order: how many cores does each give?
+/// One application, and Workers in a given order: how many cores does each give?
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "CallLine")]
 pub struct PlacementCall {
-    /// Number of the case, repeated in the answer.
     pub i: u64,
-    /// What the case tests.
+    /// What the case tests, for people.
     pub kind: Option<String>,
-    /// How executors are spread over Workers.
     pub strategy: Strategy,
-    /// What the application asks for.
+    /// The application's request.
     pub demand: Demand,
     /// The Workers, in the order in which they are considered.
     pub workers: Vec<CallWorker>,
@@ -30,21 +28,17 @@ pub struct PlacementCall {
     pub recorded: Option<Vec<Cores>>,
 }
 
-/// A Worker without a name.
+/// A Worker of a call, without a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallWorker {
-    /// Free cores.
     pub cores_free: Cores,
-    /// Free memory.
     pub memory_free: MiB,
     /// Free addresses, numbered from 0. The last one may be free in part.
     pub resources_free: Resources,
 }
 
-/// The answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CallAnswer {
-    /// Number of the case.
     pub i: u64,
     /// Cores that each Worker gives, in the order of the Workers.
     pub assigned_cores: Vec<Cores>,
@@ -74,7 +68,7 @@ impl CallWorker {
     }
 }
 
-/// The call in its JSON form.
+/// The JSON form of a call.
 #[derive(Deserialize)]
 struct CallLine {
     i: u64,
@@ -165,7 +159,7 @@ impl From<WorkerLine> for CallWorker {
 /// The most addresses of one resource of a Worker.
 const MOST_ADDRESSES: u64 = u16::MAX as u64;
 
-/// Whole addresses, numbered from 0, and a last one that is free in part if the quantity is not whole.
+/// Whole addresses, numbered from 0, and a last one that is partly free if the quantity is not whole.
 fn addresses(free: Quantity) -> impl Iterator<Item = String> {
     let (whole, part) = (free.thousandths() / WHOLE, Part::of(free.thousandths() % WHOLE));
     let last = part.map(|part| format!("{whole}@{part}"));

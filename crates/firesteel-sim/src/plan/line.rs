@@ -7,36 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{Answer, PassError, PlacementCall, Question, SchedulePass};
 
-/// Why a line cannot be used. The first line is line 1.
+/// Why a line cannot be used. Lines are numbered from 1.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// Reading the input failed.
     #[error("line {line} cannot be read: {source}")]
-    Read {
-        /// Number of the line that could not be read.
-        line: u64,
-        /// The error of the input.
-        source: io::Error,
-    },
+    Read { line: u64, source: io::Error },
     /// A field is missing or has a wrong value.
     #[error("line {line}: {}{}", at(field), said(reason))]
     Field {
-        /// Number of the line.
         line: u64,
-        /// Path of the field, as in `apps[2].profiles[0].cores`; for a missing field, the path of the object without
-        /// it. Empty for the whole line.
+        /// Path of the field, as in `apps[2].profiles[0].cores`; for a missing field, the path of its object. Empty for
+        /// the whole line.
         field: String,
-        /// What is wrong with the field.
         reason: serde_json::Error,
     },
     /// The fields are valid, but contradict each other.
     #[error("line {line}: {reason}")]
-    Pass {
-        /// Number of the line.
-        line: u64,
-        /// The contradiction.
-        reason: PassError,
-    },
+    Pass { line: u64, reason: PassError },
 }
 
 /// Reads questions of both kinds, one per line. A line with `apps` is a pass, any other line a call. Empty lines are
@@ -73,7 +60,7 @@ pub fn passes(input: impl BufRead) -> impl Iterator<Item = Result<SchedulePass, 
 /// Writes an answer as one line.
 ///
 /// # Errors
-/// Those of `output`.
+/// Writing to `output` fails.
 pub fn write_line(output: &mut impl Write, answer: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *output, answer)?;
     output.write_all(b"\n")
@@ -121,7 +108,7 @@ fn parse<T: DeserializeOwned>(line: u64, text: &[u8]) -> Result<T, LineError> {
     Ok(parsed)
 }
 
-/// The path without its unknown end, which it has if the line breaks off.
+/// The path without its unknown end, which occurs if the line breaks off.
 fn path(path: &serde_path_to_error::Path) -> String {
     path.to_string().trim_end_matches('?').trim_end_matches('.').to_owned()
 }
@@ -130,7 +117,7 @@ fn at(field: &str) -> String {
     if field.is_empty() { String::new() } else { format!("{field}: ") }
 }
 
-/// The reason without the parser's own line number, which is always 1.
+/// The reason without the parser's line number, which is always 1.
 fn said(reason: &serde_json::Error) -> String {
     let said = reason.to_string();
     let place = format!(" at line {} column {}", reason.line(), reason.column());

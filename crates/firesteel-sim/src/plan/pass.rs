@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy, WorkerOrder};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// All applications over all Workers: what is launched where?
+/// All applications and all Workers: what is launched where?
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "PassLine")]
 pub struct SchedulePass {
-    /// Number of the case, repeated in the answer.
     pub i: u64,
-    /// What the case tests.
+    /// What the case tests, for people.
     pub group: Option<String>,
-    /// How executors are spread over Workers.
     pub strategy: Strategy,
     /// The order in which Workers are considered.
     pub order: WorkerOrder,
@@ -23,25 +21,18 @@ pub struct SchedulePass {
     pub workers: Vec<PassWorker>,
     /// The applications in order of submission.
     pub apps: Vec<PassApp>,
-    /// The recorded answer.
     pub recorded: Option<PassAnswer>,
 }
 
-/// A Worker of the pass.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassWorker {
-    /// Id of the Worker.
     pub id: String,
     /// State of the Worker. Only Workers that are alive get executors.
     pub state: PassWorkerState,
-    /// Cores of the Worker.
     pub cores: Cores,
-    /// Free cores.
     pub cores_free: Cores,
-    /// Memory of the Worker.
     #[serde(rename = "memory_mb")]
     pub memory: MiB,
-    /// Free memory.
     #[serde(rename = "memory_free_mb")]
     pub memory_free: MiB,
     /// Addresses of its resources by name. Default: none.
@@ -49,7 +40,6 @@ pub struct PassWorker {
     pub resources: BTreeMap<String, PassAddresses>,
 }
 
-/// The addresses of one resource.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassAddresses {
     /// All addresses, in any order.
@@ -58,13 +48,11 @@ pub struct PassAddresses {
     pub free: BTreeSet<String>,
 }
 
-/// The state of a Worker.
+/// The state of a Worker. Only live Workers take executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum PassWorkerState {
-    /// The Worker takes executors.
     Alive,
-    /// The Worker is lost.
     Dead,
     /// The Worker is being decommissioned and takes no new executors.
     Decommissioned,
@@ -72,7 +60,6 @@ pub enum PassWorkerState {
     Unknown,
 }
 
-/// An application of the pass.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassApp {
     /// Maximum number of cores; null: the default of the pass.
@@ -81,10 +68,9 @@ pub struct PassApp {
     /// Its resource profiles: first the default profile, then any others.
     #[serde(deserialize_with = "at_least_one")]
     pub profiles: Vec<PassProfile>,
-    /// Executors that it holds. Default: none.
+    /// The executors that it holds. Default: none.
     #[serde(default)]
     pub existing_executors: Vec<HeldExecutors>,
-    /// Id of its next executor.
     pub next_executor_id: u32,
 }
 
@@ -107,57 +93,43 @@ pub struct PassProfile {
     pub limit: ExecutorLimit,
 }
 
-/// Executors that an application holds. They run on none of the listed Workers, whose free amounts already exclude them.
+/// Executors that an application holds. The free amounts of the listed Workers already exclude them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct HeldExecutors {
-    /// Profile of the executors.
     pub rp_id: u32,
-    /// Cores of each executor.
     pub cores: Cores,
-    /// Number of executors.
     pub count: u16,
 }
 
 impl HeldExecutors {
-    /// Cores of all these executors.
     pub(super) fn all_cores(&self) -> Cores {
         Cores(self.cores.0.saturating_mul(self.count.into()))
     }
 }
 
-/// The answer to a scheduling pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassAnswer {
-    /// Number of the case.
     pub i: u64,
     /// The executors, in order of launch.
     pub launches: Vec<Launch>,
-    /// The applications after the pass.
+    /// The state of each application after the pass.
     pub apps_after: Vec<AppAfter>,
 }
 
-/// An executor that is launched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
-    /// Index of its application in the pass.
     pub app: usize,
-    /// Id of its Worker.
     pub worker: String,
     /// Number of the executor within the application.
     pub exec_id: u32,
-    /// Cores of the executor.
     pub cores: Cores,
-    /// Memory of the executor.
     #[serde(rename = "memory_mb")]
     pub memory: MiB,
-    /// Profile of the executor.
     pub rp_id: u32,
-    /// Addresses of the executor.
     #[serde(default, skip_serializing_if = "Resources::is_empty")]
     pub resources: Resources,
 }
 
-/// An application after a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppAfter {
     /// Cores that the application may still get.
@@ -170,18 +142,17 @@ pub struct AppAfter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum PassAppState {
-    /// The application got no executor.
     Waiting,
     /// The application got at least one executor.
     Running,
 }
 
-/// The cores that an application may still get: its maximum or the default maximum, minus the cores that it holds.
+/// The cores that an application may still get: its maximum, or the default one, minus the cores that it holds.
 pub(super) fn cores_left(own: Option<Cores>, default: Option<Cores>, held: &[HeldExecutors]) -> Cores {
     own.or(default).unwrap_or(Cores::UNLIMITED) - held.iter().map(HeldExecutors::all_cores).sum()
 }
 
-/// The pass in its JSON form.
+/// The JSON form of a pass.
 #[derive(Deserialize)]
 struct PassLine {
     i: u64,

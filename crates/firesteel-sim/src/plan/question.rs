@@ -13,13 +13,11 @@ pub enum Question {
     Pass(SchedulePass),
 }
 
-/// The answer to a question. It is written without the name of its kind.
+/// The answer to a question, serialised without the name of its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// The answer to a placement call.
     Call(CallAnswer),
-    /// The answer to a scheduling pass.
     Pass(PassAnswer),
 }
 

@@ -1,4 +1,4 @@
-//! What is free on each Worker, and what each executor holds.
+//! The free capacity of each Worker, and the used capacity of each executor.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,19 @@ use super::stage::GPU;
 use super::workload::Size;
 use crate::trace::Models;
 
-/// Free capacity by Worker, and held capacity by executor.
+/// Free capacity by Worker, and used capacity by executor.
 #[derive(Debug)]
 pub(super) struct Allocations {
     free: Vec<Held>,
-    /// Of each executor: its Worker, what it holds, and when it was launched.
+    /// For each executor: its Worker, its capacity, and when it was launched.
     held: BTreeMap<ExecutorKey, (usize, Held, Timestamp)>,
     /// The number of executors on each Worker.
     on: Vec<u32>,
-    /// The number of Workers without executors.
     idle: usize,
     used: [f64; 3],
 }
 
-/// What an executor holds, or what is free on a Worker.
+/// The capacity of an executor, or the free capacity of a Worker.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) cores: Cores,
@@ -32,7 +31,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Cores, MiB and GPUs.
+    /// Cores, memory in MiB, and GPUs, as numbers.
     fn amounts(&self) -> [f64; 3] {
         [self.cores.0 as f64, self.memory.0 as f64, self.gpus.quantity(GPU).as_f64()]
     }
@@ -43,7 +42,7 @@ impl Held {
     }
 }
 
-/// The GPUs of a Worker of that size, numbered from 0.
+/// The GPUs of a Worker of this size, numbered from 0.
 pub(super) fn gpus(size: Size) -> Resources {
     let addresses = (0..size.gpus.addresses()).map(|address| address.to_string());
     let name = resource(size.models);
@@ -54,7 +53,7 @@ pub(super) fn gpus(size: Size) -> Resources {
     }
 }
 
-/// The name of GPUs of these models. Models are kinds, each with its number as the name.
+/// The resource name of GPUs of these models. Each model is a kind, named by its number.
 pub(super) fn resource(models: Models) -> String {
     match models {
         Models::ANY => GPU.to_owned(),
@@ -90,7 +89,7 @@ impl Allocations {
         self.held.insert(executor, (worker, held, now));
     }
 
-    /// An executor has ended. Returns when it was launched, if it was held.
+    /// Frees the capacity of an executor that has ended. Returns when it was launched, if it was known.
     pub(super) fn give_back(&mut self, executor: &ExecutorKey) -> Option<Timestamp> {
         let (worker, held, launched) = self.held.remove(executor)?;
         self.on[worker] -= 1;
@@ -105,29 +104,26 @@ impl Allocations {
         Some(launched)
     }
 
-    /// The executors on a Worker.
     pub(super) fn on(&self, worker: usize) -> Vec<ExecutorKey> {
         let here = self.held.iter().filter(|(_, (on, ..))| *on == worker);
         here.map(|(executor, _)| executor.clone()).collect()
     }
 
-    /// The number of Workers without executors.
     pub(super) fn idle(&self) -> usize {
         self.idle
     }
 
-    /// Cores, MiB and GPUs that all executors hold.
+    /// The sums over all executors: cores, MiB and GPUs.
     pub(super) fn used(&self) -> [f64; 3] {
         self.used
     }
 
-    /// Number of executors.
     pub(super) fn executors(&self) -> usize {
         self.held.len()
     }
 
-    /// Free cores, MiB and GPUs on Workers without room for the next executor. Each request counts with its share of all
-    /// requests.
+    /// Free cores, MiB and GPUs on Workers without room for the next executor. Each request is weighted by its share of
+    /// all requests.
     pub(super) fn stranded(&self, requests: &[(Size, f64)]) -> [f64; 3] {
         let demands: Vec<(Demand, f64)> =
             requests.iter().map(|(size, part)| (demand(*size), *part)).collect();
@@ -144,7 +140,7 @@ impl Allocations {
     }
 }
 
-/// One executor of that size.
+/// The request for one executor of this size.
 fn demand(size: Size) -> Demand {
     let resources = [(resource(size.models), size.gpus)].into();
     Demand { size: ExecutorSize::Fixed(size.cores), memory: size.memory, resources, ..Demand::default() }

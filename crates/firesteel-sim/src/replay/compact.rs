@@ -1,4 +1,4 @@
-//! Finds the fewest Workers that hold the same load.
+//! Finds the fewest Workers that can hold the same load.
 
 use firesteel_master::Config;
 use firesteel_protocol::messages::Placing;
@@ -9,18 +9,17 @@ use super::workload::Workload;
 
 /// The search ends at this multiple of the workload's Workers.
 const MOST_TIMES: usize = 4;
-/// Number of executors in a thousand that may be left without a Worker, since a few fit hardly anywhere.
+/// How many executors in a thousand may be left without a Worker, since a few hardly fit anywhere.
 ///
 /// Source: A. Verma et al.: Large-scale cluster management at Google with Borg, 2015 (0.2 % of the tasks).
 const PICKY: u64 = 2;
 
-/// The fewest Workers that are enough.
+/// The result of the search for the fewest Workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compaction {
     /// Number of Workers that hold all executors at once: the first of the workload, repeated if there are too few.
-    /// `None`: even four times as many are too few.
+    /// `None` if even four times as many are too few.
     pub workers: Option<u64>,
-    /// Number of Workers of the workload.
     pub of: u64,
 }
 

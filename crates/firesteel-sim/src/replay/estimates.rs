@@ -1,30 +1,30 @@
-//! What applications say about how long they run.
+//! The run times that applications announce.
 
 use std::time::Duration;
 
 use super::workload::Workload;
 use crate::dice::Dice;
 
-/// How good the estimates of applications are.
+/// How good the announced run times are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Estimates {
-    /// Those of the trace, if it has any.
+    /// The trace's own estimates, if it has any.
     #[default]
     Trace,
-    /// No application says how long it runs.
+    /// No application announces a run time.
     None,
-    /// Each says how long it runs.
+    /// Each announces its true run time.
     Exact,
-    /// Each says twice as long.
+    /// Each announces twice its run time.
     Double,
-    /// Each says from a third to three times as long; the logarithm is evenly spread.
+    /// Each announces from a third to three times its run time, spread evenly on a logarithmic scale.
     Noisy,
-    /// Half of them say how long they run, and half say what another application runs.
+    /// Half of them announce their run time, and half that of another application.
     HalfWrong,
 }
 
 impl Workload {
-    /// The same workload with these estimates. They are whole seconds, and at least one.
+    /// The same workload with these estimates, in whole seconds of at least one.
     #[must_use]
     pub fn with_estimates(mut self, seed: u64, estimates: Estimates) -> Self {
         let mut dice = Dice::new(seed ^ 0xE571);

@@ -8,18 +8,16 @@ use super::run::describe;
 use super::stage::{Apply, Stage};
 use super::workload::{Size, Workload};
 
-/// The outcome of filling a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fill {
-    /// How much was allocated, each time that another hundredth of the cluster was requested.
+    /// The allocated share at each further hundredth of the cluster that was requested.
     pub steps: Vec<Filled>,
-    /// What is free in the end on Workers without room for the next executor.
+    /// What is free at the end on Workers without room for the next executor.
     pub stranded: Shares,
-    /// Number of executors.
     pub executors: u64,
 }
 
-/// How much is requested and allocated at one time.
+/// The requested and the allocated share at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filled {
     /// Share of the cluster that is requested (see [`Workload::asked`]).
@@ -36,7 +34,7 @@ impl Fill {
     }
 }
 
-/// Lets the workload's applications arrive one after the other; none ends. Each gets executors as far as there is room.
+/// Lets the workload's applications arrive one after the other; none ends. Each gets as many executors as fit.
 /// [`Workload::with_demand`] makes a workload as large as the cluster.
 pub fn fill(config: &Config, workload: &Workload, apply: &mut impl Apply) -> Fill {
     let mut stage = Stage::new(config.clone(), &workload.workers, apply);

@@ -8,45 +8,41 @@ use super::waits::{SizeClass, Waits};
 use super::workload::{Size, Workload};
 use crate::trace::TraceApplication;
 
-/// Number of equal spans of time, until the last application arrives, over which the use of the cluster is averaged.
+/// The use of the cluster is averaged over this many equal spans, which end when the last application arrives.
 const SPANS: u32 = 100;
 
-/// What happened to an application. Times are since the beginning of the replay.
+/// The times of an application, since the beginning of the replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationTimes {
     /// Number of executors that it holds.
     pub held: u64,
     /// When it got its first executor.
     pub first: Option<Duration>,
-    /// When it could run, with its whole gang.
+    /// When it could run: with its whole gang, or its first executor.
     pub began: Option<Duration>,
     /// When it had all its executors.
     pub all: Option<Duration>,
-    /// When it ended.
     pub ended: Option<Duration>,
-    /// Number of executors that were taken from it.
+    /// Number of executors that were taken from it (preempted or lost).
     pub lost: u64,
-    /// How much later it ended, since what was taken from it had to be done again.
+    /// How much later it ended, because work of lost executors had to be repeated.
     pub redone: Duration,
-    /// Number of executors that were launched on the host that it prefers.
+    /// Number of executors that were launched on its preferred host.
     pub near: u64,
 }
 
 /// Shares of the cluster, where 1 is all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
-    /// Share of the cores.
     pub cores: f64,
-    /// Share of the memory.
     pub memory: f64,
-    /// Share of the GPUs; 0 if there are none.
+    /// Share of the GPUs; 0 without GPUs.
     pub gpus: f64,
 }
 
-/// The outcome of a replay.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What happened to each application, in the order of arrival.
+    /// The times of each application, in the order of arrival.
     pub times: Vec<ApplicationTimes>,
     /// Share of the Workers without executors, while applications arrived: the mean of each span of time.
     pub idle: Vec<f64>,
@@ -54,13 +50,13 @@ pub struct Outcome {
     pub first: Waits,
     /// Time from arrival until an application could run.
     pub began: Waits,
-    /// The same for applications that need several executors at once.
+    /// Like `began`, for applications that need several executors at once.
     pub gangs: Waits,
-    /// The same, by the cores that applications ask for.
+    /// Like `began`, by the cores that applications request.
     pub by_size: Vec<(SizeClass, Waits)>,
     /// Time from arrival to the last executor. Applications that ended with fewer are not counted.
     pub all: Waits,
-    /// Number of applications that never could run.
+    /// Number of applications that could never run.
     pub stuck: u64,
     /// Number of executors that were launched and kept.
     pub executors: u64,
@@ -70,23 +66,20 @@ pub struct Outcome {
     pub stranded: Vec<Shares>,
     /// Number of applications that waited: the mean of each span.
     pub waiting: Vec<f64>,
-    /// Length of a span.
     pub span: Duration,
-    /// Jain's fairness index of the share of their time that applications ran instead of waiting; 1: equal for all.
+    /// Jain's fairness index of the share of their time that applications ran instead of waiting; 1 means equal for
+    /// all.
     pub fairness: f64,
-    /// When the last application ended.
     pub end: Duration,
 }
 
 impl Shares {
-    /// Amounts as shares of a capacity.
     pub(super) fn of(amounts: [f64; 3], capacity: [f64; 3]) -> Self {
         let [cores, memory, gpus] =
             std::array::from_fn(|n| if capacity[n] > 0.0 { amounts[n] / capacity[n] } else { 0.0 });
         Self { cores, memory, gpus }
     }
 
-    /// The mean of shares.
     #[must_use]
     pub fn mean(all: &[Self]) -> Self {
         let count = all.len().max(1) as f64;
@@ -153,7 +146,7 @@ pub(super) struct Meter {
     capacity: [f64; 3],
     requests: Vec<(Size, f64)>,
     span: Duration,
-    /// Amounts times seconds in the present span.
+    /// Amounts multiplied by seconds, in the current span.
     sum: [f64; 5],
     workers: f64,
     idle: Vec<f64>,
@@ -181,7 +174,7 @@ impl Meter {
         }
     }
 
-    /// Lets time pass in which nothing changes.
+    /// Lets time pass without a change.
     pub(super) fn advance(&mut self, to: Duration, allocations: &Allocations, waiting: u64) {
         while self.now < to {
             let end = self.span * (self.used.len() as u32 + 1);

@@ -1,4 +1,4 @@
-//! What happened to each application, as lines of comma-separated values.
+//! The times of each application, as lines of comma-separated values.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::trace::TraceApplication;
 pub const CSV_HEADER: &str = "policy,seed,application,arrival_s,start_s,end_s,wait_s,run_s,executors,gang,cores,memory_mib,gpus,\
 queue,priority,run_time_s,family,executors_lost,redone_s,near_executors";
 
-/// A line for each application of a replay, in the order of arrival. Times are seconds since the beginning; what did not happen is
-/// empty. `policy` must not have a comma.
+/// A line for each application of a replay, in the order of arrival. Times are seconds since the beginning; empty if
+/// the event did not happen. `policy` must not have a comma.
 pub fn csv_rows<'a>(
     policy: &'a str,
     seed: u64,

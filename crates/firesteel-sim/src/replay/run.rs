@@ -22,13 +22,14 @@ use crate::trace::TraceApplication;
 /// How applications that need several executors at once get them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gangs {
-    /// They keep what they get and wait for the rest, as in Spark. Two of them can wait for each other for ever.
+    /// They keep partial gangs and wait for the rest, as in Spark. Two of them can wait for each other forever.
     Keep,
-    /// One that does not get all at once gives back what it got, and retries each time an application ends, in order of
-    /// arrival. Others may overtake it.
+    /// An application that does not get its whole gang gives it back, and retries each time an application ends, in
+    /// order of arrival. Others may overtake it.
     #[default]
     Retry,
-    /// They ask the Master for all at once. The Master reserves room for the first one that waits (`firesteel.app.gang`).
+    /// They request the whole gang from the Master (`firesteel.app.gang`). The Master reserves room for the first
+    /// waiting gang.
     Reserve,
 }
 
@@ -37,21 +38,17 @@ pub enum Gangs {
 pub struct Failures {
     /// The mean time until a Worker fails. Zero: none fails.
     pub every: Duration,
-    /// The seed of the times.
     pub seed: u64,
 }
 
-/// How long a Worker that failed is away.
+/// How long a Worker is away after a failure.
 const REPAIR: Duration = Duration::from_secs(600);
 
-/// The settings of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// The Master's settings.
     pub config: Config,
-    /// How gangs get their executors.
+    /// How applications get their gangs.
     pub gangs: Gangs,
-    /// How often Workers fail.
     pub failures: Failures,
 }
 
@@ -106,9 +103,9 @@ struct Run<'a, A> {
     failures: Failures,
     dice: Dice,
     workers: usize,
-    /// When each application that runs ends.
+    /// When each running application ends.
     ends: Vec<Option<Duration>>,
-    /// Since when each application that has begun is without executors.
+    /// Since when each application that has begun has had no executors.
     pauses: Vec<Option<Duration>>,
     last_arrival: Duration,
     applications: &'a [TraceApplication],
@@ -124,7 +121,7 @@ impl<A: Apply> Run<'_, A> {
         self.calendar.insert((at, happening, driver), happening);
     }
 
-    /// The next event. What the Master does by itself before, such as a preemption, is done.
+    /// The next event. The Master's own deadlines before it, such as preemptions, are handled first.
     fn next(&mut self) -> Option<((Duration, Happening, usize), Happening)> {
         loop {
             let (at, ..) = *self.calendar.first_key_value()?.0;
@@ -157,7 +154,7 @@ impl<A: Apply> Run<'_, A> {
         self.try_again();
     }
 
-    /// Lets waiting applications retry. One that needs as much as another one that has just failed does not retry.
+    /// Lets waiting applications retry. An application is skipped if one with equal needs has just failed.
     fn try_again(&mut self) {
         let mut failed: BTreeMap<_, u64> = BTreeMap::new();
         for driver in std::mem::take(&mut self.waiting) {
@@ -171,14 +168,14 @@ impl<A: Apply> Run<'_, A> {
         }
     }
 
-    /// Registers an application, and unregisters it if it cannot begin and gives back incomplete gangs.
+    /// Registers an application. Unregisters it if it cannot begin and incomplete gangs are given back.
     fn try_to_begin(&mut self, driver: usize) -> Registration {
         let application = self.applications[driver];
         let gang = match self.gangs {
             Gangs::Keep | Gangs::Retry => 0,
             Gangs::Reserve => application.gang,
         };
-        // A driver names hosts when it is registered, so it asks for executors after that.
+        // A driver can name hosts only once it is registered, so it requests executors after that.
         let near = application.near.filter(|_| application.gang <= 1);
         let wanted = if near.is_some() { 0 } else { application.executors };
         let mut description = describe(&application, placing(&application, gang));
@@ -202,7 +199,7 @@ impl<A: Apply> Run<'_, A> {
         Registration::Withdrawn
     }
 
-    /// Tells drivers of their executors.
+    /// Passes changes of executors to drivers.
     fn learn(&mut self) {
         while let Some(change) = self.stage.next_change() {
             match change {
@@ -233,8 +230,8 @@ impl<A: Apply> Run<'_, A> {
         }
     }
 
-    /// An executor was taken from an application: what it did is done again, by all executors together. While there are none,
-    /// nothing is done.
+    /// An executor was taken from an application: all its executors together repeat the lost work. Without executors,
+    /// the application makes no progress.
     fn lost(&mut self, driver: usize, ran: Duration) {
         let (application, own) = (&self.applications[driver], &mut self.times[driver]);
         own.held -= 1;
@@ -259,7 +256,7 @@ impl<A: Apply> Run<'_, A> {
         }
     }
 
-    /// Draws when a Worker fails next. After the last arrival none does, so that the replay ends.
+    /// Draws when a Worker fails next. After the last arrival none fails, so that the replay ends.
     fn schedule_failure(&mut self, worker: usize) {
         if self.failures.every.is_zero() {
             return;
@@ -292,13 +289,12 @@ impl<A: Apply> Run<'_, A> {
 /// The result of an attempt to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Registration {
-    /// The application stays registered.
     Registered,
     /// The application was unregistered.
     Withdrawn,
 }
 
-/// How the Master is asked to schedule an application.
+/// The scheduling options of an application.
 fn placing(application: &TraceApplication, gang: u64) -> Placing {
     let queue = (application.queue > 0).then(|| format!("q{}", application.queue));
     Placing { gang, queue, priority: application.priority, ..Placing::default() }

@@ -1,4 +1,4 @@
-//! The Master, with simple Workers and drivers around it.
+//! The Master, with simple models of Workers and drivers around it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -15,16 +15,16 @@ use firesteel_protocol::{Machine, Timestamp};
 use super::allocations::{Allocations, Held, gpus};
 use super::workload::Size;
 
-/// Name of the resource that stands for GPUs.
+/// Name of the resource for GPUs.
 pub(crate) const GPU: &str = "gpu";
 /// Number of the first driver's connection.
 pub(crate) const DRIVERS: u64 = 1 << 40;
-/// The connections of a Worker are its number and multiples of this beyond it. Traces have fewer Workers.
+/// A Worker's connections are its number, plus multiples of this. Traces have fewer Workers.
 const RETURNS: u64 = 1 << 24;
-/// A timeout that never passes: nothing here sends heartbeats.
+/// A timeout that never expires, since nothing here sends heartbeats.
 const FOR_EVER: Duration = Duration::from_secs(1 << 40);
 
-/// Applies an event to the Master. A closure of the caller may measure the time that it takes.
+/// Applies an event to the Master. A caller's closure may measure the time that this takes.
 pub trait Apply: FnMut(&mut Master, Timestamp, Event) -> Vec<Effect> {}
 impl<F: FnMut(&mut Master, Timestamp, Event) -> Vec<Effect>> Apply for F {}
 
@@ -40,21 +40,19 @@ pub(super) struct Stage<'a, A> {
     now: Timestamp,
     pub(super) allocations: Allocations,
     workers: Vec<Size>,
-    /// The connection of each Worker.
     peers: Vec<PeerId>,
-    /// The driver of each live application.
     drivers: BTreeMap<AppId, u64>,
     applications: BTreeMap<u64, AppId>,
-    /// Changes to report to drivers, in order.
+    /// Changes to report to drivers, oldest first.
     changes: VecDeque<ExecutorChange>,
 }
 
-/// A change of the executors that a driver has.
+/// A change of a driver's executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExecutorChange {
     /// The driver has one more executor, on this Worker.
     Launched { driver: u64, worker: usize },
-    /// An executor was taken from the driver that had run for this time.
+    /// An executor that had run for this time was taken from the driver.
     Lost { driver: u64, ran: Duration },
 }
 
@@ -99,7 +97,8 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.register_worker(worker);
     }
 
-    /// Tells the Master that an application prefers the host of this Worker, and then that it wants this number of executors.
+    /// Tells the Master that an application prefers the host of this Worker, and then requests this number of
+    /// executors.
     pub(super) fn prefer(&mut self, driver: u64, worker: usize, executors: u64) {
         let Some(app) = self.applications.get(&driver).cloned() else { return };
         let wishes = HostWishes {
@@ -126,17 +125,16 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.now = self.now.max(to);
     }
 
-    /// When the Master has something to do by itself, since the beginning.
+    /// The Master's next deadline, since the beginning.
     pub(super) fn next_deadline(&self) -> Option<Duration> {
         self.master.next_deadline().map(|(time, _)| time.since(Timestamp::default()))
     }
 
-    /// Registers the application of that driver.
     pub(super) fn register(&mut self, driver: u64, description: ApplicationDescription) {
         self.say(driver, DriverToMaster::RegisterApplication(Box::new(description)));
     }
 
-    /// Unregisters the application of that driver; its executors end.
+    /// Unregisters the application of this driver; its executors end.
     pub(super) fn unregister(&mut self, driver: u64) {
         if let Some(app) = self.applications.remove(&driver) {
             self.drivers.remove(&app);
@@ -145,7 +143,6 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.tell(Event::Disconnected { peer: PeerId(DRIVERS + driver) });
     }
 
-    /// The next change to report to a driver.
     pub(super) fn next_change(&mut self) -> Option<ExecutorChange> {
         self.changes.pop_front()
     }
@@ -158,7 +155,7 @@ impl<'a, A: Apply> Stage<'a, A> {
         });
     }
 
-    /// Gives the Master an event, performs its effects, and gives it the events that follow, until there are no more.
+    /// Applies an event to the Master, performs its effects, and applies the events that follow, until there are none.
     fn tell(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
@@ -217,7 +214,7 @@ impl<'a, A: Apply> Stage<'a, A> {
     }
 }
 
-/// These settings for a Master around which nothing sends heartbeats or fails to start.
+/// Adapts settings to virtual time: without heartbeats and failed starts.
 pub(crate) fn in_virtual_time(config: Config) -> Config {
     Config {
         worker_timeout: FOR_EVER,

@@ -9,7 +9,6 @@ use crate::trace::TraceApplication;
 pub struct Waits(Vec<Duration>);
 
 impl Waits {
-    /// Sorts waiting times.
     pub(super) fn of(waits: impl Iterator<Item = Duration>) -> Self {
         let mut waits: Vec<_> = waits.collect();
         waits.sort_unstable();
@@ -42,7 +41,7 @@ impl Waits {
     }
 }
 
-/// Classes of applications by the cores that they ask for.
+/// Classes of applications by the cores that they request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SizeClass {
     /// Under 16 cores.
@@ -54,10 +53,8 @@ pub enum SizeClass {
 }
 
 impl SizeClass {
-    /// All classes, the smallest first.
     pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
 
-    /// The class of an application.
     #[must_use]
     pub fn of(application: &TraceApplication) -> Self {
         let cores = u64::try_from(application.request.cores().0).unwrap_or(0);
@@ -68,7 +65,6 @@ impl SizeClass {
         }
     }
 
-    /// The class in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

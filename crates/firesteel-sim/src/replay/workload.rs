@@ -1,4 +1,4 @@
-//! The workload of a replay: a trace as it is, or a sample of it for another cluster or another load.
+//! The workload of a replay: a whole trace, or a sample for another cluster or load.
 
 use std::time::Duration;
 
@@ -11,31 +11,26 @@ use crate::trace::{Models, Request, Trace, TraceApplication, WorkerKind};
 /// Workers, and applications in order of arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// The Workers.
     pub workers: Vec<Size>,
-    /// The applications.
     pub applications: Vec<TraceApplication>,
 }
 
-/// The capacity of a Worker, or what an executor holds of it.
+/// The capacity of a Worker, or of an executor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Cores.
     pub cores: Cores,
-    /// Memory.
     pub memory: MiB,
-    /// GPUs: all that a Worker has, or those of one executor.
+    /// GPUs of a Worker, or of an executor.
     pub gpus: Amount,
     /// The model of a Worker's GPUs, or the models that an executor accepts.
     pub models: Models,
 }
 
-/// Number of applications that are left out, since these Workers can never hold all their executors.
+/// Number of applications left out because these Workers can never hold all their executors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(pub u64);
 
 impl Size {
-    /// What an executor of that request holds.
     #[must_use]
     pub fn of(request: &Request) -> Self {
         Self { cores: request.cores(), memory: request.memory, gpus: request.gpus, models: request.models }
@@ -47,7 +42,7 @@ impl Size {
         [self.cores.0 as f64, self.memory.0 as f64, self.gpus.quantity().as_f64()]
     }
 
-    /// The number of executors for which the GPUs of an empty Worker suffice.
+    /// How many executors the GPUs of an empty Worker suffice for.
     fn executors_on(self, whole: Self) -> u64 {
         let gpus = whole.gpus.addresses();
         match self.gpus {
@@ -69,7 +64,7 @@ impl Size {
 }
 
 impl Workload {
-    /// The trace as it is. The seed determines the order of Workers, which decides ties.
+    /// The whole trace. The seed determines the order of Workers, which decides ties.
     #[must_use]
     pub fn new(trace: &Trace, seed: u64) -> Self {
         let each = |kind: &WorkerKind| {
@@ -82,8 +77,8 @@ impl Workload {
         Self { workers, applications: trace.applications.clone() }
     }
 
-    /// A random sample of `count` applications. None is repeated before all were taken.
-    /// [`at_load`](Self::at_load) gives them new times of arrival.
+    /// A random sample of `count` applications. None is repeated before all were taken. [`at_load`](Self::at_load)
+    /// gives them new arrival times.
     #[must_use]
     pub fn drawn(mut self, seed: u64, count: usize) -> Self {
         let mut dice = Dice::new(seed ^ 0xD4A3);
@@ -106,8 +101,8 @@ impl Workload {
         self
     }
 
-    /// The same workload without applications whose executors do not all fit on the empty cluster. If no Worker has a
-    /// GPU, requests for GPUs are dropped, and if no GPU has a model, those for models.
+    /// The same workload, without applications that do not fit on the empty cluster with all their executors. Requests
+    /// for GPUs are dropped if no Worker has a GPU. Requests for models are dropped if no GPU has a model.
     #[must_use]
     pub fn without_oversized(mut self) -> (Self, LeftOut) {
         if self.workers.iter().all(|size| size.gpus.is_none()) {
@@ -134,7 +129,7 @@ impl Workload {
         (self, left_out)
     }
 
-    /// The same workload with random times of arrival, so that it has this load (see [`load`](Self::load)).
+    /// The same workload with random arrival times, so that it has this load (see [`load`](Self::load)).
     #[must_use]
     pub fn at_load(mut self, seed: u64, load: f64) -> Self {
         let span = self.busy() / load;
@@ -147,16 +142,16 @@ impl Workload {
         self
     }
 
-    /// The load until the last application arrives: the mean share of the cluster that applications would hold if none
-    /// ever waited. An application counts with its dominant share: that of the resource of which it needs the greatest
-    /// part. 0 if all arrive at once.
+    /// The load until the last application arrives: the mean share of the cluster that applications would use if none
+    /// ever waited. An application counts with its dominant share: its share of the resource of which it needs the
+    /// greatest part. 0 if all arrive at once.
     #[must_use]
     pub fn load(&self) -> f64 {
         let span = self.applications.last().map_or(0.0, |last| last.arrival.as_secs_f64());
         if span == 0.0 { 0.0 } else { self.busy() / span }
     }
 
-    /// Number of seconds for which the applications would keep the whole cluster busy.
+    /// The work of all applications, in seconds of the whole cluster.
     fn busy(&self) -> f64 {
         let capacity = self.capacity();
         let work = |application: &TraceApplication| {
@@ -168,8 +163,8 @@ impl Workload {
         self.applications.iter().map(work).sum()
     }
 
-    /// The first applications, repeated if there are too few, that together request that share of the cluster (see
-    /// [`asked`](Self::asked)). The last ones get fewer executors, to meet the share.
+    /// As many applications as request this share of the cluster together (see [`asked`](Self::asked)): the first ones,
+    /// repeated if there are too few. The last ones get fewer executors, to meet the share.
     #[must_use]
     pub fn with_demand(mut self, part: f64) -> Self {
         const ROUNDING: f64 = 1e-9;
@@ -199,8 +194,8 @@ impl Workload {
         self
     }
 
-    /// The share of the cluster that these cores, MiB and GPUs are: the share of its GPUs if it has any, else the greater
-    /// one of cores and memory.
+    /// The share of the cluster that these cores, MiB and GPUs are. In a cluster with GPUs, only GPUs count; in any
+    /// other, the greater share of cores and memory.
     #[must_use]
     pub fn asked(&self, amounts: [f64; 3]) -> f64 {
         let capacity = self.capacity();

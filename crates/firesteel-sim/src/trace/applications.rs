@@ -109,7 +109,7 @@ impl Trace {
     /// Writes the table of applications. The columns from `queue` on are left out if no application has them.
     ///
     /// # Errors
-    /// Those of `output`.
+    /// Writing to `output` fails.
     pub fn write_applications(&self, output: impl Write) -> io::Result<()> {
         let mut table = csv::Writer::from_writer(output);
         let mut header = vec!["arrival_s", "executors", "cores", "memory_mib", "gpus", "lifetime_s", "gang"];
@@ -145,7 +145,7 @@ impl Trace {
     }
 }
 
-/// Whether an application has anything in the columns from `queue` on.
+/// Whether an application has a value in the columns from `queue` on.
 fn is_placed(application: &TraceApplication) -> bool {
     let TraceApplication { request, queue, priority, run_time, family, near, .. } = application;
     request.models != Models::ANY

@@ -6,29 +6,28 @@ use super::table::{Wrong, within};
 /// The maximum number of models: one bit each.
 const MOST: usize = 64;
 
-/// A set of models of GPU.
+/// A set of models of GPU, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Models(u64);
 
 impl Models {
-    /// All models, and GPUs without a model.
+    /// Every model, and GPUs without a model.
     pub const ANY: Self = Self(u64::MAX);
 
-    /// The set of one model, by its number.
     fn one(number: usize) -> Self {
         Self(1 << number)
     }
 
-    /// Whether it has all models of the other set.
+    /// Whether it contains all models of `model`.
     #[must_use]
     pub fn allows(self, model: Self) -> bool {
         self.0 & model.0 == model.0
     }
 
-    /// The models that a request names, joined by `|`; any if it names none. `one` has the set of a model that is named.
+    /// The models of a request, joined by `|`; any if the text is empty. `one` returns the set of a named model.
     ///
     /// # Errors
-    /// `one` knows no such model.
+    /// `one` does not know a model.
     pub(crate) fn read(
         spec: &str,
         column: &str,
@@ -61,12 +60,12 @@ impl Default for Models {
     }
 }
 
-/// The names of models, by number.
+/// The names of models; the index is the model's number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelNames(Vec<String>);
 
 impl ModelNames {
-    /// The set of this model, which is numbered when it is named first.
+    /// The set of this model. A new name gets the next number.
     ///
     /// # Errors
     /// There are too many models.
@@ -79,32 +78,30 @@ impl ModelNames {
         Ok(Models::one(self.0.len() - 1))
     }
 
-    /// The set of this model, if it has a number.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Models> {
         self.0.iter().position(|known| known == name).map(Models::one)
     }
 
-    /// The names of the models in a set.
     pub fn of(&self, models: Models) -> impl Iterator<Item = &str> {
         let named = self.0.iter().enumerate();
         named.filter(move |(number, _)| models.allows(Models::one(*number))).map(|(_, name)| name.as_str())
     }
 }
 
-/// The models of GPU that applications ask for, among those of the Workers.
+/// Collects the models of GPU that applications request and Workers have.
 pub(super) struct AskedModels<'a> {
     workers: &'a [WorkerKind],
     names: ModelNames,
 }
 
 impl<'a> AskedModels<'a> {
-    /// None yet.
+    /// Starts without any model.
     pub(super) fn of(workers: &'a [WorkerKind]) -> Self {
         Self { workers, names: ModelNames::default() }
     }
 
-    /// The models in that column of an application.
+    /// The models in this column of an application.
     pub(super) fn read(&mut self, spec: &str, column: &str) -> Result<Models, Wrong> {
         Models::read(spec, column, |name| {
             let is_there = self.workers.iter().any(|kind| kind.model == name);
@@ -112,7 +109,6 @@ impl<'a> AskedModels<'a> {
         })
     }
 
-    /// All that were asked for.
     pub(super) fn names(self) -> ModelNames {
         self.names
     }

@@ -39,7 +39,7 @@ struct Pod {
 /// Reads the trace.
 ///
 /// # Errors
-/// The first line that cannot be used, with its table.
+/// A line cannot be used; the error names the first one.
 pub fn read(nodes: impl Read, pods: impl Read) -> Result<Trace, TraceError> {
     let workers = workers(nodes)?;
     let (applications, models) = applications(pods, &workers)?;
@@ -95,10 +95,10 @@ fn applications(
     Ok((applications, models.names()))
 }
 
-/// The GPUs of a pod: that number of whole ones, or that many thousandths of one.
+/// The GPUs of a pod: a number of whole ones, or thousandths of one.
 ///
 /// # Errors
-/// The numbers do not belong together.
+/// The two numbers contradict each other.
 pub(crate) fn gpus(number: u64, thousandths_each: u64) -> Result<Amount, Wrong> {
     let number = within("num_gpu", number, 0, most::GPUS)?;
     let each = match number {
@@ -110,7 +110,7 @@ pub(crate) fn gpus(number: u64, thousandths_each: u64) -> Result<Amount, Wrong> 
 }
 
 impl Pod {
-    /// The application of the pod. `None` if it was never scheduled.
+    /// The application of this pod. `None` if it was never scheduled.
     fn application(&self, models: &mut AskedModels<'_>) -> Result<Option<TraceApplication>, Wrong> {
         let gpus = gpus(self.num_gpu, self.gpu_milli)?;
         let request = Request {

@@ -1,13 +1,12 @@
-//! The applications of a real cluster in figures, and how close a trace is to them.
+//! Figures of a real cluster's applications, and how close a trace is to them.
 //!
 //! The numbers were computed from the GPU trace that Alibaba published in 2023 (1,523 nodes, 8,152 pods).
 
 use super::{Trace, TraceApplication};
 
-/// Pairs of a share and the value that this share of all values does not exceed; both ascend.
+/// Pairs of a share and the value that this share of all values does not exceed. Both columns ascend.
 pub type Quantiles = &'static [(f64, f64)];
 
-/// Cores of a request.
 pub const CORES: Quantiles =
     &[(0.05, 3.2), (0.25, 4.0), (0.50, 11.3), (0.75, 12.0), (0.90, 16.4), (0.99, 32.0), (1.0, 120.0)];
 /// GiB of a request.
@@ -23,14 +22,12 @@ pub const MEAN_LIFETIME: f64 = 28_949.0;
 /// Shares of the requests for no GPU, for one GPU, and for 2 to 8.
 pub const GPUS: [f64; 3] = [0.13, 0.86, 0.009];
 
-/// One figure of applications, and its distribution in the real cluster.
+/// One figure of applications, with its distribution in the real cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Name of the figure.
     pub name: &'static str,
     /// Its distribution in the real cluster.
     pub table: Quantiles,
-    /// The figure of an application.
     pub of: fn(&TraceApplication) -> f64,
 }
 
@@ -54,9 +51,9 @@ fn gib(application: &TraceApplication) -> f64 {
     application.request.memory.0 as f64 / 1024.0
 }
 
-/// Kolmogorov's distance between values and a table: the greatest difference between the share of values up to a row of
-/// the table and the share in that row. Each value has a weight. If many values are equal, the share jumps, and any share
-/// within the jump is right.
+/// Kolmogorov's distance between weighted values and a table. For each row of the table, it compares the share of
+/// values up to there with the row's own share. The greatest difference counts. If many values are equal, the share
+/// jumps; any share within the jump is accepted.
 #[must_use]
 pub fn distance(values: impl Iterator<Item = (f64, f64)>, table: Quantiles) -> f64 {
     let values: Vec<_> = values.collect();
@@ -79,8 +76,8 @@ pub fn distances(trace: &Trace) -> [(&'static str, f64); 4] {
     })
 }
 
-/// The value that this share of all values does not exceed. Between two rows of the table its logarithm is interpolated.
-/// It is at most `most`.
+/// The value that this share of all values does not exceed, at most `most`. Between two rows of the table its logarithm
+/// is interpolated.
 #[must_use]
 pub fn value(table: Quantiles, part: f64, most: f64) -> f64 {
     let above = table.iter().position(|(wanted, _)| *wanted > part);

@@ -1,8 +1,9 @@
 //! Makes a trace from a seed. Its requests and run times are distributed like those of a real cluster.
 //!
-//! Requests have [`SHAPES`] shapes; one shape is a fifth of all requests. Each shape has a number of cores and an amount of
-//! memory per core. Shapes swap the latter until cores, memory and memory per core match the [`quantiles`]. Run times are
-//! spread evenly over all quantiles, including the last hundredth, which makes up nearly all of the mean.
+//! Requests have [`SHAPES`] shapes; one shape is a fifth of all requests. Each shape has a number of cores and an
+//! amount of memory per core. Shapes swap their memory per core until cores, memory and memory per core match the
+//! [`quantiles`]. Run times are spread evenly over all quantiles, including the last hundredth, which makes up nearly
+//! all of the mean.
 //!
 //! In the real trace each application has one executor. Here applications have 1 to [`MOST_EXECUTORS`] (Pareto's law);
 //! three of four with several executors are gangs. They arrive over a week, more by day than by night.
@@ -24,7 +25,6 @@ pub const SEED: u64 = 20_261_121;
 pub const APPLICATIONS: u64 = 4_000;
 /// Number of different requests.
 pub const SHAPES: usize = 112;
-/// Maximum number of executors of an application.
 pub const MOST_EXECUTORS: u64 = 64;
 
 /// Maximum number of cores of an application: about a tenth of a cluster of 200 Workers.
@@ -34,10 +34,10 @@ const SKEW: f64 = 1.1;
 const WEEK: f64 = 7.0 * 86_400.0;
 /// The longest run time in seconds: about five months.
 const LONGEST: f64 = 12_500_000.0;
-/// Shapes are good enough at this distance from each table.
+/// The largest accepted distance of the shapes from each table.
 const NEAR: f64 = 0.02;
 
-/// Count, cores, GiB and GPUs of the kinds of Workers.
+/// The kinds of Workers: count, cores, GiB and GPUs of each.
 const KINDS: [(u64, i64, i64, u64); 27] = [
     (550, 96, 384, 8),
     (380, 104, 512, 2),
@@ -68,7 +68,6 @@ const KINDS: [(u64, i64, i64, u64); 27] = [
     (1, 96, 768, 0),
 ];
 
-/// The trace of a seed, with that number of applications.
 #[must_use]
 pub fn trace(seed: u64, applications: u64) -> Trace {
     let mut dice = Dice::new(seed);
@@ -103,7 +102,7 @@ fn kind((count, cores, gib, gpus): (u64, i64, i64, u64)) -> WorkerKind {
     WorkerKind { count, cores: Cores(cores), memory: MiB(gib * 1024), gpus, model }
 }
 
-/// A time of arrival: four times as many applications arrive at noon as at midnight.
+/// A random arrival time. Four times as many applications arrive at noon as at midnight.
 fn arrival(dice: &mut Dice) -> f64 {
     loop {
         let time = dice.part() * WEEK;
@@ -113,14 +112,14 @@ fn arrival(dice: &mut Dice) -> f64 {
     }
 }
 
-/// The number of executors by Pareto's law, limited for large requests.
+/// A random number of executors by Pareto's law, limited for large requests.
 fn executors(dice: &mut Dice, request: &Request) -> u64 {
     let most = (MOST_CORES * 1000 / request.milli_cores)
         .clamp(1, if request.gpus.addresses() > 1 { 4 } else { MOST_EXECUTORS });
     ((1.0 - dice.part()).powf(-1.0 / SKEW) as u64).min(most)
 }
 
-/// `all` requests, each shape as often as its weight says.
+/// `all` requests, each shape as often as its weight demands.
 fn spread(shapes: &[(Request, f64)], all: u64) -> impl Iterator<Item = Request> {
     let (mut shape, mut upto) = (0, shapes[0].1);
     (0..all).map(move |n| {
@@ -168,15 +167,15 @@ fn shapes(dice: &mut Dice) -> Vec<(Request, f64)> {
     found
 }
 
-/// The weights: the first is a fifth; of the others, each is smaller than the one before it.
+/// The weights: the first is a fifth; the others descend.
 fn weights() -> Vec<f64> {
     let others: Vec<f64> = (1..SHAPES).map(|shape| 1.0 / (shape as f64 + 8.0)).collect();
     let all: f64 = others.iter().sum();
     std::iter::once(0.2).chain(others.into_iter().map(|weight| 0.8 * weight / all)).collect()
 }
 
-/// The values of the shapes: in that order, each shape covers a range of the table's shares as wide as its weight. The
-/// first shape covers the range from 5 % to 25 %, where the table has many nearly equal values.
+/// The values of the shapes. In this order, each shape covers a range of the table's shares that is as wide as its
+/// weight. The first shape covers the range from 5 % to 25 %, where the table has many nearly equal values.
 fn scale(order: &[usize], weights: &[f64], table: Quantiles, most: f64) -> Vec<f64> {
     let mut values = vec![0.0; SHAPES];
     values[0] = value(table, 0.15, most);
@@ -203,8 +202,8 @@ fn greatest_distance(shapes: &[(Request, f64)]) -> f64 {
     quantiles::FIGURES[..3].iter().map(off).fold(0.0, f64::max)
 }
 
-/// Gives several GPUs to the shapes with most cores, none to some others at random, until the shares match, and one to
-/// the rest. In the real cluster four of five requests without a GPU ask for more than twelve cores; here all do.
+/// Gives several GPUs to the shapes with the most cores, none to random others until the shares match, and one to the
+/// rest. In the real cluster four of five requests without a GPU ask for more than twelve cores; here all do.
 fn give_gpus(shapes: &mut [(Request, f64)], dice: &mut Dice) {
     let [none, _, several] = quantiles::GPUS;
     let mut order: Vec<usize> = (1..shapes.len()).collect();

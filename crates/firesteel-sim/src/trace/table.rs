@@ -6,7 +6,6 @@ use std::io::Read;
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use serde::de::DeserializeOwned;
 
-/// A table of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     /// The Workers, in Firesteel's own form.
@@ -22,7 +21,6 @@ pub enum Table {
 }
 
 impl Table {
-    /// Name of the table's file.
     #[must_use]
     pub fn file(self) -> &'static str {
         match self {
@@ -35,47 +33,31 @@ impl Table {
     }
 }
 
-/// Writes the name of the table's file.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.file())
     }
 }
 
-/// Why a trace cannot be read.
+/// Why a trace cannot be read, with table and line.
 #[derive(Debug, thiserror::Error)]
 #[error("{table}: line {line}: {wrong}")]
 pub struct TraceError {
-    /// The table with the mistake.
     pub table: Table,
     /// Number of the line; the header is line 1.
     pub line: u64,
-    /// What is wrong with the line.
     pub wrong: Wrong,
 }
 
-/// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
 pub enum Wrong {
-    /// A column or a field is missing.
     #[error("there is no {0}")]
     Missing(String),
-    /// A field has a wrong form.
     #[error("{column}: {found:?} is not {wanted}")]
-    Field {
-        /// Name of the column.
-        column: String,
-        /// The text of the field.
-        found: String,
-        /// What is expected.
-        wanted: &'static str,
-    },
-    /// A number is out of range.
+    Field { column: String, found: String, wanted: &'static str },
     #[error("{column}: {found} is not from {least} to {most}")]
     Range {
-        /// Name of the column.
         column: &'static str,
-        /// The number in the field.
         found: u64,
         /// The smallest number that is allowed.
         least: u64,
@@ -84,19 +66,12 @@ pub enum Wrong {
     },
     /// The line has more or fewer fields than the header.
     #[error("the line has {found} fields, but the header has {wanted}")]
-    Fields {
-        /// Number of fields of the line.
-        found: u64,
-        /// Number of fields of the header.
-        wanted: u64,
-    },
+    Fields { found: u64, wanted: u64 },
     /// The line is not UTF-8 text.
     #[error("not UTF-8 text")]
     Text,
-    /// The table has no rows.
     #[error("the table has no rows below its header")]
     Empty,
-    /// Reading the input failed.
     #[error("cannot be read: {0}")]
     Read(std::io::Error),
 }
@@ -137,19 +112,19 @@ pub(crate) fn rows<Row: DeserializeOwned>(
     })
 }
 
-/// The error of a line that cannot be read.
+/// Turns an error of csv into the trace's own.
 fn unread(error: csv::Error) -> Wrong {
     match error.into_kind() {
         ErrorKind::Io(error) => Wrong::Read(error),
         ErrorKind::UnequalLengths { expected_len, len, .. } => {
             Wrong::Fields { found: len, wanted: expected_len }
         }
-        // The reader fails in no other way; what csv may add one day is about the bytes, too.
+        // The reader fails in no other way. A future error of csv would also be about the bytes.
         _ => Wrong::Text,
     }
 }
 
-/// The error of a line with a missing field or one of a wrong form.
+/// The error for a missing field, or one of a wrong form.
 fn field_error(error: &csv::Error, header: &StringRecord, record: &StringRecord) -> Wrong {
     let ErrorKind::Deserialize { err, .. } = error.kind() else { return Wrong::Text };
     let at = err.field().and_then(|field| usize::try_from(field).ok());

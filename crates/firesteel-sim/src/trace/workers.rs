@@ -51,7 +51,7 @@ impl Trace {
     /// Writes the table of Workers.
     ///
     /// # Errors
-    /// Those of `output`.
+    /// Writing to `output` fails.
     pub fn write_workers(&self, output: impl Write) -> io::Result<()> {
         let mut table = csv::Writer::from_writer(output);
         table.write_record(["count", "cores", "memory_mib", "gpus", "model"])?;

@@ -1,4 +1,4 @@
-//! The seat that asks the Master for all clients of a connection, and to whom it owes what the Master answers.
+//! The seat that asks the Master for all clients of a connection, and the open requests in their order.
 
 use std::collections::VecDeque;
 
@@ -10,24 +10,24 @@ use super::{ClientNumber, Connection, Occupant, Seat};
 use crate::messages::ToClient;
 use crate::translate::clients;
 
-/// Asks the Master for all clients. It answers in the order of the questions.
+/// Asks the Master for all clients. The Master answers in the order of the questions.
 #[derive(Debug)]
 pub(super) struct Asker {
     pub(super) seat: Seat,
-    /// Those to whom the next answers belong, oldest first.
+    /// The requests to answer next, oldest first.
     pub(super) owed: VecDeque<Owed>,
 }
 
-/// To whom an answer belongs: a number of a request, and what it asked.
+/// A request that waits for the Master's answer: its id, and its question.
 #[derive(Debug)]
 pub(super) enum Owed {
-    /// Somebody asks whether the Master works.
+    /// Whether the Master works.
     Readyz(i64),
-    /// Somebody submits a cluster driver.
+    /// The submission of a cluster driver.
     Submission(ClientNumber, i64),
-    /// Somebody asks for the end of this cluster driver.
+    /// The end of this cluster driver.
     Kill(ClientNumber, i64, String),
-    /// Somebody asks for the state of a cluster driver.
+    /// The state of a cluster driver.
     Status(ClientNumber, i64),
 }
 
@@ -41,12 +41,12 @@ impl Owed {
 }
 
 impl Connection {
-    /// Somebody asks whether the Master works with everything that came before.
+    /// Asks whether the Master works, after it has handled all earlier messages of this connection.
     pub(super) fn on_readyz(&mut self, id: i64) {
         self.ask_master(Owed::Readyz(id), ClientToMaster::RequestReadyz);
     }
 
-    /// Asks the Master, behind all that came on this connection before.
+    /// Asks the Master, after all earlier messages of this connection.
     pub(super) fn ask_master(&mut self, owed: Owed, question: ClientToMaster) {
         let waiting = self.asker.as_ref().map_or(0, |asker| asker.owed.len());
         if waiting >= self.limits.owed {
@@ -60,7 +60,7 @@ impl Connection {
         self.say(seat, Inbound::Client(question));
     }
 
-    /// Those who asked get no answer: the Master has ended the seat that asked for them.
+    /// Fails the waiting requests, because the Master has ended the seat that asked for them.
     pub(super) fn fail_owed(&mut self, asker: Asker) {
         for owed in asker.owed {
             self.fail(owed.id(), "the Master does not answer".to_owned());
@@ -80,7 +80,7 @@ impl Connection {
     }
 }
 
-/// What the Master answered, in Spark's words. The question may have named this cluster driver.
+/// The Master's answer as Spark's message. `driver` is the cluster driver that the question named, if any.
 fn worded(driver: &str, answer: &MasterToClient) -> ToClient {
     match answer {
         MasterToClient::SubmitDriverResponse(answer) => clients::to_submitter(answer),

@@ -1,7 +1,7 @@
-//! Connections that a Master opens, to drivers and Workers of Spark's that wait for it since it was restarted or takes over.
+//! Connections that a Master opens after a restart or takeover, to Spark's waiting drivers and Workers.
 //!
-//! Source: Spark Master, 4.0.1: a Master that takes over dials each of them, and the first thing that it says is
-//! `MasterChanged`. From then on they use that connection in both directions.
+//! Source: Spark Master, 4.0.1: a Master that takes over connects to each of them, and first sends `MasterChanged`.
+//! From then on they use that connection in both directions.
 
 use firesteel_protocol::messages::{Resumption, WorkerDescription};
 use firesteel_protocol::wire::Role;
@@ -14,22 +14,22 @@ use crate::dialect::Dialect;
 use crate::envelope::{Address, Envelope};
 use crate::messages::{self, FromDriver, FromWorker, Message, ToDriver, ToWorker};
 
-/// One who waits for the Master.
+/// A peer that waits for a restarted Master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Called {
-    /// A driver with its application.
+    /// A driver, with its application.
     Driver(Resumption),
-    /// A Worker.
+    /// A Worker, as the Master last knew it.
     Worker(Box<WorkerDescription>),
 }
 
-/// Why a driver or a Worker cannot be called.
+/// Why a waiting driver or Worker cannot be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Uncallable {
-    /// What was kept of it is no registration.
+    /// Its stored registration cannot be read.
     #[error("what was kept of its registration cannot be read")]
     Unreadable,
-    /// It is of a release whose classes are not known.
+    /// The classes of its release are not known.
     #[error("it is of a release of Spark that is not known here")]
     UnknownRelease,
 }
@@ -44,7 +44,7 @@ impl Called {
         }
     }
 
-    /// The address at which it listens, the address by which it calls the Master, and its dialect.
+    /// The peer's address, the address by which it knows the Master, and its dialect.
     fn read(&self) -> Result<(Address, Option<Address>, Dialect), Uncallable> {
         let mut body = match self {
             Self::Driver(resumption) => resumption.description.callback.clone(),
@@ -68,14 +68,14 @@ impl Called {
 }
 
 impl Connection {
-    /// A connection to one who registered once and now waits for the Master, and the address to dial. `here` is the Master's
-    /// address; if it is not given, it is the one with which the called one registered. The shell opens the connection, and
-    /// says when it is [open](super::Event::Opened).
+    /// A connection to a peer that waits for the Master, and the address to connect to. `here` is the Master's address;
+    /// `None` stands for the address in the peer's registration. The shell opens the connection, and reports when it is
+    /// [open](super::Event::Opened).
     ///
     /// # Errors
     ///
-    /// If what was kept of the registration cannot be read, or the classes of a driver were learnt by asking, and are not
-    /// known any more.
+    /// If the stored registration cannot be read, or the classes of a driver were learned by asking, and are no longer
+    /// known.
     pub fn calling(called: Called, here: Option<Address>) -> Result<(Self, Address), Uncallable> {
         let (address, there, dialect) = called.read()?;
         let master = here.or(there).ok_or(Uncallable::Unreadable)?;
@@ -85,7 +85,7 @@ impl Connection {
         Ok((connection, address))
     }
 
-    /// The one who is called is a peer of the Master's, and is told that the Master has changed.
+    /// Makes the called peer a peer of the Master, and tells it that the Master has changed.
     pub(super) fn begin_call(&mut self, called: Called) {
         let peer = PeerNumber(0);
         let master = self.master(peer).clone();

@@ -1,10 +1,10 @@
-//! What always holds for a connection.
+//! The invariants of a connection.
 
 use firesteel_protocol::Violation;
 
 use super::{Connection, Occupant, State};
 
-/// The error, unless the condition holds.
+/// A violation with this sentence, unless the condition holds.
 fn ensure(condition: bool, sentence: impl FnOnce() -> String) -> Result<(), Violation> {
     if condition { Ok(()) } else { Err(Violation { machine: "spark connection", sentence: sentence() }) }
 }
@@ -18,7 +18,7 @@ impl Connection {
         self.check_limits()
     }
 
-    /// Each seat has its occupant, and each occupant its seat.
+    /// Each seat has its peer, and each peer its seat.
     fn check_seats(&self) -> Result<(), Violation> {
         let mut taken = 0;
         for (peer, row) in self.peers.iter() {
@@ -45,13 +45,13 @@ impl Connection {
         ensure(ahead.is_none(), || format!("{ahead:?} is taken, and will be opened again"))
     }
 
-    /// No table is greater than it may be.
+    /// No table exceeds its limit.
     fn check_limits(&self) -> Result<(), Violation> {
         let limits = &self.limits;
         let owed = self.peers.iter().map(|(_, row)| row.owed.len()).max().unwrap_or_default();
         let asked = self.asker.as_ref().map_or(0, |asker| asker.owed.len());
         let held = self.clients.iter().map(|client| client.held()).max().unwrap_or_default();
-        // A client has one question at most.
+        // A client has at most one open question.
         let questions = limits.questions + limits.clients;
         for (what, count, most) in [
             ("peers", self.peers.iter().count(), limits.peers),

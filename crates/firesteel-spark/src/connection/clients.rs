@@ -1,9 +1,10 @@
-//! Those on a connection who submit cluster drivers.
+//! The clients on a connection, which submit cluster drivers.
 //!
-//! A request shows the generation of Spark whose client made it, which is all that its answer needs. The driver needs the release,
-//! too. The client tells it by a failure: it answers a request to its endpoint, which takes none, with an exception whose serial
-//! version id differs from release to release. It logs nothing of that. Only the classes of a generation that is not known here
-//! are asked for one by one, of which it complains in its log. Requests wait until their client has answered.
+//! A request shows the client's generation of Spark. The answer needs no more. The driver also needs the release. The
+//! client reveals it by a failure. The machine sends a request to the client's endpoint. The endpoint accepts no
+//! requests, and answers with an exception. The exception's serial version id shows the release. The client does not
+//! log this. Only the classes of an unknown generation are asked for one by one, which the client does log. Its
+//! requests wait until it has answered.
 
 use crate::dialect::{NotTold, Vocabulary, of_failure};
 use crate::envelope::{Address, Envelope};
@@ -19,31 +20,31 @@ use super::asker::Owed;
 use super::questions::Question;
 use super::{Connection, Effect, Note};
 
-/// The number of one who submits on its connection, counted from 0.
+/// The number of a client on its connection, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientNumber(pub usize);
 
-/// One who submits cluster drivers.
+/// A client that submits cluster drivers.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// Where it listens. `None` if nowhere.
+    /// Its address; `None` if it does not listen.
     address: Option<Address>,
-    /// How it calls the Master.
+    /// The address by which it knows the Master.
     master: Address,
     vocabulary: Vocabulary,
-    /// The numbers of the releases of which it may be. `None`: it was not asked yet.
+    /// The numbers of its possible releases. `None` until it was asked.
     releases: Option<&'static [&'static str]>,
-    /// Whether it was asked something, and has not answered yet.
+    /// Whether a question to it is open.
     is_asked: bool,
-    /// The requests that wait for that, with their numbers.
+    /// The requests that wait for its answer, with their ids.
     held: Vec<(i64, ClientRequest)>,
 }
 
-/// The endpoint of one who submits.
+/// The endpoint of such clients.
 const ENDPOINT: &str = "client";
 
 impl Connection {
-    /// A request of one who submits.
+    /// A client sends a request.
     pub(super) fn on_client(&mut self, envelope: Envelope, id: i64, message: FromClient) {
         let Envelope { sender, receiver, .. } = envelope;
         let FromClient { request, vocabulary } = message;
@@ -65,7 +66,7 @@ impl Connection {
         };
         let client = ClientNumber(number);
         let row = &mut self.clients[number];
-        // What came before waits, and so does what comes behind it.
+        // Earlier requests wait, so later ones must, too.
         if !row.is_asked && row.lacks(&request).is_none() {
             return self.on_client_request(client, id, request);
         }
@@ -78,7 +79,7 @@ impl Connection {
         }
     }
 
-    /// A request of one of whom enough is known. It may wait for the end of its driver.
+    /// Handles a request of a client whose release is known. The request may wait for the end of its driver.
     fn on_client_request(&mut self, client: ClientNumber, id: i64, request: ClientRequest) {
         self.see_use();
         match request {
@@ -106,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Asks one who submits for what its requests lack, or hears them.
+    /// Asks a client for the knowledge that its next request needs, or handles its requests.
     fn ask_or_hear(&mut self, client: ClientNumber) {
         let row = &mut self.clients[client.0];
         match row.held.iter().find_map(|(_, request)| row.lacks(request)) {
@@ -122,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Asks one who submits for what is lacking.
+    /// Asks a client for missing knowledge.
     fn ask_client(&mut self, client: ClientNumber, lack: Lack) {
         let Client { address, master, .. } = &self.clients[client.0];
         let envelope = Envelope {
@@ -132,13 +133,13 @@ impl Connection {
         };
         let (object, question) = match lack {
             Lack::Serial(class) => (Vocabulary::question(class), Question::Client(client, class)),
-            // Any object of Java's own will do.
+            // Any object of Java's own library would do.
             Lack::Release => (messages::answer(true), Question::Release(client)),
         };
         self.ask(question, envelope.around(&object));
     }
 
-    /// One who submits was asked for the serial version id of a class, and this failure is its answer.
+    /// A client's failure answers the question about the serial version id of a class.
     pub(super) fn on_client_serial(&mut self, client: ClientNumber, class: &'static str, answer: &str) {
         let row = &mut self.clients[client.0];
         row.is_asked = false;
@@ -148,15 +149,14 @@ impl Connection {
         }
     }
 
-    /// The requests of one who submits cannot be answered.
+    /// Fails the requests of a client, which cannot be answered.
     fn refuse_client(&mut self, client: ClientNumber, error: &NotTold) {
         for (id, _) in std::mem::take(&mut self.clients[client.0].held) {
             self.fail(id, error.to_string());
         }
     }
 
-    /// One who submits was asked what it does not answer, and this object is its failure. If it tells nothing, its release is one
-    /// of its generation.
+    /// A client's failure (`object`) shows its release. If it does not, the release remains one of its generation.
     pub(super) fn on_client_failure(&mut self, client: ClientNumber, object: &[u8]) {
         let row = &mut self.clients[client.0];
         row.is_asked = false;
@@ -165,14 +165,14 @@ impl Connection {
         self.ask_or_hear(client);
     }
 
-    /// Answers a request of one who submits.
+    /// Answers a request of a client that submits.
     pub(super) fn answer_client(&mut self, client: ClientNumber, id: i64, answer: &ToClient) {
         let body = answer.write(&self.clients[client.0].vocabulary).into();
         self.effects.push(Effect::Send(Frame::Response { id, body }));
     }
 }
 
-/// What has to be known of one who submits before its request is heard.
+/// What must be known about a client before its request is handled.
 #[derive(Clone, Copy, Debug)]
 enum Lack {
     /// The serial version id of this class.
@@ -187,7 +187,7 @@ impl Client {
         self.held.len()
     }
 
-    /// What is lacking for this request.
+    /// What must still be known for this request.
     fn lacks(&self, request: &ClientRequest) -> Option<Lack> {
         let needs_release = matches!(request, ClientRequest::SubmitDriver(_));
         let lacks_release = needs_release && self.vocabulary.is_known && self.releases.is_none();

@@ -1,33 +1,34 @@
-//! The Workers of Spark's that a Master knows, by any connection.
+//! The Workers of Spark that a Master knows, by any connection.
 
 use std::collections::BTreeMap;
 
 use firesteel_protocol::ids::{PeerId, WorkerId};
 use firesteel_protocol::secret::Secret;
 
-/// The peer that each registered Worker is to the Master, for all connections at its port.
+/// Maps each registered Worker to its peer at the Master, for all connections of the Master's port.
 ///
-/// A Worker may register once more over another connection, and report over both. What it says over the earlier one is then
-/// said for the later one. The token keeps others from speaking for it: who shows another one was never that Worker.
+/// A Worker may register again over another connection, and report over both. Messages over the earlier one are then
+/// passed on for the later one. The token keeps other peers from speaking for the Worker: a peer with another token was
+/// never this Worker.
 #[derive(Debug, Default)]
 pub struct Directory {
     workers: BTreeMap<WorkerId, (Secret, PeerId)>,
 }
 
 impl Directory {
-    /// Enters a Worker, in place of the entry that there was.
+    /// Enters a Worker, replacing an earlier entry.
     pub fn enter(&mut self, worker: WorkerId, token: Secret, peer: PeerId) {
         self.workers.insert(worker, (token, peer));
     }
 
-    /// Removes a Worker if it is this peer.
+    /// Removes a Worker, if its entry is this peer.
     pub fn withdraw(&mut self, worker: &WorkerId, peer: PeerId) {
         if self.workers.get(worker).is_some_and(|(_, there)| *there == peer) {
             self.workers.remove(worker);
         }
     }
 
-    /// The peer that a Worker with this token is. `None` if there is none.
+    /// The peer of a Worker with this token; `None` if there is none.
     #[must_use]
     pub fn find(&self, worker: &WorkerId, token: &Secret) -> Option<PeerId> {
         self.workers.get(worker).filter(|(known, _)| known == token).map(|(_, peer)| *peer)

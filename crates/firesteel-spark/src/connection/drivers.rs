@@ -13,18 +13,18 @@ use crate::translate::{self, Told, Unfit};
 #[derive(Debug)]
 pub(super) struct Driver {
     pub(super) seat: Seat,
-    /// The profile that its application came with.
+    /// The default profile of its application.
     default: ResourceProfile,
-    /// What the Master is told when the driver acknowledges it, if the driver was called.
+    /// For a called driver: the message to the Master once the driver acknowledges the call.
     resumption: Option<Resumption>,
 }
 
-/// Whether the Master hears what a driver says.
+/// Whether a driver's message was passed on to the Master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saying {
-    /// It does, and answers a request.
+    /// It was, and the Master will answer a request.
     Said,
-    /// It does not.
+    /// It was not.
     Unsaid,
 }
 
@@ -37,10 +37,10 @@ impl Driver {
 }
 
 impl Connection {
-    /// A driver asks for something, and waits for an answer.
+    /// A driver sends a request.
     pub(super) fn on_driver_request(&mut self, peer: PeerNumber, id: i64, message: FromDriver) {
         if !matches!(message, FromDriver::RequestExecutors { .. } | FromDriver::KillExecutors { .. }) {
-            // Nor does Spark's Master answer it: what waited for an answer would take that of another request.
+            // Spark's Master does not answer it either: its answer could be taken for that of another request.
             return self.fail(id, "a message that has no answer".to_owned());
         }
         if self.peers[peer].owed.len() >= self.limits.owed {
@@ -52,7 +52,8 @@ impl Connection {
         }
     }
 
-    /// A driver with an application says something, if it still is a peer of the Master's and can be understood.
+    /// A driver with an application sends a message. Passed on if it is valid and the driver still is a peer of the
+    /// Master.
     pub(super) fn driver_says(&mut self, peer: PeerNumber, message: FromDriver) -> Saying {
         // Its application has ended.
         let Some(driver) = &self.peers[peer].driver else { return Saying::Unsaid };
@@ -73,7 +74,7 @@ impl Connection {
                 Some(resumption) => Ok(DriverToMaster::ResumeApplication(resumption)),
                 None => return Saying::Unsaid,
             },
-            // Neither is of a driver that is known by its application.
+            // Neither message comes from a driver with an application.
             FromDriver::UnregisterApplication { app: None } | FromDriver::RegisterApplication(_) => {
                 return Saying::Unsaid;
             }
@@ -90,7 +91,7 @@ impl Connection {
         }
     }
 
-    /// A driver registers an application: with it the driver becomes a peer of the Master's.
+    /// A driver registers an application, and becomes a peer of the Master.
     pub(super) fn register_application(&mut self, peer: PeerNumber, registration: Registration) {
         let name = registration.application.name.clone();
         let callback = registration.body;
@@ -103,7 +104,8 @@ impl Connection {
         };
         let seat = match &mut self.peers[peer].driver {
             Some(driver) => {
-                // It is told of what it registers by itself, also over a connection by which it was called.
+                // A driver that registers by itself gets the answer to that, even over a connection by which it was
+                // called.
                 driver.resumption = None;
                 driver.seat
             }
@@ -119,7 +121,7 @@ impl Connection {
         self.effects.push(Effect::Register { seat, bytes: self.bytes, description });
     }
 
-    /// Tells a driver why its application cannot be taken, in the only words that its protocol has for it.
+    /// Tells a driver why its application is refused, with the only message that its protocol has for it.
     fn refuse(&mut self, peer: PeerNumber, name: String, unfit: Unfit) {
         let message = ToDriver::ApplicationRemoved { message: format!("FAILED: refused: {unfit}") };
         self.note(Note::ApplicationRefused { name, unfit });
@@ -133,7 +135,7 @@ impl Connection {
         }
     }
 
-    /// Answers all requests of a driver to which the Master answers nothing any more.
+    /// Answers a driver's open requests, because the Master will not answer them.
     pub(super) fn answer_owed(&mut self, peer: PeerNumber) {
         while !self.peers[peer].owed.is_empty() {
             self.answer_driver(peer, false);
@@ -145,7 +147,7 @@ impl Connection {
         let Some(driver) = &self.peers[peer].driver else { return };
         let seat = driver.seat;
         if driver.resumption.is_some() && matches!(message, MasterToDriver::RegisteredApplication { .. }) {
-            // It was told so by the Master before.
+            // The Master has told it before.
             return;
         }
         match translate::to_driver(message, self.master(peer)) {

@@ -1,4 +1,4 @@
-//! The effects of a connection, which its shell performs.
+//! The effects of a connection.
 
 use firesteel_master::Inbound;
 use firesteel_protocol::ids::WorkerId;
@@ -9,93 +9,93 @@ use firesteel_protocol::wire::Role;
 use super::{Note, OrderRequest, PeerNumber, Seat};
 use crate::frame::Frame;
 
-/// An effect of a connection, which its shell performs.
+/// An action that the connection's shell performs.
 #[derive(Clone, Debug, PartialEq, firesteel_protocol::Kind)]
 #[kind("spark connection effect")]
 pub enum Effect {
     /// Send a frame to the other side.
     Send(Frame),
-    /// Tell the Master of a new peer. If it takes none any more, that is [`MasterGone`](super::Event::MasterGone).
+    /// Tell the Master of a new peer. If the Master accepts no more, [`MasterGone`](super::Event::MasterGone) follows.
     Open {
         /// The peer's seat. No seat is opened twice.
         seat: Seat,
-        /// What the peer is to the Master.
+        /// The peer's role at the Master.
         role: Role,
-        /// The peer's name, for people.
+        /// The peer's name, for logs.
         name: String,
     },
-    /// Give the Master a message of a peer.
+    /// Pass on a message of a peer to the Master.
     Say {
-        /// The peer's seat.
+        /// The seat of the message's sender.
         seat: Seat,
-        /// The number of bytes that the message had.
+        /// The size of the message on the wire, in bytes.
         bytes: usize,
-        /// The message itself.
+        /// The message, translated for the Master.
         message: Inbound,
     },
-    /// Give the Master the registration of a driver, with a token that is drawn now.
+    /// Pass on a driver's registration to the Master, with a token that the shell draws now.
     Register {
-        /// The driver's seat.
+        /// The seat of the driver that registers.
         seat: Seat,
-        /// The number of bytes that the registration had.
+        /// The size of the registration on the wire, in bytes.
         bytes: usize,
-        /// The application, without a token: nobody but the Master that calls the driver can bring it back.
+        /// The application, without a token: only a Master that calls the driver can bring it back.
         description: Box<ApplicationDescription>,
     },
-    /// Give the Master a message of a Worker that it knows by another connection: the one of which the
-    /// [directory](super::Directory) has this id and this token. If there is none, that is
-    /// [`FoundNobody`](super::Event::FoundNobody).
+    /// Pass on a message of a Worker that the Master knows by another connection. The Worker's id and token are the key
+    /// in the [directory](super::Directory). If there is none, [`FoundNobody`](super::Event::FoundNobody) follows.
     SayElsewhere {
-        /// The Worker's number on this connection.
+        /// The number of the sender on this connection.
         peer: PeerNumber,
-        /// The Worker's id.
+        /// The id under which the directory has the Worker.
         worker: WorkerId,
         /// The token with which it registered.
         token: Secret,
-        /// The number of bytes that the message had.
+        /// The size of the message on the wire, in bytes.
         bytes: usize,
-        /// The message itself.
+        /// The message, translated for the Master.
         message: WorkerToMaster,
     },
-    /// Enter a Worker in the directory: the Master knows it by this seat.
+    /// Enter a Worker in the directory, with this seat as its peer.
     Enter {
-        /// The Worker's id.
+        /// The Worker's id, the key of the entry.
         worker: WorkerId,
         /// The token with which it registered.
         token: Secret,
-        /// The Worker's seat.
+        /// The seat at which the Master knows it.
         seat: Seat,
     },
-    /// Remove a Worker from the directory, if it is there with this seat. The seat is left next.
+    /// Remove a Worker from the directory, if its entry has this seat. The seat is left next.
     Withdraw {
-        /// The Worker's id.
+        /// The Worker's id, the key of the entry.
         worker: WorkerId,
-        /// The Worker's seat.
+        /// The seat that the entry must have.
         seat: Seat,
     },
-    /// Tell the Master that a peer is gone.
+    /// Tell the Master that a peer has left.
     Leave {
-        /// The peer's seat.
+        /// The seat that becomes free. It is not used again.
         seat: Seat,
     },
-    /// [Write](OrderRequest::write) an order to launch an executor, which is [`OrderWritten`](super::Event::OrderWritten).
+    /// [Write](OrderRequest::write) an order to launch an executor. [`OrderWritten`](super::Event::OrderWritten)
+    /// follows.
     WriteOrder(Box<OrderRequest>),
-    /// Forget the forms of an application's orders.
+    /// Remove the cached forms of an application's orders.
     ForgetOrders {
-        /// The application's id.
+        /// The application, which has ended.
         app: String,
     },
-    /// Write a line to the log.
+    /// Log this event.
     Note(Note),
-    /// End the connection. It is the last effect.
+    /// Close the connection. The last effect.
     Close(Closing),
 }
 
-/// How a connection is closed.
+/// When a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("spark connection closing")]
 pub enum Closing {
-    /// When all frames are written, in a bounded time.
+    /// Once all frames are written, within a bounded time.
     Flushed,
     /// At once.
     AtOnce,

@@ -1,4 +1,4 @@
-//! The events that a connection is told.
+//! The events of a connection.
 
 use std::net::IpAddr;
 
@@ -8,55 +8,55 @@ use firesteel_protocol::ids::ExecutorKey;
 use super::{PeerNumber, Seat};
 use crate::frame::Frame;
 
-/// An event for a connection.
+/// What a connection is told by its shell.
 #[derive(Clone, Debug, PartialEq, firesteel_protocol::Kind)]
 #[kind("spark connection event")]
 pub enum Event {
-    /// The connection is open. It is the first event.
+    /// The connection is open. The first event.
     Opened {
-        /// Where the other side is.
+        /// The IP address of the other side.
         remote: IpAddr,
     },
-    /// A frame came.
+    /// A frame arrived from the other side.
     Received(Frame),
-    /// The Master sends this to a peer. What it sends to a seat that was left may still come, and is dropped.
+    /// The Master sends a message to a peer. Messages to a seat that was left may still come, and are dropped.
     Told {
-        /// The peer's seat.
+        /// The seat of the message's receiver.
         seat: Seat,
-        /// The message, for the role that the peer has.
+        /// The message, for the peer's role.
         message: Outbound,
     },
     /// The Master ends a peer, as if it closed the peer's own connection. It sends nothing more to the seat.
     Dismissed {
-        /// The peer's seat.
+        /// The seat of the peer that is ended.
         seat: Seat,
-        /// How the Master ends it.
+        /// Whether the peer got everything that was sent to it.
         dismissal: Dismissal,
     },
-    /// No Worker is in the directory for what [`SayElsewhere`](super::Effect::SayElsewhere) had to say.
+    /// The directory has no Worker for [`SayElsewhere`](super::Effect::SayElsewhere).
     FoundNobody {
-        /// The Worker's number on this connection.
+        /// The number of the sender on this connection.
         peer: PeerNumber,
     },
-    /// An [order](super::Effect::WriteOrder) is written, or cannot be.
+    /// The result of [`WriteOrder`](super::Effect::WriteOrder).
     OrderWritten {
         /// The number of the Worker on this connection.
         peer: PeerNumber,
-        /// The executor to launch.
+        /// The executor that the order launches.
         executor: ExecutorKey,
-        /// The Java object, or why there is none.
+        /// The order as a Java object, or why it could not be written.
         object: Result<Vec<u8>, String>,
     },
-    /// The Master ends. It still sends what it has for its peers, and dismisses them.
+    /// The Master ends. It still sends its last messages, and dismisses its peers.
     MasterEnds,
-    /// The Master hears nothing any more.
+    /// The Master receives nothing more.
     MasterGone,
-    /// The connection has ended.
+    /// The connection has ended, in order or not.
     Closed {
-        /// What broke it. `None` if the other side ended it in order.
+        /// What broke it; `None` if the other side closed it in order.
         error: Option<String>,
     },
-    /// The time of the deadline has come.
+    /// The time of the connection's deadline has come.
     Deadline,
 }
 
@@ -64,8 +64,8 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("spark connection dismissal")]
 pub enum Dismissal {
-    /// In order: the peer got all that was sent to it.
+    /// In order: the peer got everything that was sent to it.
     InOrder,
-    /// At once, since the peer reads too slowly, for instance.
+    /// At once, for example because the peer reads too slowly.
     AtOnce,
 }

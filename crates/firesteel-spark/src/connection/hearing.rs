@@ -1,4 +1,4 @@
-//! From a frame to the one on the connection who says it.
+//! From a frame to its sender on the connection.
 
 use bytes::Bytes;
 
@@ -7,10 +7,11 @@ use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
 use crate::messages::{self, FromDriver, FromWorker, MASTER, Message, asked_endpoint};
 
-/// The endpoint that answers whether an endpoint is there.
+/// The endpoint that answers whether another endpoint exists.
 const VERIFIER: &str = "endpoint-verifier";
 
-/// The answer of a process that has this endpoint to a frame. `None` if a frame of this kind is not answered.
+/// A process's answer to the question whether it has the endpoint `here`. `None` for other frames, which are not
+/// answered so.
 pub fn verify(frame: &Frame, here: &str) -> Option<Frame> {
     let Frame::Request { id, body } = frame else { return None };
     let (id, mut body) = (*id, body.clone());
@@ -57,10 +58,10 @@ impl Connection {
         match messages::read(object) {
             Ok(Message::Driver(message)) => match self.driver_of(&message) {
                 Some(peer) => self.on_driver_request(peer, id, message),
-                // Like Spark's Master, which answers no for an application that it does not know.
+                // Like Spark's Master, which answers `false` for an unknown application.
                 None => self.answer(id, false),
             },
-            // Spark's Master, too, answers every report with yes.
+            // Spark's Master also answers every report with `true`.
             Ok(Message::Worker(message)) => {
                 if let Some(peer) = self.worker_of(&message, envelope.sender) {
                     self.forget_if_ended(peer, &message);
@@ -121,8 +122,8 @@ impl Connection {
         self.peers.of_application(app)
     }
 
-    /// The Worker that says something. A report names none, but comes from the address of the one that sends it; the executor
-    /// may have been launched over another connection.
+    /// The Worker that sent a message. A report names no Worker: the sender's address identifies it. Its executor may
+    /// have been launched over another connection.
     fn worker_of(&self, message: &FromWorker, sender: Option<Address>) -> Option<PeerNumber> {
         match message {
             FromWorker::RegisterWorker(_) => None,

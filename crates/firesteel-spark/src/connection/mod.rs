@@ -1,21 +1,22 @@
-//! One connection that peers of Spark's opened to a Master, or the Master to one of them, as a state machine.
+//! One connection as a state machine. Spark's peers opened it to a Master, or the Master opened it to one of them.
 //!
-//! Several drivers, Workers and clients may share a connection. A message names an application or a Worker, which is one of
-//! them or belongs to it; only a report on an executor is known by the address that it comes from. To the Master each of them
-//! is a peer like any other, and has a *seat*: the machine says what the shell opens, says and leaves there.
+//! Several drivers, Workers and clients may share a connection. A message names an application or a Worker, which
+//! identifies its sender; only reports on executors are identified by the address of their sender. To the Master each
+//! of them is a peer like any other, with a number called a *seat*. The machine tells the shell which seats to open and
+//! leave, and which messages to say at each.
 //!
 //! ```text
-//!  frame ----> Received --> who says it --> translation --> Say at the seat ----> Master
-//!  frame <---- Send <------ Spark's words <-- Told at the seat <----------------- Master
+//! frame ----> Received --> its sender ---> translation --> Say at the seat ----> Master
+//! frame <---- Send <------ Spark's message <-- Told at the seat <-------------- Master
 //! ```
 //!
-//! - `event.rs`, `effect.rs`, `note.rs`: what comes in and goes out
-//! - `hearing.rs`: from a frame to the one who says it
-//! - `peers.rs`: who is on the connection; the one table of them
-//! - `drivers.rs`, `workers.rs`: what drivers and Workers say, and are told
+//! - `event.rs`, `effect.rs`, `note.rs`: inputs and outputs
+//! - `hearing.rs`: from a frame to its sender
+//! - `peers.rs`: the table of the drivers and Workers on the connection
+//! - `drivers.rs`, `workers.rs`: messages from and to drivers and Workers
 //! - `orders.rs`: orders to launch executors
-//! - `clients.rs`, `asker.rs`: those who submit cluster drivers, and the seat that asks the Master for all of them
-//! - `questions.rs`: what peers are asked, and registrations that wait for the answers
+//! - `clients.rs`, `asker.rs`: clients that submit cluster drivers, and the seat that asks the Master for all of them
+//! - `questions.rs`: questions to peers, and registrations that wait for the answers
 //! - `calls.rs`: connections that the Master opens
 //! - `directory.rs`: the Workers that the Master knows by any connection
 //! - `check.rs`: the invariants
@@ -61,31 +62,31 @@ use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
 use crate::messages;
 
-/// How long a connection may be open before somebody on it registers.
+/// How long a connection may be open before one of its peers registers.
 pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The name of a Worker's endpoint.
 pub const WORKER: &str = "Worker";
 
-/// A seat at the Master: one peer that this connection has there, counted from 0. A driver has another seat with its next
+/// The number of one peer of the Master on this connection, counted from 0. A driver gets another seat with its next
 /// application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seat(pub u64);
 
-/// How much one connection may hold, whoever is on it.
+/// How much one connection may hold, for all its peers together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The number of drivers and Workers that may register.
+    /// The number of drivers and Workers that may register on the connection.
     pub peers: usize,
-    /// The number of those who may submit cluster drivers.
+    /// The number of clients that may submit cluster drivers.
     pub clients: usize,
     /// The number of requests of one client that may wait until its release is known.
     pub held: usize,
-    /// The number of requests of one peer, and of all clients, that may wait for the Master.
+    /// The number of requests of one peer, and of all clients, that may wait for the Master's answer.
     pub owed: usize,
-    /// The number of executors that Workers may say they run.
+    /// The number of executors that Workers may report as running.
     pub executors: usize,
-    /// The number of questions to drivers and Workers that may be open.
+    /// The number of open questions to drivers and Workers.
     pub questions: usize,
 }
 
@@ -95,7 +96,7 @@ impl Default for Limits {
     }
 }
 
-/// One connection.
+/// One connection between a Master and Spark's peers.
 #[derive(Debug)]
 pub struct Connection {
     limits: Limits,
@@ -104,18 +105,18 @@ pub struct Connection {
     peers: Peers,
     clients: Vec<Client>,
     asker: Option<Asker>,
-    /// Who has each seat at the Master.
+    /// The peer at each seat.
     seats: BTreeMap<Seat, Occupant>,
     next_seat: u64,
-    /// What was asked of peers, by the number of the request.
+    /// Open questions to peers, by the id of the request.
     questions: BTreeMap<i64, Question>,
     last_question: i64,
-    /// The number of bytes in the frame at hand.
+    /// The number of bytes in the current frame.
     bytes: usize,
     effects: Vec<Effect>,
 }
 
-/// What a connection waits for.
+/// The states of a connection.
 ///
 /// ```text
 ///  NEW --opened--> MUTE --somebody registers--> IN USE --the Master ends--> ENDING
@@ -125,31 +126,31 @@ pub struct Connection {
 /// ```
 #[derive(Debug, PartialEq, Eq)]
 enum State {
-    /// It is not open yet. The one who is called, if the Master opens it.
+    /// It is not open yet. Carries the peer to call, if the Master opens it.
     New(Option<Box<Called>>),
-    /// Nobody has registered, and somebody has to before this time.
+    /// No peer has registered; one must before this time.
     Mute(Timestamp),
-    /// Somebody has registered.
+    /// A peer has registered.
     InUse,
-    /// The Master ends: it closes when no driver and no Worker is left.
+    /// The Master ends: the connection closes once it has no driver and no Worker.
     Ending,
-    /// It has ended. Nothing is sent any more.
+    /// It has ended, and sends nothing more.
     Closed,
 }
 
-/// Who has a seat.
+/// The peer at a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Occupant {
     Driver(PeerNumber),
     Worker(PeerNumber),
-    /// All clients together.
+    /// All clients of the connection together.
     Asker,
 }
 
 /// Why a connection wants to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Nobody has registered yet.
+    /// No peer has registered in time.
     Registration,
 }
 
@@ -208,7 +209,7 @@ impl Machine for Connection {
 }
 
 impl Connection {
-    /// A connection that was accepted and may hold this much.
+    /// A connection that the Master accepted, with these limits.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -232,24 +233,24 @@ impl Connection {
         match std::mem::replace(&mut self.state, State::InUse) {
             State::New(None) => self.state = State::Mute(now + REGISTRATION_TIMEOUT),
             State::New(Some(called)) => self.begin_call(*called),
-            // It is open already.
+            // It was already open.
             other => self.state = other,
         }
     }
 
-    /// The Master sends something to a peer.
+    /// The Master sends a message to a peer.
     fn on_told(&mut self, seat: Seat, message: Outbound) {
         match (self.seats.get(&seat).copied(), message) {
             (Some(Occupant::Driver(peer)), Outbound::Driver(message)) => self.tell_driver(peer, &message),
             (Some(Occupant::Worker(peer)), Outbound::Worker(message)) => self.tell_worker(peer, message),
             (Some(Occupant::Asker), Outbound::Client(answer)) => self.tell_asker(&answer),
-            // Of a seat that was left no more is told. A Master speaks to each peer as its role wants.
+            // Messages to a seat that was left are dropped. The Master's message always fits the peer's role.
             (None | Some(Occupant::Driver(_) | Occupant::Worker(_) | Occupant::Asker), _) => {}
         }
     }
 
-    /// The Master ends a peer. A Worker that is at home on another connection keeps this one; otherwise the connection of the
-    /// last one ends, too.
+    /// The Master ends a peer. A Worker that is registered on another connection keeps this one. Otherwise the
+    /// connection closes with its last peer.
     fn on_dismissed(&mut self, seat: Seat, dismissal: Dismissal) {
         let Some(occupant) = self.seats.get(&seat).copied() else { return };
         let mut owed = None;
@@ -270,12 +271,12 @@ impl Connection {
         }
     }
 
-    /// Whether no driver and no Worker has a seat.
+    /// Whether the connection has no driver and no Worker at the Master.
     fn is_gone(&self) -> bool {
         self.seats.values().all(|occupant| *occupant == Occupant::Asker)
     }
 
-    /// Takes the next seat at the Master.
+    /// Opens the next seat at the Master.
     fn open(&mut self, occupant: Occupant, role: Role, name: String) -> Seat {
         let seat = Seat(self.next_seat);
         self.next_seat += 1;
@@ -293,14 +294,14 @@ impl Connection {
         self.effects.push(Effect::Say { seat, bytes: self.bytes, message });
     }
 
-    /// Somebody has registered, or waits for the end of a driver: the connection may stay.
+    /// A peer has registered, or waits for the end of a cluster driver: the connection may stay open.
     fn see_use(&mut self) {
         if let State::Mute(_) = self.state {
             self.state = State::InUse;
         }
     }
 
-    /// Sends a frame. A failure is worth a line in the log.
+    /// Sends a frame. A failure is also logged.
     fn reply(&mut self, frame: Frame) {
         if let Frame::Failure { reason, .. } = &frame {
             self.note(Note::RequestRefused { reason: reason.clone() });
@@ -308,7 +309,7 @@ impl Connection {
         self.effects.push(Effect::Send(frame));
     }
 
-    /// Answers a request with yes or no.
+    /// Answers a request with `true` or `false`.
     fn answer(&mut self, id: i64, yes: bool) {
         self.effects.push(Effect::Send(Frame::Response { id, body: messages::answer(yes).into() }));
     }
@@ -321,13 +322,13 @@ impl Connection {
         self.effects.push(Effect::Note(note));
     }
 
-    /// Sends a driver or a Worker an object in a message.
+    /// Sends a driver or a Worker a message with this object.
     fn send(&mut self, peer: PeerNumber, object: &[u8]) {
         let body = self.addressed(peer, object);
         self.effects.push(Effect::Send(Frame::OneWay { body }));
     }
 
-    /// A body for a peer. The Master calls itself as the peer does, so that all comparisons of addresses come out right.
+    /// A body for a peer. The Master uses the address by which the peer knows it, since peers compare addresses.
     fn addressed(&self, peer: PeerNumber, object: &[u8]) -> Bytes {
         let row = &self.peers[peer];
         let reference = &row.dialect.reference;
@@ -339,12 +340,12 @@ impl Connection {
         envelope.around(object)
     }
 
-    /// The address by which a peer calls the Master.
+    /// The address by which a peer knows the Master.
     fn master(&self, peer: PeerNumber) -> &Address {
         &self.peers[peer].master
     }
 
-    /// Ends the connection from this side.
+    /// Closes the connection from this side.
     fn close(&mut self, closing: Closing) {
         self.end();
         self.effects.push(Effect::Close(closing));

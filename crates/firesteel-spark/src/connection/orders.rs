@@ -13,19 +13,19 @@ use crate::translate;
 
 /// An order to write in a Worker's dialect.
 ///
-/// All orders of an application have most of their bytes in common, so the shell keeps [`OrderForms`] for all connections.
+/// All orders of an application share most of their bytes, so the shell caches [`OrderForms`] for all connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrderRequest {
     /// The number of the Worker on its connection.
     peer: PeerNumber,
     launch: ExecutorLaunch,
     dialect: Arc<Dialect>,
-    /// How the Worker calls the Master.
+    /// The Master's URL, as the Worker knows it.
     master_url: String,
 }
 
 impl OrderRequest {
-    /// Writes the order with the forms that are known. The event is for the connection that asked for it.
+    /// Writes the order with cached forms. Returns the event for the connection that asked for it.
     #[must_use]
     pub fn write(self, forms: &mut OrderForms) -> Event {
         let Self { peer, launch, dialect, master_url } = self;
@@ -39,13 +39,14 @@ impl OrderRequest {
     }
 }
 
-/// The executor as Spark numbers it. `None` if its number is greater than any of Spark's.
+/// The executor in Spark's numbering. `None` if its number exceeds Spark's range.
 fn key(executor: &ExecutorKey) -> Option<(String, i32)> {
     Some((executor.app.to_string(), i32::try_from(executor.executor.0).ok()?))
 }
 
 impl Connection {
-    /// The Master has a Worker launch an executor. One that was told so before would start a second one.
+    /// The Master orders a Worker to launch an executor. An order for an executor that already runs is dropped, since
+    /// the Worker would start a second one.
     pub(super) fn launch(&mut self, peer: PeerNumber, launch: ExecutorLaunch) {
         if key(&launch.executor).is_some_and(|key| self.peers.runs(&key).is_some()) {
             return;
@@ -56,7 +57,7 @@ impl Connection {
         self.effects.push(Effect::WriteOrder(Box::new(request)));
     }
 
-    /// An order is written and goes to its Worker, or it cannot be and the Master hears of it at once.
+    /// Sends a written order to its Worker. If the order could not be written, reports that to the Master at once.
     pub(super) fn on_order_written(
         &mut self,
         peer: PeerNumber,

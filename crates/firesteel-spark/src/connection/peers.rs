@@ -1,4 +1,4 @@
-//! Who is on a connection: its drivers and Workers, and the names by which their messages find them.
+//! The drivers and Workers on a connection, and the names by which their messages are matched to them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};
@@ -12,39 +12,39 @@ use super::workers::SparkWorker;
 use crate::dialect::Dialect;
 use crate::envelope::Address;
 
-/// The number of a peer on its connection, counted from 0. It stays the peer's until the connection ends.
+/// The number of a peer on its connection, counted from 0. It stays the same until the connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PeerNumber(pub usize);
 
-/// A driver or a Worker. One that is both is a stranger who plays games, and is heard as either.
+/// A driver or a Worker. A hostile peer may be both, and its messages are accepted as either.
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) dialect: Arc<Dialect>,
-    /// How it calls the Master.
+    /// The address by which it knows the Master.
     pub(super) master: Address,
-    /// Its registration, while the serial version ids of its classes are being asked.
+    /// Its registration, while the serial version ids of its classes are being asked for.
     pub(super) held: Option<Held>,
-    /// Its requests that are not answered yet, oldest first.
+    /// Its unanswered requests, oldest first.
     pub(super) owed: VecDeque<i64>,
-    /// The application that it is told it has, until it ends it.
+    /// Its application, until it unregisters.
     pub(super) application: Option<String>,
-    /// What it is at the Master as a driver. `None` if its application has ended, or it has none.
+    /// Its state as a driver at the Master. `None` if its application has ended, or it has none.
     pub(super) driver: Option<Driver>,
-    /// What it has registered as a Worker.
+    /// Its registration as a Worker.
     pub(super) worker: Option<SparkWorker>,
 }
 
-/// The drivers and Workers of a connection.
+/// All drivers and Workers of a connection, with indexes.
 #[derive(Debug, Default)]
 pub(super) struct Peers {
     rows: Vec<Peer>,
-    /// By what they call themselves: address and endpoint.
+    /// Peers by their own address and endpoint.
     names: BTreeMap<(Address, String), PeerNumber>,
     /// The driver that has each application.
     applications: BTreeMap<String, PeerNumber>,
-    /// The peer that is each Worker: the last one that registered so.
+    /// The peer of each Worker: the last one that registered as it.
     workers: BTreeMap<WorkerId, PeerNumber>,
-    /// The Worker that runs each executor, by application and number: it is not told to launch it once more.
+    /// The Worker that runs each executor, by application and number, so that none is launched twice.
     executors: BTreeMap<(String, i32), PeerNumber>,
 }
 
@@ -63,7 +63,7 @@ impl IndexMut<PeerNumber> for Peers {
 }
 
 impl Peers {
-    /// The peer that calls itself so: one that is known, or a new one. `None` if there are as many as this.
+    /// The peer with this reference to itself: a known one, or a new one. `None` if there already are `most` peers.
     pub(super) fn named(&mut self, dialect: &Dialect, master: Address, most: usize) -> Option<PeerNumber> {
         let name = (dialect.reference.address.clone(), dialect.reference.name.clone());
         if let Some(known) = self.names.get(&name) {
@@ -93,7 +93,7 @@ impl Peers {
         self.workers.get(&WorkerId::new(worker)).copied()
     }
 
-    /// A driver has an application, and no longer the one before.
+    /// Gives a driver an application, in place of the one before.
     pub(super) fn give(&mut self, peer: PeerNumber, app: &str) {
         if let Some(before) = self[peer].application.replace(app.to_owned())
             && before != app
@@ -105,14 +105,14 @@ impl Peers {
         }
     }
 
-    /// A driver has ended its application.
+    /// A driver has unregistered its application.
     pub(super) fn take_application(&mut self, app: &str) {
         if let Some(peer) = self.applications.remove(app) {
             self[peer].application = None;
         }
     }
 
-    /// A peer has registered as a Worker, whatever it was before.
+    /// A peer has registered as a Worker, in addition to or in place of earlier registrations.
     pub(super) fn employ(&mut self, peer: PeerNumber, worker: SparkWorker) {
         let id = worker.id.clone();
         if let Some(before) = self[peer].worker.replace(worker)
@@ -123,12 +123,12 @@ impl Peers {
         self.workers.insert(id, peer);
     }
 
-    /// The Worker on this connection that was told to launch an executor, or said that it runs it.
+    /// The Worker on this connection that was told to launch an executor, or reported it as running.
     pub(super) fn runs(&self, executor: &(String, i32)) -> Option<PeerNumber> {
         self.executors.get(executor).copied()
     }
 
-    /// A Worker runs an executor, unless another one says so.
+    /// Records that a Worker runs an executor, unless another Worker does.
     pub(super) fn run(&mut self, executor: (String, i32), peer: PeerNumber) {
         self.executors.entry(executor).or_insert(peer);
     }
@@ -138,14 +138,14 @@ impl Peers {
         self.executors.len()
     }
 
-    /// A Worker runs an executor no more.
+    /// Records that a Worker no longer runs an executor.
     pub(super) fn stop(&mut self, executor: &(String, i32), peer: PeerNumber) {
         if self.runs(executor) == Some(peer) {
             self.executors.remove(executor);
         }
     }
 
-    /// A Worker runs none of an application's executors any more, or their ends are of no more interest.
+    /// Forgets all of an application's executors on a Worker.
     pub(super) fn stop_all(&mut self, app: &str, peer: PeerNumber) {
         let of_app = (app.to_owned(), i32::MIN)..=(app.to_owned(), i32::MAX);
         let there = self.executors.range(of_app).filter(|(_, on)| **on == peer);
@@ -154,7 +154,7 @@ impl Peers {
         }
     }
 
-    /// The connection has ended: nobody is at the Master by it.
+    /// The connection has ended: it has no peers left at the Master.
     pub(super) fn driven_out(&mut self) {
         for row in &mut self.rows {
             row.driver = None;
@@ -169,7 +169,7 @@ impl Peers {
         self.rows.iter().enumerate().map(|(number, row)| (PeerNumber(number), row))
     }
 
-    /// Whether each name finds a row that has it, and each row is found. The name that is wrong, if not.
+    /// Checks that each name leads to its row, and each row has its names. Describes the first error.
     pub(super) fn wrong_name(&self) -> Option<String> {
         for (name, peer) in &self.names {
             let reference = self.rows.get(peer.0).map(|row| &row.dialect.reference);

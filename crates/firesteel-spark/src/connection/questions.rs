@@ -1,4 +1,4 @@
-//! What peers are asked, and registrations that are held until their peer has told the serial version ids of its classes.
+//! Questions to peers, and registrations that wait until their peer has told the serial version ids of its classes.
 
 use std::sync::Arc;
 
@@ -10,26 +10,26 @@ use crate::messages::{Registration, WorkerRegistration};
 
 use super::effect::Effect;
 
-/// A registration that is not complete.
+/// A registration that waits for answers.
 #[derive(Debug)]
 pub(super) enum Held {
     Driver(Box<Registration>),
     Worker(Box<WorkerRegistration>),
 }
 
-/// What was asked of whom.
+/// An open question, and the peer that was asked.
 #[derive(Debug)]
 pub(super) enum Question {
-    /// The serial version id of this class, of a driver or a Worker.
+    /// The serial version id of this class, asked of a driver or a Worker.
     Peer(PeerNumber, &'static str),
-    /// The serial version id of this class, of one who submits cluster drivers.
+    /// The serial version id of this class, asked of a client.
     Client(ClientNumber, &'static str),
-    /// Something to which one who submits cluster drivers answers with a failure of its release.
+    /// A request that a client answers with a failure. The failure shows its release.
     Release(ClientNumber),
 }
 
 impl Connection {
-    /// A Worker registers. If it may be of several releases, it is asked for the id of a class in which they differ.
+    /// A Worker registers. If several releases are possible, it is asked for the id of a class in which they differ.
     pub(super) fn hold_worker(&mut self, master: Address, registration: Box<WorkerRegistration>) {
         let most = self.limits.peers;
         let Some(peer) = self.peers.named(&registration.dialect, master, most) else {
@@ -45,7 +45,7 @@ impl Connection {
         }
     }
 
-    /// A driver registers. If its release is not known, it is asked for the ids of its classes first.
+    /// A driver registers. If its release is unknown, it is first asked for the ids of its classes.
     pub(super) fn hold_driver(&mut self, master: Address, registration: Box<Registration>) {
         let most = self.limits.peers;
         let Some(peer) = self.peers.named(&registration.dialect, master, most) else {
@@ -55,7 +55,7 @@ impl Connection {
         if asked.is_empty() {
             return self.register_application(peer, *registration);
         }
-        // The driver registers again after a while; it is asked once.
+        // The driver repeats its registration after a while; it is asked only once.
         if self.peers[peer].held.is_some() {
             self.peers[peer].held = Some(Held::Driver(registration));
         } else {
@@ -63,7 +63,7 @@ impl Connection {
         }
     }
 
-    /// Asks a peer for the serial version ids of classes, and holds its registration until it has told them.
+    /// Asks a peer for the serial version ids of classes, and holds its registration until all are answered.
     fn ask_peer(&mut self, peer: PeerNumber, classes: &[&'static str], held: Held) {
         let most = self.limits.questions;
         if self.questions.len() + classes.len() > most {
@@ -76,14 +76,14 @@ impl Connection {
         }
     }
 
-    /// Sends a request that asks a question.
+    /// Sends a question as a request.
     pub(super) fn ask(&mut self, question: Question, body: bytes::Bytes) {
         self.last_question += 1;
         self.questions.insert(self.last_question, question);
         self.effects.push(Effect::Send(Frame::Request { id: self.last_question, body }));
     }
 
-    /// An answer to a question of ours: a failure for this reason, or this object.
+    /// A peer answers a question: with a failure for this reason, or with this object.
     pub(super) fn on_answer(&mut self, id: i64, reason: &str, object: &[u8]) {
         match self.questions.remove(&id) {
             None => self.note(Note::Unasked { id }),
@@ -93,10 +93,10 @@ impl Connection {
         }
     }
 
-    /// A driver or a Worker answers a question about one of its classes.
+    /// A driver or a Worker answers the question about one of its classes.
     fn on_serial(&mut self, peer: PeerNumber, class: &'static str, answer: &str) {
         match self.peers[peer].held.take() {
-            // One answer was of no use, so all of them are.
+            // One answer was useless, so all of them are.
             None => {}
             Some(Held::Worker(registration)) => match complete(*registration, class, answer) {
                 Ok(whole) => self.register_worker(peer, &whole),
@@ -116,7 +116,7 @@ impl Connection {
     }
 }
 
-/// The registration of a Worker that has told the serial version id of its resource profiles.
+/// Completes the registration of a Worker with the serial version id of its resource profiles.
 fn complete(
     registration: WorkerRegistration,
     class: &'static str,

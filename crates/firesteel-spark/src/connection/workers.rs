@@ -1,4 +1,4 @@
-//! The Workers of Spark's on a connection.
+//! The Workers of Spark on a connection.
 
 use firesteel_master::Inbound;
 use firesteel_protocol::ids::WorkerId;
@@ -15,36 +15,36 @@ use crate::translate;
 
 /// A Worker that has registered.
 ///
-/// It may register once more over another connection, and report over both: a Master that was restarted calls it while it
-/// registers by itself. The Master then speaks to it over the later one. The earlier one stays open, as it does with Spark's
-/// Master: a Worker that finds it closed keeps what it has to report for two minutes.
+/// It may register again over another connection, and report over both: a restarted Master may call it while it
+/// registers by itself. The Master then uses the later connection. The earlier connection stays open, as with Spark's
+/// Master: a Worker that finds it closed holds back its reports for two minutes.
 #[derive(Debug)]
 pub(super) struct SparkWorker {
     pub(super) id: WorkerId,
-    /// `None` if the Master knows it by another connection, or not any more.
+    /// `None` if the Master knows it by another connection, or no longer.
     pub(super) seat: Option<Seat>,
-    /// What it shows for being this Worker.
+    /// The secret that proves to be this Worker.
     token: Secret,
-    /// The address that it registered with: the Master's, as it is configured at the Worker.
+    /// The Master's address with which it registered, from the Worker's configuration.
     dialled: Address,
-    /// As the Master knows it that calls it, until it registers by itself.
+    /// For a called Worker: its description at the Master, until it registers by itself.
     called: Option<WorkerDescription>,
-    /// The URL of its page, as it says. Empty if it does not.
+    /// The URL of its page, as it reported; empty if it has none.
     page: String,
 }
 
-/// The longest URL of a page that is kept, in bytes.
+/// The longest URL of a page that is stored, in bytes.
 const LONGEST_URL: usize = 1024;
 
 impl SparkWorker {
-    /// A Worker that is called by a Master that knows it.
+    /// A Worker that a Master with its description calls.
     pub(super) fn called(seat: Seat, description: WorkerDescription, dialled: Address) -> Self {
         let (id, token) = (description.id.clone(), description.token.clone());
         Self { id, seat: Some(seat), token, dialled, called: Some(description), page: String::new() }
     }
 }
 
-/// What the Master is told of a Worker besides its registration: where its page is. It measures nothing.
+/// The message to the Master with the URL of a Worker's page. Spark's Workers measure nothing.
 fn report_of(worker: &WorkerId, page: &str) -> Option<WorkerToMaster> {
     if page.len() > LONGEST_URL || !is_web_address(page) {
         return None;
@@ -62,7 +62,7 @@ fn report_of(worker: &WorkerId, page: &str) -> Option<WorkerToMaster> {
 }
 
 impl Connection {
-    /// A Worker that has registered says something.
+    /// A registered Worker sends a message.
     pub(super) fn on_worker(&mut self, peer: PeerNumber, message: FromWorker) {
         let Some(SparkWorker { id, called, .. }) = &self.peers[peer].worker else { return };
         let worker = id.clone();
@@ -82,7 +82,7 @@ impl Connection {
                 self.worker_says(peer, WorkerToMaster::WorkerLatestState { worker, executors });
             }
             FromWorker::WorkerSchedulerStateResponse { executors, drivers, .. } => {
-                // As if it had registered by itself, and then had said what runs there.
+                // As if it had registered by itself, and then reported what runs there.
                 let registration = called.clone();
                 self.see_drivers(&worker, drivers);
                 if let Some(description) = registration {
@@ -94,19 +94,19 @@ impl Connection {
             FromWorker::WorkerDecommissioning { .. } => {
                 self.worker_says(peer, WorkerToMaster::WorkerDecommissioning { worker });
             }
-            // It is no message of one that has registered.
+            // A registered Worker does not send this message.
             FromWorker::RegisterWorker(_) => {}
         }
     }
 
-    /// Says that a Worker runs drivers, if it does.
+    /// Reports the cluster drivers that a Worker lists, if any.
     fn see_drivers(&mut self, worker: &WorkerId, drivers: Vec<String>) {
         if !drivers.is_empty() {
             self.note(Note::RunsDrivers { worker: worker.clone(), drivers });
         }
     }
 
-    /// Whose an executor was is forgotten with its end.
+    /// Forgets an executor's Worker once the executor has ended.
     pub(super) fn forget_if_ended(&mut self, peer: PeerNumber, message: &FromWorker) {
         if let FromWorker::ExecutorStateChanged { app, executor, state, .. } = message
             && state.is_finished()
@@ -115,7 +115,7 @@ impl Connection {
         }
     }
 
-    /// What a Worker says that it runs is the Worker's.
+    /// Records the executors that a Worker reports as its own.
     pub(super) fn learn_executors(&mut self, peer: PeerNumber, message: &FromWorker) {
         let (FromWorker::WorkerLatestState { executors, .. }
         | FromWorker::WorkerSchedulerStateResponse { executors, .. }) = message
@@ -132,8 +132,8 @@ impl Connection {
         }
     }
 
-    /// A Worker registers: with it the Worker becomes a peer of the Master's. It has no token. Who comes from the same
-    /// machine may be the same Worker.
+    /// A Worker registers, and becomes a peer of the Master. It has no token, so any peer from the same machine may be
+    /// this Worker.
     pub(super) fn register_worker(&mut self, peer: PeerNumber, registration: &WorkerRegistration) {
         let mut description = match translate::worker(registration) {
             Ok(description) => description,
@@ -159,11 +159,11 @@ impl Connection {
             let worker = SparkWorker { id, seat: Some(seat), token, dialled, called: None, page };
             self.peers.employ(peer, worker);
         }
-        // What runs there it says when it is registered.
+        // It reports what runs there once it is registered.
         self.worker_says(peer, WorkerToMaster::register(description, Vec::new()));
     }
 
-    /// Whether a peer is at the Master as this Worker. If it is there as another one, that one is gone.
+    /// Whether a peer is at the Master as this Worker. If it is there as another Worker, that one leaves.
     fn is_here_as(&mut self, peer: PeerNumber, id: &WorkerId) -> bool {
         let Some(SparkWorker { id: known, seat: Some(seat), .. }) = &self.peers[peer].worker else {
             return false;
@@ -176,7 +176,7 @@ impl Connection {
         is_same
     }
 
-    /// Gives the Master a Worker's message, by this connection or another one.
+    /// Passes on a Worker's message to the Master, by this connection or another one.
     pub(super) fn worker_says(&mut self, peer: PeerNumber, message: WorkerToMaster) {
         let Some(SparkWorker { id, seat, token, .. }) = &self.peers[peer].worker else { return };
         match *seat {
@@ -188,13 +188,13 @@ impl Connection {
         }
     }
 
-    /// The Master knows a Worker by no connection: it has to register.
+    /// The Master knows a Worker by no connection: the Worker has to register again.
     pub(super) fn reconnect(&mut self, peer: PeerNumber) {
         let master_url = self.master(peer).url();
         self.send_worker(peer, &ToWorker::ReconnectWorker { master_url });
     }
 
-    /// The Master knows a Worker by this connection no more.
+    /// The Master no longer knows a Worker by this connection.
     pub(super) fn withdraw(&mut self, peer: PeerNumber) {
         let Some(worker) = &mut self.peers[peer].worker else { return };
         if let Some(seat) = worker.seat.take() {
@@ -209,7 +209,7 @@ impl Connection {
         }
         let Some(SparkWorker { called, .. }) = &self.peers[peer].worker else { return };
         match message {
-            // It believes so since it was called.
+            // A called Worker already considers itself registered.
             MasterToWorker::RegisteredWorker { .. } if called.is_some() => {}
             MasterToWorker::LaunchExecutor(launch) => self.launch(peer, launch),
             message => {
@@ -225,7 +225,7 @@ impl Connection {
         }
     }
 
-    /// The Master has registered a Worker by this connection, and hears where the Worker's page is.
+    /// The Master has registered a Worker by this connection. It is now told the URL of the Worker's page.
     fn see_registered(&mut self, peer: PeerNumber) {
         let Some(SparkWorker { id, seat: Some(seat), token, page, .. }) = &self.peers[peer].worker else {
             return;

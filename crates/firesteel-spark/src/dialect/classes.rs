@@ -5,19 +5,19 @@
 use super::Generation;
 use crate::java::Class;
 
-/// A class that our messages have objects of.
+/// A class of objects in our messages.
 #[derive(Debug)]
 pub(crate) struct Described {
     pub(crate) name: &'static str,
     serials: Serials,
-    /// The names and types of its fields, in the order of a stream: primitive types first, and each by name.
+    /// The names and types of its fields, in stream order: primitive types first, each group by name.
     pub(crate) fields: &'static [(&'static str, &'static str)],
     pub(crate) parent: Option<&'static Described>,
     /// How its objects are written: a sum of the constants of [`Class`].
     pub(crate) flags: u8,
 }
 
-/// The serial version ids of a class.
+/// The serial version ids of a class, by generation.
 #[derive(Clone, Copy, Debug)]
 enum Serials {
     InBoth(i64),
@@ -37,7 +37,7 @@ impl Described {
         Self { parent: Some(parent), ..self }
     }
 
-    /// It writes more than its fields.
+    /// Marks a class that writes more than its fields.
     const fn writing(self) -> Self {
         Self { flags: self.flags | Class::WRITES, ..self }
     }
@@ -60,7 +60,7 @@ const OBJECT: &str = "Ljava/lang/Object;";
 const OPTION: &str = "Lscala/Option;";
 const REFERENCE: &str = "Lorg/apache/spark/rpc/RpcEndpointRef;";
 
-/// The classes of messages to drivers that are Spark's own. The others are those of libraries, which fix their ids.
+/// Spark's own classes in messages to drivers. Classes of libraries are left out, since their ids are fixed.
 pub(super) static TO_DRIVERS: [&Described; 7] = [
     &REGISTERED_APPLICATION,
     &EXECUTOR_ADDED,
@@ -71,11 +71,11 @@ pub(super) static TO_DRIVERS: [&Described; 7] = [
     &EXECUTOR_STATE,
 ];
 
-/// The classes of messages to those who submit cluster drivers.
+/// The classes in messages to clients.
 pub(super) static TO_CLIENTS: [&Described; 4] =
     [&SUBMIT_DRIVER_RESPONSE, &KILL_DRIVER_RESPONSE, &DRIVER_STATUS_RESPONSE, &DRIVER_STATE];
 
-/// The classes whose ids are others in Spark 3.3.
+/// The classes whose ids differ in Spark 3.3.
 pub(super) const OF_SPARK_3_3: [(&str, i64); 3] = [
     (LAUNCH_EXECUTOR.name, 8_577_367_506_417_202_309),
     (RPC_ADDRESS.name, -1_899_949_257_349_942_769),
@@ -147,7 +147,7 @@ pub(crate) static RECONNECT_WORKER: Described = Described::new(
     &[("masterUrl", STRING)],
 );
 
-/// Spark 3.3 has no `rpId`, and passes over it.
+/// Spark 3.3 has no `rpId`, and ignores it.
 pub(crate) static LAUNCH_EXECUTOR: Described = Described::new(
     "org.apache.spark.deploy.DeployMessages$LaunchExecutor",
     each(-7_825_761_391_187_547_385, -1_708_518_885_666_390_927),
@@ -199,7 +199,7 @@ pub(crate) static DRIVER_STATUS_RESPONSE: Described = Described::new(
     ],
 );
 
-/// With Scala 2.12 it has a field for each state, too, as `ExecutorState$` has.
+/// With Scala 2.12 it also has a field for each state, like `ExecutorState$`.
 pub(crate) static DRIVER_STATE: Described = Described::new(
     "org.apache.spark.deploy.master.DriverState$",
     each(-9_100_895_842_830_691_601, -1_220_316_901_146_488_549),
@@ -207,7 +207,7 @@ pub(crate) static DRIVER_STATE: Described = Described::new(
 )
 .below(&ENUMERATION);
 
-/// Its cause, its stack and what it suppressed are left out.
+/// Its cause, its stack and its suppressed exceptions are left out.
 static THROWABLE: Described = Described::new(
     "java.lang.Throwable",
     Serials::InBoth(-3_042_686_055_658_047_285),
@@ -229,8 +229,8 @@ pub(crate) static RESOURCE_INFORMATION: Described = Described::new(
     &[("addresses", "[Ljava/lang/String;"), ("name", STRING)],
 );
 
-/// With Scala 2.12 it has a field for each state too, which are left out: whoever reads it takes its own
-/// `ExecutorState$` instead.
+/// With Scala 2.12 it also has a field for each state. These are left out: a reader uses its own `ExecutorState$`
+/// instead.
 pub(crate) static EXECUTOR_STATE: Described = Described::new(
     "org.apache.spark.deploy.ExecutorState$",
     each(-5_815_532_128_903_053_669, -8_560_923_695_513_481_875),
@@ -290,12 +290,12 @@ pub(crate) static MAP_OF_ONE: Described = Described::new(
     &[("key1", OBJECT), ("value1", OBJECT)],
 );
 
-/// A larger map of Scala 2.12.
+/// A map of Scala 2.12 with many entries.
 pub(crate) static HASH_MAP: Described =
     Described::new("scala.collection.immutable.HashMap$SerializationProxy", Serials::InBoth(2), &[])
         .writing();
 
-/// A larger map of Scala 2.13.
+/// A map of Scala 2.13 with many entries.
 pub(crate) static COLLECTION_PROXY: Described = Described::new(
     "scala.collection.generic.DefaultSerializationProxy",
     Serials::InBoth(3),
@@ -335,7 +335,7 @@ pub(crate) static BOOLEAN: Described =
 mod tests {
     use super::*;
 
-    /// The serial version ids and fields that JVMs told, of ten releases.
+    /// Serial version ids and fields, recorded from the JVMs of ten releases.
     const TOLD: &str = include_str!("../../../../fixtures/spark/serials.tsv");
 
     static TO_WORKERS: [&Described; 8] = [

@@ -1,4 +1,4 @@
-//! Makes the objects of a message.
+//! Builds the objects of a message.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::envelope::Address;
 use crate::java::{self, Class, ClassId, Content, Field, FieldKind, Graph, Object, ObjectId, Part, Value};
 use crate::messages::{DriverState, ExecutorState};
 
-/// Collects the objects of one message.
+/// Collects the objects of one message in a graph.
 pub(crate) struct Composer<'a> {
     vocabulary: &'a Vocabulary,
     pub(super) graph: Graph,
-    /// The classes of the message, each once. A peer's reference may have others of the same name.
+    /// The classes of the message, each once. A peer's reference may bring other classes of the same name.
     classes: Vec<ClassId>,
-    /// The names of types in descriptions of fields, each once.
+    /// The type names in descriptions of fields, each once.
     types: BTreeMap<String, ObjectId>,
     /// The singletons of the message, each once.
     singletons: BTreeMap<&'static str, Value>,
@@ -36,17 +36,18 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// The bytes of the message whose object this is.
+    /// Writes the message whose object is `root`.
     pub(crate) fn write(&self, root: Value) -> Vec<u8> {
         java::write(&self.graph, root)
     }
 
-    /// An object. The values are those of the fields of its topmost class, then those of the class below, and so on.
+    /// Adds an object. The values of the fields come in the order of the classes: first the topmost class, then the
+    /// class below, and so on.
     pub(crate) fn object(&mut self, described: &'static Described, values: &[Value]) -> Value {
         self.object_with(described, values, Vec::new())
     }
 
-    /// An object with contents that its own class wrote.
+    /// Adds an object with contents that its own class wrote.
     fn object_with(
         &mut self,
         described: &'static Described,
@@ -74,7 +75,7 @@ impl<'a> Composer<'a> {
         self.object(&BOOLEAN, &[Value::Boolean(truth)])
     }
 
-    /// A boxed integer.
+    /// Adds a boxed integer.
     pub(crate) fn integer(&mut self, number: i32) -> Value {
         self.object(&INTEGER, &[Value::Int(number)])
     }
@@ -99,7 +100,7 @@ impl<'a> Composer<'a> {
         self.object(&ENUMERATION_VALUE, &[outer, outer, Value::Int(number), Value::Null])
     }
 
-    /// A `java.lang.Exception` with this message, and without a stack.
+    /// Adds a `java.lang.Exception` with this message and without a stack.
     pub(crate) fn exception(&mut self, message: &str) -> Value {
         let message = self.text(message);
         self.object(&EXCEPTION, &[message])
@@ -110,7 +111,7 @@ impl<'a> Composer<'a> {
         self.object(&RPC_ADDRESS, &fields)
     }
 
-    /// The addresses of custom resources by name, in a map of Scala's.
+    /// Adds a map of Scala: addresses of custom resources by name.
     pub(crate) fn resources(&mut self, resources: &BTreeMap<String, Vec<String>>) -> Value {
         let mut entries = Vec::new();
         for (name, addresses) in resources {
@@ -122,7 +123,7 @@ impl<'a> Composer<'a> {
         self.map(&entries)
     }
 
-    /// A map. Spark's own maps of two to four entries are of other classes, which mean the same.
+    /// Adds a map. Spark itself uses other classes for two to four entries, with the same meaning.
     fn map(&mut self, entries: &[(Value, Value)]) -> Value {
         let block = |count: usize| {
             let count = i32::try_from(count).expect("a message has few entries");
@@ -148,14 +149,14 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// A class without fields, with that serial version id.
+    /// Adds a class without fields, with this serial version id.
     pub(super) fn bare_class(&mut self, name: &str, serial: i64) -> Value {
         let (name, fields) = (name.to_owned(), Vec::new());
         let class = self.add_class(Class { name, serial, flags: Class::SERIALIZABLE, fields, parent: None });
         self.add(Object::Class(class))
     }
 
-    /// A reference to one of our endpoints, made like the peer's reference to itself.
+    /// Adds a reference to one of our endpoints, modelled on the peer's reference to itself.
     pub(crate) fn reference(&mut self, peer: &Reference, name: &str, address: &Address) -> Value {
         let copy = self.fragment(&peer.model);
         let url = format!("spark://{name}@{address}");
@@ -175,7 +176,7 @@ impl<'a> Composer<'a> {
         copy
     }
 
-    /// A part of another message.
+    /// Adds a part of another message.
     pub(crate) fn fragment(&mut self, fragment: &Fragment) -> Value {
         let copy = Copy::new(self, &fragment.graph, u32::MAX).value(fragment.root, 0);
         copy.expect("a fragment is no deeper than when it was made")
@@ -186,8 +187,8 @@ impl<'a> Composer<'a> {
         node.field(name).expect("a model has an address").value
     }
 
-    /// An `object` of Scala's. Scala 2.13 names its class. 2.12 writes it with its fields, and its reader takes its own
-    /// one instead, so they may be empty.
+    /// Adds an `object` of Scala. Scala 2.13 names its class. Scala 2.12 writes it with its fields, but a reader uses
+    /// its own object instead, so the fields may be empty.
     fn singleton(&mut self, described: &'static Described) -> Value {
         if let Some(value) = self.singletons.get(described.name) {
             return *value;
@@ -249,13 +250,13 @@ impl<'a> Composer<'a> {
         Value::Object(self.graph.add_object(object))
     }
 
-    /// The graph of what was made.
+    /// The graph of all objects that were made.
     pub(super) fn into_graph(self) -> Graph {
         self.graph
     }
 }
 
-/// What an object has of a class while nothing was assigned to its fields.
+/// An object's part of a class, with default values in all fields.
 fn empty_part(class: &Class) -> Part {
     let value = |field: &Field| match field.kind {
         FieldKind::Byte => Value::Byte(0),

@@ -1,11 +1,11 @@
-//! Copies of a part of one graph into another.
+//! Copies a part of one graph into another.
 
 use std::collections::BTreeMap;
 
 use super::Composer;
 use crate::java::{Bounds, Class, ClassId, Content, Field, FieldKind, Graph, Object, ObjectId, Part, Value};
 
-/// A copy that is being made. What is referred to twice is copied once, as it was.
+/// A copy in progress. An object with several references is copied once.
 pub(super) struct Copy<'a, 'b> {
     to: &'a mut Composer<'b>,
     from: &'a Graph,
@@ -16,13 +16,13 @@ pub(super) struct Copy<'a, 'b> {
 }
 
 impl<'a, 'b> Copy<'a, 'b> {
-    /// A copy of at most this number of values, counted with classes and their fields.
+    /// A copy of at most `most` values, including classes and their fields.
     pub(super) fn new(to: &'a mut Composer<'b>, from: &'a Graph, most: u32) -> Self {
         Self { to, from, objects: BTreeMap::new(), left: most }
     }
 
-    /// Copies a value, with all that it refers to. `None` if that is too much, or too deep: objects that are not nested in
-    /// a stream can be when one begins elsewhere.
+    /// Copies a value, with everything that it refers to. `None` if that is too much or too deep: objects that are not
+    /// nested in one stream may be nested in another.
     pub(super) fn value(&mut self, value: Value, depth: u32) -> Option<Value> {
         self.count(1)?;
         match value {
@@ -38,7 +38,7 @@ impl<'a, 'b> Copy<'a, 'b> {
         if depth > Bounds::default().depth {
             return None;
         }
-        // It has its number before what it refers to, which may refer to it.
+        // The copy gets its number first, since the objects that it refers to may refer back.
         let copy = self.to.graph.add_object(Object::Text(String::new()));
         self.objects.insert(id, copy);
         let object = match self.from.object(id) {

@@ -1,4 +1,4 @@
-//! A part of a peer's message that is kept, to be sent on as it is.
+//! A part of a peer's message, kept to be passed on unchanged.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use super::copy::Copy;
 use super::{Composer, Generation, Vocabulary};
 use crate::java::{self, Bounds, Graph, Node, ReadError, Value};
 
-/// A value of a peer's message, with all that it refers to.
+/// A value of a peer's message, with everything that it refers to.
 #[derive(Clone, PartialEq)]
 pub struct Fragment {
     pub(super) graph: Graph,
     pub(super) root: Value,
 }
 
-/// Shows nothing of what is in it: an application's description has secrets.
+/// Hides its contents: an application's description has secrets.
 impl fmt::Debug for Fragment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fragment").finish_non_exhaustive()
@@ -23,9 +23,9 @@ impl fmt::Debug for Fragment {
 }
 
 impl Fragment {
-    /// Copies a value. `None` if that is more than this number of values, or too deep.
+    /// Copies a value. `None` if that is more than `most` values, or too deep.
     pub(crate) fn of(node: Node<'_>, most: u32) -> Option<Self> {
-        // All classes are copied as they are, so it does not matter which ones the vocabulary has.
+        // All classes are copied unchanged, so the vocabulary does not matter.
         let vocabulary = Vocabulary::of(Generation::Scala2_13);
         let mut composer = Composer::new(&vocabulary);
         let root = Copy::new(&mut composer, node.graph, most).value(node.value, 0)?;
@@ -41,7 +41,7 @@ impl Fragment {
     ///
     /// # Errors
     ///
-    /// If it is no stream of Java objects.
+    /// If it is not a stream of Java objects.
     pub fn read(stream: &[u8]) -> Result<Self, ReadError> {
         let (graph, root) = java::read(stream, Bounds::default())?;
         Ok(Self { graph, root })

@@ -1,8 +1,8 @@
-//! Which Scala and which release of Spark a peer's messages show.
+//! The generation of Scala and the release of Spark that a peer's messages show.
 
 use crate::java::Graph;
 
-/// A generation of Spark: releases whose messages have the same classes, but for a few.
+/// A generation of Spark: releases whose messages have nearly the same classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
     /// Spark 3 with Scala 2.12.
@@ -11,7 +11,7 @@ pub enum Generation {
     Scala2_13,
 }
 
-/// Releases of Spark that cannot be told apart by their messages. An executor has to run its driver's release.
+/// Releases of Spark that cannot be distinguished by their messages. An executor must run its driver's release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "each variant is the release of that number")]
 pub enum Release {
@@ -32,7 +32,7 @@ const EXCEPTION: &str = "org.apache.spark.SparkException";
 pub(crate) const PROFILE: &str = "org.apache.spark.resource.ResourceProfile";
 
 impl Generation {
-    /// The numbers of its releases that are known here, without the last part.
+    /// The numbers of its known releases, such as `4.0`.
     pub fn numbers(self) -> &'static [&'static str] {
         match self {
             Self::Scala2_12 => &["3.3", "3.4", "3.5"],
@@ -41,7 +41,7 @@ impl Generation {
     }
 }
 
-/// The numbers of the releases of which a peer may be that has sent this failure. `None`: they are not known here.
+/// The numbers of the possible releases of a peer that sent this failure; `None` if they are unknown.
 pub(crate) fn of_failure(failure: &Graph) -> Option<&'static [&'static str]> {
     match failure.find_class(EXCEPTION)?.serial {
         7_929_173_446_620_107_692 => Some(&["3.3"]),
@@ -55,7 +55,7 @@ pub(crate) fn of_failure(failure: &Graph) -> Option<&'static [&'static str]> {
 }
 
 impl Release {
-    /// The numbers of the releases, without the last part.
+    /// The numbers of the releases, such as `4.0`.
     pub fn numbers(self) -> &'static [&'static str] {
         match self {
             Self::V3_3 => &["3.3"],
@@ -77,7 +77,7 @@ impl Release {
         release.filter(|release| serial(REFERENCE) == Some(release.reference()))
     }
 
-    /// The release whose resource profiles have this serial version id.
+    /// The release with this serial version id of resource profiles.
     pub(crate) fn of_profile(serial: i64) -> Option<Self> {
         match serial {
             6_817_910_790_482_746_242 => Some(Self::V3_4To3_5),
@@ -88,13 +88,13 @@ impl Release {
         }
     }
 
-    /// The releases of which a Worker may be, by its registration, which has no profile.
+    /// The possible releases of a Worker, from its registration, which has no profile.
     pub(crate) fn of_worker(registration: &Graph) -> Vec<Self> {
         let reference = registration.find_class(REFERENCE).map(|class| class.serial);
         reference.map(Self::of_reference).unwrap_or_default()
     }
 
-    /// The releases whose references to endpoints have this serial version id.
+    /// The releases with this serial version id of references to endpoints.
     fn of_reference(serial: i64) -> Vec<Self> {
         let all = [Self::V3_3, Self::V3_4To3_5, Self::V4_0, Self::V4_1To4_2, Self::V4_3];
         all.into_iter().filter(|release| release.reference() == serial).collect()

@@ -1,11 +1,11 @@
-//! How one peer wants to be spoken to: with the classes of its release, and with references like its own.
+//! The classes of one peer's release, and references in its own form.
 //!
 //! - `generation.rs`: which release of Spark a peer's messages show
 //! - `vocabulary.rs`: the serial version ids of a peer's classes, known or learned
 //! - `classes.rs`: the classes that we write, with their fields and serial version ids
 //! - `composer.rs`: makes the objects of a message
 //! - `copy.rs`: copies a part of one graph into another
-//! - `fragment.rs`: a part of a peer's message that is sent on as it is
+//! - `fragment.rs`: a part of a peer's message that is passed on unchanged
 //! - `reference.rs`: a peer's reference to itself, which is the model of a reference to us
 
 mod classes;
@@ -30,13 +30,13 @@ pub use reference::Reference;
 pub(crate) use vocabulary::told;
 pub use vocabulary::{NotTold, Vocabulary};
 
-/// How one peer wants to be spoken to.
+/// How to write messages for one peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dialect {
-    /// Its classes.
+    /// The classes of its release.
     pub vocabulary: Vocabulary,
-    /// Its release of Spark, as far as its classes show it. `None`: a release that is not known here.
+    /// Its release of Spark, as far as its classes show it; `None` if the release is unknown.
     pub release: Option<Release>,
-    /// Its reference to itself.
+    /// Its reference to itself, the model for references to the Master.
     pub reference: Reference,
 }

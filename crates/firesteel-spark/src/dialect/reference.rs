@@ -1,29 +1,29 @@
-//! A peer's reference to itself, which is the model of a reference to us.
+//! A peer's reference to itself, the model for a reference to us.
 
 use super::Fragment;
 use crate::envelope::Address;
 use crate::messages::{Fields, Unreadable};
 
-/// A peer's reference to one of its endpoints. Its classes differ from release to release, so a reference to us has the
-/// peer's own ones.
+/// A peer's reference to one of its endpoints. Its classes differ from release to release, so a reference to us copies
+/// them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// The address where the peer can be reached.
+    /// The address at which the peer listens.
     pub address: Address,
-    /// The name of the endpoint there.
+    /// The name of the endpoint at this address.
     pub name: String,
     pub(super) model: Fragment,
 }
 
 impl Reference {
-    /// The most values that a reference may have. Spark's have some twenty.
+    /// The most values in a reference. Spark's have about twenty.
     const MOST: u32 = 256;
 
     /// Reads the reference in a field of a message.
     ///
     /// # Errors
     ///
-    /// If it is none, if it has no address, or if it is larger than any reference of Spark's.
+    /// If it is not a reference, has no address, or is larger than any of Spark's.
     pub(crate) fn read(message: &Fields<'_>, field: &'static str) -> Result<Self, Unreadable> {
         let reference = message.object(field, "org.apache.spark.rpc.netty.NettyRpcEndpointRef")?;
         let endpoint = reference.object("endpointAddress", "org.apache.spark.rpc.RpcEndpointAddress")?;

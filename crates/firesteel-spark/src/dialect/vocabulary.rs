@@ -1,4 +1,4 @@
-//! The classes of one peer's release: its generation, and the serial version ids that the peer has told.
+//! The classes of one peer's release: its generation, and serial version ids that the peer has told.
 
 use std::collections::BTreeMap;
 
@@ -10,38 +10,38 @@ use crate::java::Graph;
 
 /// The classes of one peer's release.
 ///
-/// The serial version ids of all releases of a generation so far are the same. Those of a release that is not known can
-/// be asked of the peer: it refuses a class with a wrong one, and says what it has itself.
+/// So far all releases of a generation have the same serial version ids. The ids of an unknown release can be learned
+/// from the peer: it refuses a class with a wrong id, and tells its own in the refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vocabulary {
     /// The generation of the classes.
     pub generation: Generation,
-    /// Whether the release is one of those whose ids are known here.
+    /// Whether the ids of the release are known here.
     pub is_known: bool,
-    /// The ids that differ from those of the generation, by class: some of Spark 3.3, and what the peer has told.
+    /// Ids that differ from the generation's, by class: some of Spark 3.3, and those that the peer has told.
     exceptions: BTreeMap<&'static str, i64>,
 }
 
-/// A peer's answer does not say which serial version id a class has.
+/// The error that a peer's answer does not tell the serial version id of a class.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("this release of Spark does not tell the serial version id of {class}: {answer}")]
 pub struct NotTold {
-    /// The class.
+    /// The full name of the class in question.
     pub class: &'static str,
     /// The first line of the answer.
     pub answer: String,
 }
 
 impl Vocabulary {
-    /// The classes of a release that is known.
+    /// The classes of a known release of this generation.
     pub(crate) fn of(generation: Generation) -> Self {
         Self { generation, is_known: true, exceptions: BTreeMap::new() }
     }
 
-    /// The classes of the release that the registration of an application or of a Worker shows.
+    /// The classes of the release that an application's or a Worker's registration shows.
     ///
-    /// The registration's own id says it for the releases that are known. Otherwise the shapes of its values tell the
-    /// generation: every registration has a collection, and only Scala 2.13 puts a proxy in place of collections.
+    /// For known releases, the registration's own id tells the generation. Otherwise the form of its values does: every
+    /// registration has a collection, and only Scala 2.13 replaces collections by a proxy.
     pub fn of_registration(registration: &Graph) -> Self {
         let serial = |name| registration.find_class(name).map(|class| class.serial);
         let application = serial("org.apache.spark.deploy.DeployMessages$RegisterApplication");
@@ -59,7 +59,7 @@ impl Vocabulary {
         Self { generation: known.unwrap_or(by_shape), is_known: known.is_some(), exceptions }
     }
 
-    /// The classes of one who submits a cluster driver or asks for one, by the request.
+    /// The classes of a client, from its request about a cluster driver.
     pub(crate) fn of_client(request: &Graph) -> Self {
         let serial = |name: &str| {
             let name = format!("org.apache.spark.deploy.DeployMessages$Request{name}");
@@ -79,20 +79,20 @@ impl Vocabulary {
         Self { generation, is_known: known.is_some(), exceptions: BTreeMap::new() }
     }
 
-    /// The class whose id is to be asked next of one who submits cluster drivers. `None`: all are known. It complains in its
-    /// log of each question.
+    /// The class to ask a client about next; `None` if all ids are known. The client logs each question as an error.
     pub(crate) fn to_ask_client(&self) -> Option<&'static str> {
         let mut names = TO_CLIENTS.iter().map(|class| class.name);
         names.find(|name| !self.is_known && !self.exceptions.contains_key(name))
     }
 
-    /// The classes whose ids are to be asked of the peer, none if all are known.
+    /// The classes to ask the peer about; empty if all ids are known.
     pub fn to_ask(&self) -> Vec<&'static str> {
         let names = TO_DRIVERS.iter().map(|class| class.name);
         names.filter(|name| !self.is_known && !self.exceptions.contains_key(name)).collect()
     }
 
-    /// The object that asks a peer for the id of a class: the class with an id that is wrong. The answer is a failure.
+    /// The object that asks a peer for the id of a class: the class with a wrong id, which the peer answers with a
+    /// failure.
     pub fn question(class: &'static str) -> Vec<u8> {
         let vocabulary = Self::of(Generation::Scala2_13);
         let mut composer = Composer::new(&vocabulary);
@@ -104,7 +104,7 @@ impl Vocabulary {
     ///
     /// # Errors
     ///
-    /// If the failure says something else: that the class is not there, for instance.
+    /// If the failure has another reason, such as an unknown class.
     pub fn learn(&mut self, class: &'static str, failure: &str) -> Result<(), NotTold> {
         self.exceptions.insert(class, told(class, failure)?);
         Ok(())
@@ -115,7 +115,7 @@ impl Vocabulary {
     }
 }
 
-/// The generation that the shapes of a message's collections show.
+/// The generation that the form of a message's collections shows.
 fn by_shape(message: &Graph) -> Generation {
     let has = |name| message.find_class(name).is_some();
     let names =
@@ -123,11 +123,11 @@ fn by_shape(message: &Graph) -> Generation {
     if names.into_iter().any(has) { Generation::Scala2_13 } else { Generation::Scala2_12 }
 }
 
-/// The serial version id of a class that a failure tells.
+/// The serial version id of a class, from a failure.
 ///
 /// # Errors
 ///
-/// If the failure says something else.
+/// If the failure has another reason.
 pub(crate) fn told(class: &'static str, failure: &str) -> Result<i64, NotTold> {
     let line = failure.lines().next().unwrap_or_default();
     let id = || {

@@ -1,17 +1,18 @@
-//! Classes and objects of a stream, and how they refer to each other.
+//! Classes and objects of a stream, and their references to each other.
 
-/// The objects of a stream, with the classes that it describes. Objects refer to each other by number, in circles too.
+/// The objects of a stream, with the classes that it describes. Objects refer to each other by number, possibly in
+/// cycles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
     classes: Vec<Class>,
     objects: Vec<Object>,
 }
 
-/// The number of a class in its graph.
+/// The number of a class in its graph, which is meaningless in other graphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClassId(u32);
 
-/// The number of an object in its graph.
+/// The number of an object in its graph, which is meaningless in other graphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectId(u32);
 
@@ -20,20 +21,20 @@ pub struct ObjectId(u32);
 pub struct Class {
     /// Its full name, as in `java.lang.Integer` or `[I`.
     pub name: String,
-    /// Its `serialVersionUID`. The JVM refuses a stream whose number differs from that of its own class.
+    /// Its `serialVersionUID`. The JVM refuses a stream if this number differs from the number of its own class.
     pub serial: i64,
-    /// How its objects are written: a sum of the constants here.
+    /// How its objects are written: a sum of the constants below.
     pub flags: u8,
-    /// The fields in the order in which objects have them.
+    /// The fields, in the order in which objects have them.
     pub fields: Vec<Field>,
-    /// The nearest class above it that can be serialized.
+    /// Its nearest serializable superclass.
     pub parent: Option<ClassId>,
 }
 
-/// A field of a class.
+/// A field of a class, by name and type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name in the class.
+    /// The name of the field in Java's source.
     pub name: String,
     /// The type of its values.
     pub kind: FieldKind,
@@ -58,13 +59,13 @@ pub enum FieldKind {
     Short,
     /// `boolean`.
     Boolean,
-    /// An object. The text with this number names its type, as in `Ljava/lang/String;`.
+    /// An object. The text object with this number is its type, such as `Ljava/lang/String;`.
     Object(ObjectId),
-    /// An array. The text with this number names its type, as in `[I`.
+    /// An array. The text object with this number is its type, such as `[I`.
     Array(ObjectId),
 }
 
-/// What a field, an element of an array or a stream holds.
+/// A value of a field, of an array's element, or of a whole stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(missing_docs, reason = "each variant is the Java type of that name")]
 pub enum Value {
@@ -80,68 +81,69 @@ pub enum Value {
     Object(ObjectId),
 }
 
-/// An object of a graph.
+/// An object of a graph, by its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Object {
     /// A `java.lang.String`.
     Text(String),
-    /// An object of a class.
+    /// An object of an ordinary class.
     Instance {
-        /// Its class.
+        /// The object's own class.
         class: ClassId,
-        /// What it has of each class, from the topmost to its own: one entry for each class of [`Graph::line`].
+        /// Its data for each of its classes, from the topmost superclass to its own class: one entry per class of
+        /// [`Graph::line`].
         parts: Vec<Part>,
     },
-    /// An array.
+    /// A Java array.
     Array {
-        /// Its class. The name begins with `[`.
+        /// The array's class, whose name begins with `[`.
         class: ClassId,
-        /// Its elements, all of the type that the class's name says.
+        /// The elements, all of the type in the class's name.
         elements: Vec<Value>,
     },
     /// A `java.lang.Class`.
     Class(ClassId),
     /// A constant of a Java enumeration.
     Constant {
-        /// The enumeration.
+        /// The class of the enumeration.
         class: ClassId,
-        /// The text that is the constant's name.
+        /// The text object with the constant's name.
         name: ObjectId,
     },
 }
 
-/// What an object has of one of its classes.
+/// An object's data of one of its classes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    /// The values of the class's fields, one for each, in the same order. Empty if the class does not write its fields.
+    /// The values of the class's fields, in the same order. Empty if the class does not write its fields.
     pub fields: Vec<Value>,
-    /// What the class wrote by itself, if it has [`Class::WRITES`].
+    /// The class's custom data, if it has [`Class::WRITES`].
     pub contents: Vec<Content>,
 }
 
-/// A piece of what a class wrote by itself.
+/// A piece of the custom data that a class wrote.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// Bytes, as they were written.
+    /// Bytes, unchanged.
     Block(Vec<u8>),
     /// An object, or null.
     Value(Value),
 }
 
 impl Class {
-    /// The class writes something by itself, after its fields.
+    /// The class writes custom data after its fields (`SC_WRITE_METHOD`).
     pub const WRITES: u8 = 1;
-    /// The class can be serialized field by field.
+    /// The class is serialized field by field (`SC_SERIALIZABLE`).
     pub const SERIALIZABLE: u8 = 2;
-    /// The class writes everything by itself.
+    /// The class writes everything itself (`SC_EXTERNALIZABLE`).
     pub const EXTERNALIZABLE: u8 = 4;
-    /// What an externalizable class writes is in blocks, so that its end can be found.
+    /// An externalizable class writes blocks, so that the end of its data can be found (`SC_BLOCK_DATA`).
     pub const IN_BLOCKS: u8 = 8;
-    /// The class is a Java enumeration.
+    /// The class is a Java enumeration (`SC_ENUM`).
     pub const ENUM: u8 = 0x10;
 
-    /// Whether objects have the values of its fields. A class that writes by itself can leave them out, which its
-    /// description does not tell.
+    /// Whether objects have the values of its fields. A class with custom data can leave them out, which its
+    /// description does not show.
     pub(super) fn has_field_values(&self) -> bool {
         const LIST_BUFFER_OF_SCALA_2_12: (&str, i64) =
             ("scala.collection.mutable.ListBuffer", 3_419_063_961_353_022_662);
@@ -149,12 +151,12 @@ impl Class {
             && (self.name.as_str(), self.serial) != LIST_BUFFER_OF_SCALA_2_12
     }
 
-    /// Whether objects have contents of this class.
+    /// Whether objects have custom data of this class.
     pub(super) fn has_contents(&self) -> bool {
         self.flags & (Self::WRITES | Self::EXTERNALIZABLE) != 0
     }
 
-    /// The type of an array's elements. `None` if this is no class of arrays.
+    /// The type of an array's elements; `None` if this is not a class of arrays.
     pub(super) fn element_kind(&self) -> Option<ElementKind> {
         let kind = match self.name.as_bytes() {
             [b'[', b'L' | b'[', ..] => ElementKind::Object,
@@ -173,7 +175,7 @@ pub(super) enum ElementKind {
 }
 
 impl FieldKind {
-    /// The primitive type with that letter.
+    /// The primitive type with this letter.
     pub(crate) fn primitive(letter: u8) -> Option<Self> {
         let kind = match letter {
             b'B' => Self::Byte,
@@ -207,47 +209,47 @@ impl FieldKind {
 }
 
 impl Graph {
-    /// A graph of these classes and objects, which refer to each other by their places here.
+    /// A graph of these classes and objects, which refer to each other by index.
     pub(super) fn new(classes: Vec<Class>, objects: Vec<Object>) -> Self {
         Self { classes, objects }
     }
 
-    /// Adds a class. Its parent and the texts of its fields are in the graph already.
+    /// Adds a class. Its parent and the texts of its fields must already be in the graph.
     pub fn add_class(&mut self, class: Class) -> ClassId {
         self.classes.push(class);
         ClassId::last_of(self.classes.len())
     }
 
-    /// Adds an object. What it refers to is in the graph already, or follows.
+    /// Adds an object. The objects that it refers to may be added later.
     pub fn add_object(&mut self, object: Object) -> ObjectId {
         self.objects.push(object);
         ObjectId::last_of(self.objects.len())
     }
 
-    /// The number that the next object will have: objects that refer to each other in a circle need it.
+    /// The number that the next object will have, for objects that refer to each other in a cycle.
     pub fn next_object(&self) -> ObjectId {
         ObjectId::last_of(self.objects.len() + 1)
     }
 
-    /// The class with that number.
+    /// The class with this number.
     ///
     /// # Panics
     ///
-    /// If the number is another graph's.
+    /// If the number belongs to another graph.
     pub fn class(&self, id: ClassId) -> &Class {
         &self.classes[id.index()]
     }
 
-    /// The object with that number.
+    /// The object with this number.
     ///
     /// # Panics
     ///
-    /// If the number is another graph's.
+    /// If the number belongs to another graph.
     pub fn object(&self, id: ObjectId) -> &Object {
         &self.objects[id.index()]
     }
 
-    /// The classes of an object of that class, from the topmost to its own.
+    /// The superclasses of this class, from the topmost down to the class itself.
     pub fn line(&self, id: ClassId) -> Vec<ClassId> {
         let mut line = vec![id];
         let mut above = self.class(id).parent;
@@ -259,18 +261,18 @@ impl Graph {
         line
     }
 
-    /// Puts another object in the place of one that is in the graph.
+    /// Replaces an object that is in the graph.
     pub fn set_object(&mut self, id: ObjectId, object: Object) {
         self.objects[id.index()] = object;
     }
 
-    /// The class with that name, if the graph has one.
+    /// The class with this full name, if the graph has one.
     pub fn find_class(&self, name: &str) -> Option<&Class> {
         self.classes.iter().find(|class| class.name == name)
     }
 
-    /// Replaces the value of a field of an object, in the lowest class that has one of that name. Returns whether there
-    /// is one.
+    /// Replaces the value of an object's field. If several of its classes have one of this name, the lowest class's.
+    /// Returns whether there is one.
     pub fn set_field(&mut self, id: ObjectId, name: &str, value: Value) -> bool {
         let Object::Instance { class, .. } = self.object(id) else { return false };
         let place = |class: &ClassId| self.class(*class).fields.iter().position(|field| field.name == name);
@@ -285,12 +287,12 @@ impl Graph {
         slot.map(|slot| *slot = value).is_some()
     }
 
-    /// The number of classes.
+    /// How many classes the graph has.
     pub(super) fn classes(&self) -> usize {
         self.classes.len()
     }
 
-    /// The number of objects.
+    /// How many objects the graph has.
     pub(super) fn objects(&self) -> usize {
         self.objects.len()
     }

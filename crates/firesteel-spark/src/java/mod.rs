@@ -1,10 +1,10 @@
-//! Java's object serialization, version 5: one object and all that it refers to, from bytes and to bytes.
+//! Java's object serialization, version 5: one object and everything that it refers to, to and from bytes.
 //!
-//! Nothing here knows a class of Java, Scala or Spark: a stream describes its own classes, and they are kept as they
-//! were described. No object of a class is ever made, so a stream can do nothing but be read.
+//! Nothing here knows a class of Java, Scala or Spark: a stream describes its own classes, which are kept as described.
+//! No object of a class is ever instantiated, so a stream cannot run code.
 //!
-//! - `graph.rs`: classes and objects, and how they refer to each other
-//! - `node.rs`: a look at one value of a graph
+//! - `graph.rs`: classes and objects, and their references
+//! - `node.rs`: a view of one value of a graph
 //! - `reader.rs`: bytes to a graph, within bounds
 //! - `writer.rs`: a graph to bytes, as the JVM writes them
 //!
@@ -22,10 +22,10 @@ pub use writer::write;
 
 /// The first bytes of a stream: its magic number and version.
 const HEADER: [u8; 4] = [0xac, 0xed, 0x00, 0x05];
-/// The handle of the first class, object or string of a stream; each next one has the next number.
+/// The handle of the first class, object or string of a stream. Handles are consecutive.
 const FIRST_HANDLE: u32 = 0x7e_0000;
 
-/// The byte before each item of a stream says what it is.
+/// The codes before each item of a stream, which tell its kind.
 mod code {
     pub(super) const NULL: u8 = 0x70;
     pub(super) const REFERENCE: u8 = 0x71;

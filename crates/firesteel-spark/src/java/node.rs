@@ -1,19 +1,19 @@
-//! A look at one value of a graph.
+//! A view of one value of a graph.
 
 use super::graph::{Content, Graph, Object, Value};
 
-/// A value with the graph that it belongs to. Fields are found by name, never by place: a class may have others in
-/// another version.
+/// A value with its graph. Fields are found by name, never by position: other versions of a class may have other
+/// fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<'a> {
-    /// The graph.
+    /// The graph of the value.
     pub graph: &'a Graph,
-    /// A value of it.
+    /// The value itself.
     pub value: Value,
 }
 
 impl<'a> Node<'a> {
-    /// The object, unless the value is null or primitive.
+    /// The object; `None` for null and primitive values.
     pub fn object(self) -> Option<&'a Object> {
         match self.value {
             Value::Object(id) => Some(self.graph.object(id)),
@@ -21,7 +21,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The full name of the object's class. A `java.lang.Class` has that of the class that it stands for.
+    /// The full name of the object's class. For a `java.lang.Class`, the name of the class that it stands for.
     pub fn class_name(self) -> Option<&'a str> {
         match self.object()? {
             Object::Text(_) => Some("java.lang.String"),
@@ -32,7 +32,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value of a field of the object. If several of its classes have a field of that name, the lowest one's.
+    /// The value of a field of the object. If several of its classes have one of this name, the lowest class's.
     pub fn field(self, name: &str) -> Option<Self> {
         self.find_field(|field| field == name)
     }
@@ -48,7 +48,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// What the object's classes wrote by themselves, from the topmost class to its own.
+    /// The custom data of the object's classes, from the topmost class to its own.
     pub fn contents(self) -> impl Iterator<Item = &'a Content> {
         let parts = match self.object() {
             Some(Object::Instance { parts, .. }) => parts.as_slice(),
@@ -57,7 +57,7 @@ impl<'a> Node<'a> {
         parts.iter().flat_map(|part| &part.contents)
     }
 
-    /// The array's elements.
+    /// The elements; `None` if the value is not an array.
     pub fn elements(self) -> Option<impl Iterator<Item = Self>> {
         match self.object()? {
             Object::Array { elements, .. } => Some(elements.iter().map(move |value| self.at(*value))),
@@ -65,12 +65,12 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Whether the value is null.
+    /// Whether the value is Java's `null`.
     pub fn is_null(self) -> bool {
         self.value == Value::Null
     }
 
-    /// The string.
+    /// The string; `None` if the value is not one.
     pub fn text(self) -> Option<&'a str> {
         match self.object()? {
             Object::Text(text) => Some(text),
@@ -78,7 +78,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The `int`.
+    /// The `int`; `None` if the value is not one.
     pub fn int(self) -> Option<i32> {
         match self.value {
             Value::Int(number) => Some(number),
@@ -86,7 +86,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The `boolean`.
+    /// The `boolean`; `None` if the value is not one.
     pub fn boolean(self) -> Option<bool> {
         match self.value {
             Value::Boolean(truth) => Some(truth),
@@ -94,7 +94,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The `long`.
+    /// The `long`; `None` if the value is not one.
     pub fn long(self) -> Option<i64> {
         match self.value {
             Value::Long(number) => Some(number),
@@ -102,7 +102,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Another value of the same graph.
+    /// A view of another value of the same graph.
     pub fn at(self, value: Value) -> Self {
         Self { value, ..self }
     }

@@ -8,15 +8,15 @@ use super::graph::{
 };
 use super::{FIRST_HANDLE, HEADER, code};
 
-/// How much a stream may make of its bytes. The reader's memory is at most some 50 bytes for each value, and its
-/// recursion is as deep as `depth`.
+/// Limits for reading a stream. The reader needs at most about 50 bytes of memory per value, and its recursion is as
+/// deep as `depth`.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// How deep objects may be in objects.
+    /// How deeply objects may be nested.
     pub depth: u32,
-    /// How many values all objects may have together: fields, elements, contents, and what each class adds.
+    /// The number of values of all objects together: fields, elements, custom data, and a fixed amount per class.
     pub values: u32,
-    /// How many classes may be above each other.
+    /// The longest chain of superclasses.
     pub line: u32,
 }
 
@@ -26,50 +26,50 @@ impl Default for Bounds {
     }
 }
 
-/// Why bytes are not a stream that can be read.
+/// Why bytes cannot be read as a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{problem}, at byte {at}")]
 pub struct ReadError {
-    /// The place in the bytes where reading ended.
+    /// The offset at which reading stopped.
     pub at: usize,
-    /// What is wrong there.
+    /// What is wrong at this offset.
     pub problem: Problem,
 }
 
 /// What is wrong in a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
-    /// It has another magic number or version.
+    /// The magic number or the version is wrong.
     #[error("this is no stream of Java objects")]
     Header,
-    /// The bytes end within it.
+    /// The bytes end within the stream.
     #[error("the stream of Java objects ends too early")]
     Truncated,
-    /// Something else has to be here.
+    /// An item of this code is not allowed here.
     #[error("the code 0x{0:02x} cannot be here")]
     Code(u8),
-    /// It refers to something that is not there, or of another sort.
+    /// A reference to an item that does not exist, or is of another kind.
     #[error("the handle 0x{0:08x} does not stand for what is needed")]
     Handle(u32),
-    /// A text is not in Java's modified UTF-8, or half of a surrogate pair.
+    /// A text is not valid modified UTF-8, or has half of a surrogate pair.
     #[error("a text is not in modified UTF-8")]
     Text,
-    /// A class cannot be as it is described.
+    /// The description of a class is impossible.
     #[error("the class {0:?} cannot have objects that are written like this")]
     Class(String),
-    /// It exceeds [`Bounds::depth`] or [`Bounds::line`].
+    /// The stream exceeds [`Bounds::depth`] or [`Bounds::line`].
     #[error("objects or classes are nested too deep")]
     Depth,
-    /// It exceeds [`Bounds::values`].
+    /// The stream exceeds [`Bounds::values`].
     #[error("there are too many values")]
     Values,
 }
 
-/// Reads the first object of a stream. What follows it is passed over: Spark can end a stream with a reset.
+/// Reads the first object of a stream. Later bytes are ignored: Spark may end a stream with a reset.
 ///
 /// # Errors
 ///
-/// If the bytes are no such stream, or one that exceeds the bounds.
+/// If the bytes are not such a stream, or exceed the bounds.
 pub fn read(bytes: &[u8], bounds: Bounds) -> Result<(Graph, Value), ReadError> {
     let mut reader = Reader {
         bytes,
@@ -88,14 +88,14 @@ pub fn read(bytes: &[u8], bounds: Bounds) -> Result<(Graph, Value), ReadError> {
 }
 
 struct Reader<'a> {
-    /// The bytes that are left.
+    /// The remaining bytes.
     bytes: &'a [u8],
     bounds: Bounds,
-    /// The number of values so far.
+    /// How many values were read so far.
     values: u32,
     handles: Vec<Handle>,
     classes: Vec<Class>,
-    /// For each class how many there are in its line, with itself; `None` until its description was read to the end.
+    /// The number of classes in each class's chain, including itself; `None` until its description is complete.
     lines: Vec<Option<u32>>,
     /// The objects; `None` while one is being read.
     objects: Vec<Option<Object>>,
@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
         Ok(self.end_object(id, Object::Array { class, elements }))
     }
 
-    /// Reads the class of an object: its description, or a handle of one that was read to its end.
+    /// Reads the class of an object: its description, or the handle of a complete one.
     fn class(&mut self, depth: u32) -> Read<ClassId> {
         match self.u8()? {
             code::CLASS_DESCRIPTOR => self.described_class(depth),
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
         let fields = self.u16()?;
         self.count(u32::from(fields) + 1)?;
         let fields = (0..fields).map(|_| self.field()).collect::<Read<_>>()?;
-        // What a class loader may add to a description says nothing of the objects.
+        // Annotations of a class loader in a description do not concern objects.
         self.contents(depth)?;
         let parent = self.parent(depth)?;
         let above = parent.map_or(Some(0), |parent| self.lines[parent.index()]);
@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
         Ok(Field { name, kind })
     }
 
-    /// The classes of an object of that class, from the topmost to its own.
+    /// The superclasses of this class, from the topmost down to the class itself.
     fn line(&self, class: ClassId) -> Vec<ClassId> {
         let above = |class: &ClassId| self.classes[class.index()].parent;
         let mut line: Vec<ClassId> = std::iter::successors(Some(class), above).collect();
@@ -309,7 +309,7 @@ impl<'a> Reader<'a> {
         value.map_err(|_| Problem::Truncated)
     }
 
-    /// Reads a string, which may be one that was read before.
+    /// Reads a string, or a reference to an earlier one.
     fn text(&mut self) -> Read<ObjectId> {
         match self.u8()? {
             code @ (code::STRING | code::LONG_STRING) => self.text_of(code),
@@ -348,7 +348,7 @@ impl<'a> Reader<'a> {
         self.end_object(id, object)
     }
 
-    /// Gives the next object its number and its handle: what is in it may refer to it.
+    /// Gives the next object its number and its handle before its contents, which may refer to it.
     fn begin_object(&mut self) -> ObjectId {
         self.objects.push(None);
         let id = ObjectId::last_of(self.objects.len());

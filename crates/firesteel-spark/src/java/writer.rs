@@ -5,12 +5,12 @@ use bytes::BufMut;
 use super::graph::{Class, ClassId, Content, ElementKind, FieldKind, Graph, Object, ObjectId, Value};
 use super::{FIRST_HANDLE, HEADER, code};
 
-/// The stream of one value and of all that it refers to. Each class and each object is written once, where it is met
-/// first; afterwards its handle stands for it.
+/// Writes one value and everything that it refers to. Each class and each object is written once, at its first
+/// occurrence; later occurrences are handles.
 ///
 /// # Panics
 ///
-/// If the graph is not whole: a part that lacks a field's value, or a value of another type than its field or array has.
+/// If the graph is not valid: a part lacks a field's value, or a value has another type than its field or array.
 pub fn write(graph: &Graph, root: Value) -> Vec<u8> {
     let mut writer = Writer {
         graph,
@@ -27,9 +27,9 @@ struct Writer<'a> {
     graph: &'a Graph,
     out: Vec<u8>,
     next_handle: u32,
-    /// The handle of each class that is written.
+    /// The handle of each written class.
     classes: Vec<Option<u32>>,
-    /// The handle of each object that is written.
+    /// The handle of each written object.
     objects: Vec<Option<u32>>,
 }
 
@@ -81,7 +81,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Begins an object: what it is, its class, and its handle.
+    /// Begins an object: its code, its class, and its handle.
     fn begin(&mut self, code: u8, class: ClassId, id: ObjectId) {
         self.out.put_u8(code);
         self.class(class);

@@ -1,4 +1,4 @@
-//! How a Worker starts a cluster driver of Spark's: the program, its arguments and its variables.
+//! How a Worker starts a cluster driver of Spark: the program, its arguments and its variables.
 //!
 //! Source: Spark Worker, 4.0.1 (CommandUtils and DriverRunner).
 
@@ -12,40 +12,40 @@ use super::java_modules;
 use crate::cluster_driver::SparkDriver;
 use crate::launch::{environment, java_options};
 
-/// The class that runs the class of a cluster driver, and ends when the connection to its Worker does.
+/// The class that runs the class of a cluster driver, and ends it when the connection to its Worker ends.
 pub const WRAPPER: &str = "org.apache.spark.deploy.worker.DriverWrapper";
 
-/// In an argument, the place of the URL of the Worker.
+/// The placeholder for the Worker's URL in an argument.
 pub(crate) const WORKER_URL: &str = "{{WORKER_URL}}";
 
-/// In an argument, the place of the path of the jar.
+/// The placeholder for the path of the jar in an argument.
 pub(crate) const USER_JAR: &str = "{{USER_JAR}}";
 
 /// The property with the Masters.
 const MASTER: &str = "-Dspark.master=";
 
-/// The property with the file that names the addresses of the driver's custom resources.
+/// The property with the file of addresses of the driver's custom resources.
 const RESOURCES_FILE: &str = "-Dspark.driver.resourcesFile=";
 
-/// Where a cluster driver runs.
+/// The values that a Worker fills into the command of a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Where its Worker listens. It ends when that connection does.
+    /// The address of its Worker. The driver ends when its connection there does.
     pub worker: Address,
     /// The Masters that its Worker knows: `spark://host:port[,host:port..]`.
     pub masters: String,
-    /// The path of its jar; the path of its directory if it has none.
+    /// The path of its jar, or of its directory if it has no jar.
     pub jar: String,
-    /// Its memory in MiB, which is the JVM's heap.
+    /// Its memory in MiB, used as the JVM's heap.
     pub memory: i64,
-    /// The path of the file with the addresses of its custom resources, if it has any.
+    /// The path of the file with its custom resources' addresses; `None` if it has none.
     pub resources_file: Option<String>,
 }
 
-/// The program of a cluster driver. `inherited` are the Worker's own variables.
+/// The program of a cluster driver. `inherited` are the Worker's own environment variables.
 ///
-/// Its application registers with the Masters that the Worker knows: a client that submitted it by REST knows only their
-/// ports for REST, and may know them by other names.
+/// The driver's application registers with the Masters that the Worker knows. A client that submitted the driver by
+/// REST knows only their ports for REST, and may know them by other names.
 pub fn program(
     driver: &SparkDriver,
     installation: &Installation,
@@ -74,7 +74,7 @@ pub fn program(
 }
 
 impl Place {
-    /// An argument. One that is the name of a value in braces is replaced, if the whole argument is.
+    /// An argument, with a placeholder replaced if it is the whole argument.
     fn in_argument(&self, argument: &str) -> String {
         match argument {
             WORKER_URL => format!("spark://Worker@{}", self.worker),
@@ -84,13 +84,13 @@ impl Place {
     }
 }
 
-/// The names of variables that are of the submitter's machine, and mean nothing on a Worker's.
+/// Variables that concern the submitter's machine and mean nothing on a Worker's machine.
 ///
 /// Source: Spark 4.0.1 (`RestSubmissionClient`, `StandaloneRestServer`).
 const OF_A_MACHINE: [&str; 5] =
     ["SPARK_ENV_LOADED", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME"];
 
-/// Whether a variable that a submitter names is one that its driver gets.
+/// Whether a driver gets this variable of its submitter.
 pub(crate) fn is_passed_on(name: &str) -> bool {
     !OF_A_MACHINE.contains(&name) && !name.is_empty() && !name.contains(['=', '\0'])
 }

@@ -1,4 +1,4 @@
-//! An installation of Spark on a machine, and what every JVM that runs it is started with.
+//! An installation of Spark on a machine, and the class path and options of every JVM that runs it.
 //!
 //! Source: Spark's launcher, 4.0.1 (`AbstractCommandBuilder`).
 
@@ -11,35 +11,35 @@ pub struct Installation {
     pub home: String,
     /// The directory of its configuration, `SPARK_CONF_DIR` or `conf` in its home.
     pub configuration: String,
-    /// The paths of `slf4j-api-*.jar` among its jars, which Spark 4 puts before the others.
+    /// The paths of its `slf4j-api-*.jar`, which Spark 4 puts before all other jars.
     pub first_jars: Vec<String>,
-    /// The words in `java-opts` of its configuration.
+    /// The words of the file `java-opts` in its configuration.
     pub java_options: Vec<String>,
 }
 
-/// The variables of a process that is to be started. An empty variable counts as unset, as in Spark.
+/// The environment variables of a process to start. An empty variable counts as unset, as in Spark.
 #[derive(Clone, Copy, Debug)]
 pub struct Variables<'a> {
-    /// Those that it gets on top of the inherited ones, and that take precedence.
+    /// Additional variables, which take precedence over the inherited ones.
     pub own: &'a BTreeMap<String, String>,
-    /// Those of the Worker.
+    /// The variables of the Worker.
     pub inherited: &'a BTreeMap<String, String>,
 }
 
 impl<'a> Variables<'a> {
-    /// The value of a variable.
+    /// The process's own value, or else the inherited one. `None` if both are unset or empty.
     #[must_use]
     pub fn get(self, name: &str) -> Option<&'a str> {
         self.each(name).next()
     }
 
-    /// Its own value and the inherited one, as far as they are set.
+    /// Its own value and the inherited one, if they are set.
     pub fn each(self, name: &str) -> impl Iterator<Item = &'a str> {
         let values = [self.own.get(name), self.inherited.get(name)].into_iter().flatten();
         values.map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The program that runs Java classes: that of `JAVA_HOME`, or else the one in `PATH`.
+    /// The program that runs Java classes: from `JAVA_HOME`, or else from `PATH`.
     #[must_use]
     pub fn java(self) -> String {
         self.get("JAVA_HOME").map_or_else(|| "java".to_owned(), |home| format!("{home}/bin/java"))
@@ -62,7 +62,7 @@ impl Installation {
     }
 }
 
-/// Whether an option of the JVM has a secret in it, which every user of the machine could read in the list of processes.
+/// Whether an option of the JVM contains a secret, which every user of the machine could read in the process list.
 #[must_use]
 pub fn has_secret(option: &str) -> bool {
     let name = option.split('=').next().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! How a Worker starts an executor of Spark's: the program, its arguments and its variables.
+//! How a Worker starts an executor of Spark: the program, its arguments and its variables.
 //!
-//! - [`installation`]: an installation of Spark; `java_modules`: what it needs of Java 17 and later.
+//! - [`installation`]: an installation of Spark; `java_modules`: its options for Java 17 and later.
 //! - [`driver`], [`shuffle_service`]: how a Worker starts a cluster driver, and the external shuffle service.
 //!
 //! Source: Spark Worker, 4.0.1 (CommandUtils, ExecutorRunner and the launcher).
@@ -19,31 +19,32 @@ use firesteel_protocol::process::executor_command::JavaCommand;
 
 use installation::{Installation, Variables, has_secret};
 
-/// The variable with the directories where libraries of the system are looked for.
+/// The variable with the search path of the system's libraries.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
-/// An executor that is to be started.
+/// The values that a Worker fills into the command of an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executor {
-    /// The application's id.
+    /// The application's id (`{{APP_ID}}`).
     pub app: String,
-    /// The executor's number in it.
+    /// The executor's number in its application (`{{EXECUTOR_ID}}`).
     pub number: i32,
-    /// The number of its profile.
+    /// The number of its resource profile (`{{RESOURCE_PROFILE_ID}}`); 0 is the default profile.
     pub profile: i32,
-    /// Its cores.
+    /// Its number of cores (`{{CORES}}`).
     pub cores: i32,
-    /// Its memory in MiB, which is the JVM's heap.
+    /// Its memory in MiB, used as the JVM's heap.
     pub memory: i32,
-    /// Where its Worker listens. It ends when that connection does. Others reach it at its Worker's host.
+    /// The address of its Worker. The executor ends when its connection there does, and listens on the Worker's host
+    /// itself.
     pub worker: Address,
-    /// The path of the file that has the addresses of its custom resources, if it has any.
+    /// The path of the file with its custom resources' addresses; `None` if it has none.
     pub resources_file: Option<String>,
     /// Its scratch directories.
     pub directories: Vec<String>,
 }
 
-/// The program of an executor. `inherited` are the Worker's own variables.
+/// The program of an executor. `inherited` are the Worker's own environment variables.
 pub fn program(
     command: &JavaCommand,
     installation: &Installation,
@@ -65,12 +66,12 @@ pub fn program(
     Command { program: variables.java(), arguments, environment }
 }
 
-/// The options of the JVM that a command asks for, without secrets.
+/// The JVM options of a command, except those with secrets.
 pub(crate) fn java_options(command: &JavaCommand) -> impl Iterator<Item = &String> {
     command.java_options.iter().filter(|option| !has_secret(option))
 }
 
-/// The variables of a Java class: those that its command asks for, and those that Spark's scripts need.
+/// The environment variables of a Java class: those of its command, and those that Spark's scripts need.
 pub(crate) fn environment(
     command: &JavaCommand,
     installation: &Installation,
@@ -87,7 +88,7 @@ pub(crate) fn environment(
 }
 
 impl Executor {
-    /// An argument. One that is the name of a value in braces is replaced, if the whole argument is.
+    /// An argument, with a placeholder replaced if it is the whole argument.
     fn in_argument(&self, argument: &str) -> String {
         match argument {
             "{{WORKER_URL}}" => format!("spark://Worker@{}", self.worker),
@@ -100,7 +101,7 @@ impl Executor {
         }
     }
 
-    /// An option of the JVM. Two names are replaced wherever they are in it.
+    /// An option of the JVM, with two placeholders replaced anywhere in it.
     fn in_option(&self, option: &str) -> String {
         option.replace("{{APP_ID}}", &self.app).replace("{{EXECUTOR_ID}}", &self.number.to_string())
     }

@@ -12,25 +12,25 @@ use super::java_modules;
 /// The class of the service.
 pub const CLASS: &str = "org.apache.spark.deploy.ExternalShuffleService";
 
-/// The heap of a daemon of Spark's that has no `SPARK_DAEMON_MEMORY`.
+/// The heap of a daemon of Spark if `SPARK_DAEMON_MEMORY` is not set.
 const MEMORY: &str = "1g";
 
-/// A shuffle service that is to be started.
+/// The settings of an external shuffle service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShuffleService {
-    /// The port that it listens on.
+    /// The TCP port on which it listens.
     pub port: u16,
-    /// The directory where it remembers the executors that registered, for the service that is started after it.
+    /// The directory in which it stores the registered executors, for the next service.
     pub database: String,
-    /// The Worker's properties that it reads, with their values.
+    /// The properties of the Worker that the service reads, with their values.
     pub properties: Vec<(String, String)>,
-    /// The words in `SPARK_DAEMON_JAVA_OPTS`.
+    /// The words of `SPARK_DAEMON_JAVA_OPTS`.
     pub daemon_options: Vec<String>,
-    /// The words in `SPARK_SHUFFLE_OPTS`, which take precedence over those and over the properties.
+    /// The words of `SPARK_SHUFFLE_OPTS`, which take precedence over `daemon_options` and `properties`.
     pub options: Vec<String>,
 }
 
-/// The program of the service. `inherited` are the Worker's own variables.
+/// The program of the service. `inherited` are the Worker's own environment variables.
 #[must_use]
 pub fn program(
     service: &ShuffleService,
@@ -49,8 +49,8 @@ pub fn program(
     Command { program: variables.java(), arguments, environment }
 }
 
-/// The options of the JVM, weakest first: of two values of a property the JVM takes the latter. What the Worker has to know
-/// of the service comes last.
+/// The options of the JVM in increasing precedence, since the JVM uses the last value of a property. Values on which
+/// the Worker relies come last.
 fn options(service: &ShuffleService) -> impl Iterator<Item = String> {
     let ShuffleService { port, database, properties, daemon_options, options } = service;
     let property = |(name, value): &(String, String)| format!("-D{name}={value}");

@@ -10,31 +10,31 @@ use crate::dialect::Release;
 use crate::java::Node;
 use crate::scala;
 
-/// An application.
+/// What a driver registers at a Master.
 ///
 /// Source: Spark's ApplicationDescription, 3.3 to 4.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
-    /// Its name, for people.
+    /// Its name for people (`name`).
     pub name: String,
-    /// The user who submitted it.
+    /// The user who submitted it (`user`).
     pub user: String,
-    /// Where its driver shows its own pages. Empty if nowhere.
+    /// The URL of its driver's pages (`appUiUrl`); empty if it has none.
     pub ui_url: String,
     /// `spark.cores.max`: the most cores that it wants.
     pub max_cores: Option<i32>,
-    /// The number of executors that it wants at first. `None`: as many as its cores allow.
+    /// The number of executors that it wants at the start (`initialExecutorLimit`). `None`: as many as its cores allow.
     pub initial_limit: Option<i32>,
-    /// What each executor needs, unless it is of another profile.
+    /// The needs of an executor in the default profile (`defaultProfile`).
     pub profile: Profile,
-    /// What each executor runs.
+    /// The command of each executor (`command`).
     pub command: JavaCommand,
 }
 
-/// What an executor needs.
+/// The needs of an executor: Spark's `ResourceProfile`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Its number. 0 is the profile that the application came with.
+    /// Its number; 0 is the default profile of the application.
     pub id: i32,
     /// The amounts by name: `cores`, `memory` in MiB, `offHeap`, `memoryOverhead`, `pyspark.memory`; other names are those
     /// of custom resources.
@@ -42,7 +42,7 @@ pub struct Profile {
 }
 
 impl Application {
-    /// The most values that an application may have. Spark's have some hundreds.
+    /// The most values of an application that is accepted. Spark's have some hundreds.
     pub(super) const MOST: u32 = 1 << 14;
 
     pub(super) fn read(application: &Fields<'_>, release: Option<Release>) -> Result<Self, Unreadable> {
@@ -78,7 +78,7 @@ impl Profile {
         Ok(Self { id: profile.int("_id")?, amounts })
     }
 
-    /// Before Spark 3.4 an application said in fields of its own what the profile of its executors is.
+    /// The profile of an application before Spark 3.4, which has it in several fields of its own.
     fn of_spark_3_3(application: &Fields<'_>) -> Result<Self, Unreadable> {
         let mut amounts = BTreeMap::new();
         amounts.insert("memory".to_owned(), i64::from(application.int("memoryPerExecutorMB")?));
@@ -94,7 +94,7 @@ impl Profile {
     }
 }
 
-/// Reads a command, of a driver of one of these releases.
+/// Reads the command of a driver of one of these releases.
 pub(super) fn java_command(
     command: &Fields<'_>,
     release: Option<Release>,
@@ -117,7 +117,7 @@ pub(super) fn java_command(
     })
 }
 
-/// The numbers of executors by profile, as a map of Spark's has them.
+/// Reads a map of Spark from profiles to numbers of executors.
 pub(super) fn totals(message: &Fields<'_>, field: &'static str) -> Result<Vec<(Profile, i32)>, Unreadable> {
     let mut totals = Vec::new();
     for (profile, total) in message.entries(field)? {

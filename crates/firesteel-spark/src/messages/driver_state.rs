@@ -1,6 +1,6 @@
-//! The states of a cluster driver, with their numbers in Spark's enumeration of that name.
+//! The states of a cluster driver, numbered as in Spark's `DriverState`.
 
-/// The states of a cluster driver.
+/// The state of a cluster driver.
 ///
 /// Source: Spark's DriverState, 3.3 to 4.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum DriverState {
 }
 
 impl DriverState {
-    /// The state's number, counted from 0.
+    /// The state's number in Spark's enumeration, counted from 0.
     pub(crate) fn number(self) -> i32 {
         self as i32
     }

@@ -1,9 +1,9 @@
-//! The states of an executor, with their numbers in Spark's enumeration of that name.
+//! The states of an executor, numbered as in Spark's `ExecutorState`.
 
 use super::{Fields, Unreadable};
 use crate::scala::{self, Mismatch};
 
-/// The states of an executor.
+/// The state of an executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each variant is the state of that name")]
 pub enum ExecutorState {
@@ -36,7 +36,7 @@ impl ExecutorState {
         }
     }
 
-    /// The state's number, counted from 0.
+    /// The state's number in Spark's enumeration, counted from 0.
     pub(crate) fn number(self) -> i32 {
         self as i32
     }

@@ -9,33 +9,33 @@ use crate::scala::{self, Mismatch};
 /// Why a message cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unreadable {
-    /// It is no stream of Java objects.
+    /// It is not a stream of Java objects.
     #[error(transparent)]
     Stream(#[from] ReadError),
-    /// It is of another class than any that is known here.
+    /// Its class is not one of the known messages.
     #[error("a message of the class {0}, which is not known here")]
     Unknown(String),
-    /// A class has no field of this name.
+    /// The class lacks a field that the message needs.
     #[error("{class} without the field {field}")]
     Missing {
-        /// The class's short name.
+        /// The class's name without its package.
         class: String,
-        /// The field's name.
+        /// The name of the missing field.
         field: &'static str,
     },
-    /// A field holds something else.
+    /// A field holds a value of another kind.
     #[error("the field {field} of {class}: {mismatch}")]
     Field {
-        /// The class's short name.
+        /// The class's name without its package.
         class: String,
-        /// The field's name.
+        /// The name of the field.
         field: &'static str,
-        /// What it holds.
+        /// The expected and the actual value.
         mismatch: Mismatch,
     },
 }
 
-/// An object of a class that is known.
+/// An object of a known class, whose fields are read by name.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
     node: Node<'a>,
@@ -43,13 +43,13 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The object, if it is of that class.
+    /// The object, if it has this class.
     pub(crate) fn of(node: Node<'a>, class: &'static str) -> Result<Self, Unreadable> {
         let object = Self::any(node)?;
         if object.class == class { Ok(object) } else { Err(Unreadable::Unknown(object.class.to_owned())) }
     }
 
-    /// The object, of whatever class.
+    /// The object, whatever its class.
     pub(crate) fn any(node: Node<'a>) -> Result<Self, Unreadable> {
         match node.class_name() {
             Some(class) => Ok(Self { node, class }),
@@ -108,14 +108,14 @@ impl<'a> Fields<'a> {
         read().map_err(|mismatch| self.mismatch(field, mismatch))
     }
 
-    /// The text in an option.
+    /// The text in a Scala `Option`.
     pub(crate) fn text_in_option(&self, field: &'static str) -> Result<Option<String>, Unreadable> {
         let value = self.value(field)?;
         let held = scala::option(value).map_err(|mismatch| self.mismatch(field, mismatch))?;
         held.map(|held| self.text_of(field, held)).transpose()
     }
 
-    /// An address, with a port that can be.
+    /// An address with a valid port.
     pub(crate) fn address(&self, field: &'static str) -> Result<Address, Unreadable> {
         let address = self.object(field, "org.apache.spark.rpc.RpcAddress")?;
         Ok(Address { host: address.text("host")?, port: address.port("port")? })
@@ -143,7 +143,7 @@ impl<'a> Fields<'a> {
         self.object_of(field, self.value(field)?, class)
     }
 
-    /// The object that an element or a value of the field is.
+    /// The object in an element or a value of the field.
     pub(crate) fn object_of(
         &self,
         field: &'static str,
@@ -153,12 +153,12 @@ impl<'a> Fields<'a> {
         Self::of(node, class).map_err(|_| self.wrong_value(field, short(class), node))
     }
 
-    /// The text that an element or a key of the field is.
+    /// The text in an element or a key of the field.
     pub(crate) fn text_of(&self, field: &'static str, node: Node<'a>) -> Result<String, Unreadable> {
         node.text().map(str::to_owned).ok_or_else(|| self.wrong_value(field, "a text", node))
     }
 
-    /// The error that a field holds something else than what is wanted.
+    /// The error for a field that does not hold the wanted kind.
     pub(crate) fn wrong(&self, field: &'static str, wanted: &'static str) -> Unreadable {
         match self.value(field) {
             Ok(value) => self.wrong_value(field, wanted, value),
@@ -180,7 +180,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The name of a class without its package and the class around it.
+/// A class's name without its package and its enclosing class.
 fn short(name: &str) -> &str {
     let end = name.trim_end_matches('$');
     let begin = end.rfind(['.', '$']).map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! What those ask a Master who submit cluster drivers.
+//! Requests of clients that submit cluster drivers to a Master.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use super::application::java_command;
 use super::{DEPLOY_MESSAGES, Fields, Unreadable};
 use crate::dialect::Vocabulary;
 
-/// A request, and the classes of the one who makes it.
+/// A client's request, with the classes of the client's release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FromClient {
-    /// The request.
+    /// The request itself.
     pub request: ClientRequest,
-    /// The classes of its release, as far as the request shows them.
+    /// The classes of the client's release, as far as the request shows them.
     pub vocabulary: Vocabulary,
 }
 
@@ -22,39 +22,39 @@ pub struct FromClient {
 /// Source: Spark's DeployMessages, 3.3 to 4.3.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientRequest {
-    /// Submits a cluster driver.
+    /// Submits a cluster driver (`RequestSubmitDriver`).
     SubmitDriver(Box<DriverSubmission>),
-    /// Asks for the end of one.
+    /// Asks for the end of a cluster driver (`RequestKillDriver`).
     KillDriver {
-        /// Its id.
+        /// The id that the Master gave the driver (`driverId`).
         driver: String,
     },
-    /// Asks for the state of one.
+    /// Asks for the state of a cluster driver (`RequestDriverStatus`).
     DriverStatus {
-        /// Its id.
+        /// The id that the Master gave the driver (`driverId`).
         driver: String,
     },
 }
 
-/// A cluster driver that is submitted.
+/// A submitted cluster driver: Spark's `DriverDescription`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverSubmission {
-    /// The URL of its jar.
+    /// The URL of its jar (`jarUrl`).
     pub jar: String,
-    /// Its memory in MiB.
+    /// Its memory in MiB (`mem`).
     pub memory: i32,
-    /// The number of its cores.
+    /// The number of its cores (`cores`).
     pub cores: i32,
-    /// Whether it is started again when it fails or its Worker is lost.
+    /// Whether it is restarted when it fails or its Worker is lost (`supervise`).
     pub supervise: bool,
-    /// What the Worker runs: the class that runs the driver's own class.
+    /// The wrapper class that runs the driver's own class (`command`).
     pub command: JavaCommand,
-    /// The number of addresses of each custom resource that it needs, by name.
+    /// The number of addresses that it needs of each custom resource, by name (`resourceReqs`).
     pub resources: BTreeMap<String, i64>,
 }
 
 impl FromClient {
-    /// Reads a request. `None` if it is none.
+    /// Reads a request; `None` if the message is not one.
     pub(super) fn of(message: &Fields<'_>) -> Result<Option<Self>, Unreadable> {
         let request = match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RequestSubmitDriver") => {

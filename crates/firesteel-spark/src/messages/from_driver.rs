@@ -1,4 +1,4 @@
-//! What a driver says to a Master.
+//! Messages from a driver to a Master.
 
 use super::application::totals;
 use super::{Application, DEPLOY_MESSAGES, Fields, Profile, Unreadable};
@@ -11,57 +11,57 @@ use bytes::Bytes;
 /// Source: Spark's DeployMessages, 3.3 to 4.3.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FromDriver {
-    /// Registers an application. Without an answer the driver sends it again after 20 s.
+    /// Registers an application. The driver repeats it every 20 s until it is answered.
     RegisterApplication(Box<Registration>),
-    /// Asks for executors. The answer says whether the application is known.
+    /// Sets the number of wanted executors. The answer tells whether the application is known.
     RequestExecutors {
-        /// The application's id.
+        /// The id that the Master gave the application (`appId`).
         app: String,
-        /// How many executors it wants, those that it has included.
+        /// The numbers of wanted executors, including existing ones.
         wanted: WantedExecutors,
     },
-    /// Asks to end executors. The answer says whether the application is known.
+    /// Requests the end of executors. The answer tells whether the application is known.
     KillExecutors {
-        /// The application's id.
+        /// The id that the Master gave the application (`appId`).
         app: String,
-        /// The numbers of the executors, in decimal digits.
+        /// The executors' numbers as decimal text (`executorIds`).
         executors: Vec<String>,
     },
-    /// The application is done.
+    /// The application has ended.
     UnregisterApplication {
-        /// The application's id. `None` if the driver never got one.
+        /// The id that the Master gave the application (`appId`); `None` if the driver never got one.
         app: Option<String>,
     },
-    /// The driver has taken note of another Master.
+    /// The driver acknowledges `MasterChanged`.
     MasterChangeAcknowledged {
-        /// The application's id.
+        /// The id that the Master gave the application (`appId`).
         app: String,
     },
 }
 
-/// An application, and how its driver wants to be spoken to.
+/// An application, with its driver's dialect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registration {
-    /// The application. Its command has the same as the driver wrote it, which Spark's Workers are told.
+    /// The application. Its command also contains the driver's original description, for Spark's Workers.
     pub application: Application,
-    /// The driver's way of speaking.
+    /// How to write messages for this driver.
     pub dialect: Dialect,
-    /// The body of the frame that it came in, from which a Master that was restarted can call the driver: see
+    /// The body of the registration's frame. A restarted Master calls the driver with it: see
     /// [`Connection::calling`](crate::connection::Connection::calling).
     pub body: Bytes,
 }
 
-/// How many executors an application wants.
+/// The numbers of executors that an application wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedExecutors {
-    /// Of the profile that the application came with. Spark 3.3 knows no others here.
+    /// For the default profile. Spark 3.3 sends no others here.
     OfDefault(i32),
-    /// Of each profile that is named. Others keep their numbers.
+    /// For each listed profile. Other profiles keep their numbers.
     ByProfile(Vec<(Profile, i32)>),
 }
 
 impl FromDriver {
-    /// Reads a message. `None` if it is none of a driver's.
+    /// Reads a message; `None` if it is not from a driver.
     pub(super) fn of(message: &Fields<'_>) -> Result<Option<Self>, Unreadable> {
         Ok(Some(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RegisterApplication") => {
@@ -101,7 +101,7 @@ impl FromDriver {
     }
 }
 
-/// Reads the question to an `endpoint-verifier`: the name of the endpoint of which somebody asks whether it is there.
+/// Reads the question to an `endpoint-verifier`: the name of the endpoint, if the message asks whether it exists.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What a Worker of Spark's says to a Master.
+//! Messages from a Worker of Spark to a Master.
 
 use std::collections::BTreeMap;
 
@@ -14,95 +14,95 @@ use crate::java::Node;
 /// Source: Spark's DeployMessages, 3.3 to 4.3.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FromWorker {
-    /// Registers a Worker.
+    /// Registers a Worker at the start, and after `ReconnectWorker`.
     RegisterWorker(Box<WorkerRegistration>),
-    /// The Worker lives.
+    /// A sign of life, four times per `spark.worker.timeout`.
     Heartbeat {
-        /// Its id.
+        /// The id that the Worker chose (`workerId`).
         worker: String,
     },
-    /// An executor's state has changed. The answer is yes.
+    /// An executor's state has changed. The answer is always `true`.
     ExecutorStateChanged {
-        /// The application's id.
+        /// The id of the executor's application (`appId`).
         app: String,
-        /// The executor's number in it.
+        /// The executor's number in its application (`execId`).
         executor: i32,
-        /// Its state.
+        /// The executor's new state (`state`).
         state: ExecutorState,
-        /// Why, in words for people.
+        /// The reason, for people (`message`).
         message: Option<String>,
-        /// The exit status of its process. 128 and the number of a signal that ended it.
+        /// The exit status of its process (`exitStatus`): 128 plus the signal's number, if a signal ended it.
         exit_status: Option<i32>,
     },
-    /// What runs on a Worker that has registered.
+    /// Lists what runs on a Worker, after it has registered.
     WorkerLatestState {
-        /// The Worker's id.
+        /// The id that the Worker chose.
         worker: String,
-        /// Its executors.
+        /// The executors that run on the Worker.
         executors: Vec<RunningExecutor>,
-        /// The ids of its drivers.
+        /// The ids of the cluster drivers that run on the Worker.
         drivers: Vec<String>,
     },
-    /// What runs on a Worker that a new Master asked.
+    /// Lists what runs on a Worker, in answer to `MasterChanged`.
     WorkerSchedulerStateResponse {
-        /// The Worker's id.
+        /// The id that the Worker chose.
         worker: String,
-        /// Its executors.
+        /// The executors that run on the Worker.
         executors: Vec<RunningExecutor>,
-        /// The ids of its drivers.
+        /// The ids of the cluster drivers that run on the Worker.
         drivers: Vec<String>,
     },
-    /// The Worker takes nothing more, since it is about to end.
+    /// The Worker will end, and accepts nothing more.
     WorkerDecommissioning {
-        /// Its id.
+        /// The id that the Worker chose.
         worker: String,
     },
 }
 
-/// A Worker that registers, and how it wants to be spoken to.
+/// A Worker's registration, with its dialect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerRegistration {
-    /// Its id.
+    /// The id that the Worker chose (`id`).
     pub worker: String,
-    /// Where it can be reached.
+    /// The address on which the Worker listens (`host`, `port`).
     pub address: Address,
-    /// Its cores.
+    /// The number of cores that it offers (`cores`).
     pub cores: i32,
-    /// Its memory in MiB.
+    /// The memory that it offers, in MiB (`memory`).
     pub memory: i32,
     /// The addresses of its custom resources, by name.
     pub resources: BTreeMap<String, Vec<String>>,
-    /// Where it shows its pages.
+    /// The URL of its pages (`workerWebUiUrl`).
     pub web_ui_url: String,
-    /// The Master's address, as the Worker calls it.
+    /// The Master's address, as the Worker knows it (`masterAddress`).
     pub master: Address,
-    /// The Worker's way of speaking.
+    /// How to write messages for this Worker.
     pub dialect: Dialect,
-    /// The releases of Spark of which it may be. None if it is of one that is not known.
+    /// The possible releases of Spark on the Worker; empty if its release is unknown.
     pub releases: Vec<Release>,
-    /// The body of the frame that it came in. A Master that takes over calls the Worker with it.
+    /// The body of the registration's frame. A Master that takes over calls the Worker with it.
     pub body: Bytes,
 }
 
 /// An executor that runs on a Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningExecutor {
-    /// The application's id.
+    /// The id of the executor's application (`appId`).
     pub app: String,
-    /// The executor's number in it.
+    /// The executor's number in its application (`execId`).
     pub executor: i32,
-    /// The number of its profile.
+    /// The number of its resource profile (`rpId`); 0 in Spark 3.3.
     pub profile: i32,
-    /// Its cores.
+    /// Its number of cores (`cores`).
     pub cores: i32,
-    /// Its memory in MiB.
+    /// Its memory in MiB (`memory`).
     pub memory: i32,
-    /// Its state.
+    /// Its state when the list was made (`state`).
     pub state: ExecutorState,
 }
 
 impl FromWorker {
-    /// Reads a message. `None` if it is none of a Worker's.
+    /// Reads a message; `None` if it is not from a Worker.
     pub(super) fn of(message: &Fields<'_>) -> Result<Option<Self>, Unreadable> {
         Ok(Some(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RegisterWorker") => {

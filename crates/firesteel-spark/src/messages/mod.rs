@@ -2,10 +2,10 @@
 //!
 //! - `fields.rs`: the fields of an object, by name and type
 //! - `application.rs`: an application as its driver describes it
-//! - `from_driver.rs`: what a driver says to a Master
-//! - `to_driver.rs`: what a Master says to a driver
-//! - `from_worker.rs`, `to_worker.rs`: the same with a Worker of Spark's
-//! - `from_client.rs`, `to_client.rs`: the same with those who submit cluster drivers
+//! - `from_driver.rs`: messages from a driver to a Master
+//! - `to_driver.rs`: messages from a Master to a driver
+//! - `from_worker.rs`, `to_worker.rs`: messages from and to a Worker of Spark
+//! - `from_client.rs`, `to_client.rs`: messages from and to clients that submit cluster drivers
 //! - `executor_state.rs`, `driver_state.rs`: the states of an executor and of a cluster driver
 //!
 //! Fields are found by their names, so that a release may have more of them or write them in another order.
@@ -36,22 +36,22 @@ pub use to_client::{DriverStatus, ToClient};
 pub use to_driver::{ToDriver, answer};
 pub use to_worker::{Launch, ToWorker};
 
-/// What the names of the classes of most messages begin with.
+/// The prefix of most messages' class names.
 const DEPLOY_MESSAGES: &str = "org.apache.spark.deploy.DeployMessages$";
 
-/// The name of a Master's endpoint.
+/// The name of a Master's endpoint in envelopes.
 pub const MASTER: &str = "Master";
 
-/// What somebody says to a Master.
+/// A message to a Master, by its sender.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// A driver says it.
+    /// From a driver with an application.
     Driver(FromDriver),
-    /// A Worker says it.
+    /// From a Worker of Spark.
     Worker(FromWorker),
-    /// Somebody who submits cluster drivers says it.
+    /// From a client that submits cluster drivers.
     Client(Box<FromClient>),
-    /// Somebody asks whether the Master works.
+    /// The question of anybody whether the Master works.
     Readyz,
 }
 
@@ -59,7 +59,7 @@ pub enum Message {
 ///
 /// # Errors
 ///
-/// If it is no stream of Java objects, or of a class that nobody sends to a Master, or has other fields.
+/// If it is not a stream of Java objects, or its class is not one that Masters receive, or its fields differ.
 pub fn read(object: &[u8]) -> Result<Message, Unreadable> {
     let (graph, value) = java::read(object, Bounds::default())?;
     let node = Node { graph: &graph, value };

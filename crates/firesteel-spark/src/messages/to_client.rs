@@ -1,4 +1,4 @@
-//! What a Master answers those who submit cluster drivers.
+//! A Master's answers to clients that submit cluster drivers.
 
 use super::DriverState;
 use crate::dialect::{
@@ -7,49 +7,49 @@ use crate::dialect::{
 use crate::envelope::Address;
 use crate::java::Value;
 
-/// The answer to a request.
+/// A Master's answer to a client's request.
 ///
 /// Source: Spark's DeployMessages, 3.3 to 4.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToClient {
-    /// What comes of a submission.
+    /// Answers the submission of a cluster driver.
     SubmitDriverResponse {
-        /// The cluster driver's id, if it was submitted.
+        /// The new id (`driverId`); `None` if the submission was refused.
         driver: Option<String>,
-        /// The Master's words.
+        /// The Master's explanation, for people (`message`).
         message: String,
     },
-    /// What comes of a request to end a cluster driver.
+    /// Answers the request to end a cluster driver.
     KillDriverResponse {
-        /// The cluster driver's id.
+        /// The id from the request (`driverId`).
         driver: String,
-        /// Whether it will end.
+        /// Whether the driver will end (`success`).
         success: bool,
-        /// The Master's words.
+        /// The Master's explanation, for people (`message`).
         message: String,
     },
-    /// The state of a cluster driver. `None`: the Master does not know it.
+    /// Answers the question for a driver's state; `None` if the Master does not know the driver.
     DriverStatusResponse(Option<DriverStatus>),
 }
 
-/// The state of a cluster driver.
+/// The state of a cluster driver, with its Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverStatus {
-    /// Its state.
+    /// The driver's state (`state`).
     pub state: DriverState,
-    /// The id of its Worker, if it has or had one.
+    /// The id of its Worker (`workerId`), if it has or had one.
     pub worker: Option<String>,
-    /// The Worker's address.
+    /// The Worker's address (`workerHostPort`).
     pub address: Option<Address>,
-    /// Why it could not be started.
+    /// Why the driver could not be started (`exception`).
     pub exception: Option<String>,
 }
 
 impl ToClient {
-    /// The Java object of the answer, for one whose classes are these.
+    /// Writes the answer as a Java object, with these classes.
     ///
-    /// Its reference to the Master is null: clients of 3.3 to 4.3 keep it and never use it, and its classes differ from release
-    /// to release.
+    /// Its reference to the Master is null: clients of 3.3 to 4.3 store it and never use it, and its classes differ
+    /// from release to release.
     pub fn write(&self, vocabulary: &Vocabulary) -> Vec<u8> {
         let mut composer = Composer::new(vocabulary);
         let root = self.compose(&mut composer);

@@ -1,4 +1,4 @@
-//! What a Master says to a driver.
+//! Messages from a Master to a driver.
 
 use firesteel_protocol::host;
 
@@ -17,63 +17,63 @@ use crate::java::Value;
 pub enum ToDriver {
     /// The application is registered.
     RegisteredApplication {
-        /// Its id.
+        /// The id that the Master gave the application (`appId`).
         app: String,
-        /// The Master's address, as the driver calls it.
+        /// The Master's address, as the driver knows it.
         master: Address,
     },
     /// An executor is being started.
     ExecutorAdded {
-        /// Its number in the application.
+        /// Its number in the application (`id`).
         executor: i32,
-        /// The id of its Worker.
+        /// The id of its Worker (`workerId`).
         worker: String,
-        /// The address of its Worker.
+        /// The address of its Worker (`hostPort`).
         address: Address,
-        /// Its cores.
+        /// Its number of cores (`cores`).
         cores: i32,
-        /// Its memory in MiB.
+        /// Its memory in MiB (`memory`).
         memory: i32,
     },
     /// An executor's state has changed.
     ExecutorUpdated {
-        /// Its number in the application.
+        /// Its number in the application (`id`).
         executor: i32,
-        /// Its state.
+        /// The executor's new state (`state`).
         state: ExecutorState,
-        /// Why, in words for people.
+        /// The reason, for people (`message`).
         message: Option<String>,
-        /// The exit status of its process. 128 and the number of a signal that ended it.
+        /// The exit status of its process (`exitStatus`): 128 plus the signal's number, if a signal ended it.
         exit_status: Option<i32>,
-        /// Its host, if the host is lost as a whole. Without it a driver takes the executor's end for the fault of the
-        /// tasks that ran there.
+        /// The executor's host (`workerHost`), if the whole host is lost. Without it a driver blames the executor's
+        /// tasks for its end.
         lost_host: Option<String>,
     },
-    /// A Worker is lost. A driver drops what its executors kept there.
+    /// A Worker is lost. The driver forgets shuffle data that executors stored there.
     WorkerRemoved {
-        /// The Worker's id.
+        /// The lost Worker's id (`id`).
         worker: String,
-        /// Its host.
+        /// The lost Worker's host (`host`).
         host: String,
-        /// Why, in words for people.
+        /// The reason, for people (`message`).
         message: String,
     },
     /// The Master has ended the application.
     ApplicationRemoved {
-        /// How it ended: `KILLED` or `FAILED`.
+        /// How it ended (`message`): `KILLED` or `FAILED`.
         message: String,
     },
     /// Another Master has taken over.
     MasterChanged {
-        /// Its address.
+        /// The new Master's address.
         master: Address,
-        /// Where it shows its pages.
+        /// The URL of the new Master's pages (`masterWebUiUrl`).
         web_ui_url: String,
     },
 }
 
 impl ToDriver {
-    /// The Java object of the message, for a driver that wants to be spoken to like this.
+    /// Writes the message as a Java object, in this driver's dialect.
     pub fn write(&self, dialect: &Dialect) -> Vec<u8> {
         let mut composer = Composer::new(&dialect.vocabulary);
         let root = self.compose(&mut composer, dialect);
@@ -120,7 +120,7 @@ impl ToDriver {
     }
 }
 
-/// The Java object that answers a question with yes or no. It is the same in every release.
+/// The Java object that answers a question with `true` or `false`. It is the same in every release.
 pub fn answer(yes: bool) -> Vec<u8> {
     let vocabulary = Vocabulary::of(Generation::Scala2_13);
     let mut composer = Composer::new(&vocabulary);

@@ -1,4 +1,4 @@
-//! What a Master says to a Worker of Spark's.
+//! Messages from a Master to a Worker of Spark.
 
 use std::collections::BTreeMap;
 
@@ -17,73 +17,73 @@ use crate::java::Value;
 pub enum ToWorker {
     /// The Worker is registered.
     RegisteredWorker {
-        /// The Master's address.
+        /// The Master's own address.
         master: Address,
-        /// The Master's address, as the Worker called it when it registered.
+        /// The Master's address in the Worker's registration (`masterAddress`).
         dialled: Address,
-        /// Where the Master shows its pages.
+        /// The URL of the Master's pages (`masterWebUiUrl`).
         web_ui_url: String,
-        /// Whether the Worker was registered before.
+        /// Whether the Worker was already registered (`duplicate`).
         is_duplicate: bool,
     },
-    /// The Worker cannot be registered.
+    /// The Worker's registration is refused.
     RegisterWorkerFailed {
-        /// Why, in words for people.
+        /// The reason, for people (`message`).
         message: String,
     },
     /// The Master does not know the Worker, which has to register again.
     ReconnectWorker {
-        /// The Master's URL.
+        /// The sending Master's URL (`masterUrl`).
         master_url: String,
     },
-    /// Starts an executor.
+    /// Orders the Worker to start an executor.
     LaunchExecutor(Box<Launch>),
-    /// Ends an executor.
+    /// Orders the Worker to end an executor.
     KillExecutor {
-        /// The Master's URL.
+        /// The sending Master's URL (`masterUrl`).
         master_url: String,
-        /// The application's id.
+        /// The id of the executor's application (`appId`).
         app: String,
-        /// The executor's number in it.
+        /// The executor's number in its application (`execId`).
         executor: i32,
     },
     /// Another Master has taken over.
     MasterChanged {
-        /// Its address.
+        /// The new Master's address.
         master: Address,
-        /// Where it shows its pages.
+        /// The URL of the new Master's pages (`masterWebUiUrl`).
         web_ui_url: String,
     },
-    /// An application has ended. Its directories can go.
+    /// An application has ended, so that its directories can be removed.
     ApplicationFinished {
-        /// Its id.
+        /// The application's id (`id`).
         app: String,
     },
 }
 
-/// An executor that is to be started.
+/// An executor to start: Spark's `LaunchExecutor`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
-    /// The Master's URL.
+    /// The sending Master's URL (`masterUrl`).
     pub master_url: String,
-    /// The application's id.
+    /// The id of the executor's application (`appId`).
     pub app: String,
-    /// The executor's number in it.
+    /// The executor's number in its application (`execId`).
     pub executor: i32,
-    /// The number of its profile.
+    /// The number of its resource profile (`rpId`); 0 is the default profile.
     pub profile: i32,
-    /// The application, as its driver described it.
+    /// The application's description as its driver sent it (`appDesc`).
     pub description: Fragment,
-    /// Its cores.
+    /// Its number of cores (`cores`).
     pub cores: i32,
-    /// Its memory in MiB.
+    /// Its memory in MiB (`memory`).
     pub memory: i32,
-    /// The addresses of its custom resources, by name.
+    /// The addresses of its custom resources, by name (`resources`).
     pub resources: BTreeMap<String, Vec<String>>,
 }
 
 impl ToWorker {
-    /// The Java object of the message, for a Worker that wants to be spoken to like this.
+    /// Writes the message as a Java object, in this Worker's dialect.
     pub fn write(&self, dialect: &Dialect) -> Vec<u8> {
         let mut composer = Composer::new(&dialect.vocabulary);
         let root = self.compose(&mut composer, dialect);

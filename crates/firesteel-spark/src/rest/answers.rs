@@ -1,4 +1,4 @@
-//! What clients of the protocol are told, in Spark's words.
+//! The protocol's answers, in Spark's words.
 
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::{DriverView, KillDriverAnswer, SubmitDriverAnswer};
@@ -7,19 +7,19 @@ use serde_json::{Map, Value};
 use super::Call;
 use crate::translate::clients::{NotAlive, exception, killed, submitted};
 
-/// The version of Spark whose answers these are. Clients of other releases take them, too.
+/// The version of Spark in the answers. Clients of other releases accept it.
 pub const VERSION: &str = "4.0.1";
 
-/// An answer: a status of HTTP, and JSON.
+/// An answer: an HTTP status and JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The status.
+    /// The HTTP status code.
     pub status: u16,
     /// The fields of a JSON object.
     pub body: Map<String, Value>,
 }
 
-/// What comes of a submission.
+/// Answers a submission.
 #[must_use]
 pub fn created(answer: &SubmitDriverAnswer, unknown_fields: &[String]) -> Answer {
     let (driver, message) = submitted(answer);
@@ -41,13 +41,13 @@ fn creation(driver: Option<String>, success: bool, message: String, unknown_fiel
     Answer::of(200, "CreateSubmissionResponse", &fields)
 }
 
-/// A submission is refused before the Master is asked.
+/// Refuses a submission before the Master was asked.
 #[must_use]
 pub fn refused(sentence: String, unknown_fields: &[String]) -> Answer {
     creation(None, false, sentence, unknown_fields)
 }
 
-/// What comes of a request to end a cluster driver.
+/// Answers the request to end a cluster driver.
 #[must_use]
 pub fn kill(id: &str, answer: &KillDriverAnswer) -> Answer {
     let (success, message) = killed(id, answer);
@@ -59,7 +59,7 @@ fn killing(id: &str, success: bool, message: String) -> Answer {
     Answer::of(200, "KillSubmissionResponse", &fields)
 }
 
-/// What comes of a request to end all cluster drivers.
+/// Answers the request to end all cluster drivers.
 #[must_use]
 pub fn killed_all() -> Answer {
     killing_all(true, "Kill request for all drivers submitted".to_owned())
@@ -69,13 +69,13 @@ fn killing_all(success: bool, message: String) -> Answer {
     Answer::of(200, "KillAllSubmissionResponse", &[("message", message.into()), ("success", success.into())])
 }
 
-/// What has ended is forgotten.
+/// Answers the request to clear ended entries.
 #[must_use]
 pub fn cleared() -> Answer {
     Answer::of(200, "ClearResponse", &[("message", "".into()), ("success", true.into())])
 }
 
-/// The state of a cluster driver. `None`: the Master does not know it.
+/// Answers with the state of a cluster driver; `None` if the Master does not know it.
 #[must_use]
 pub fn status(id: &str, view: Option<&DriverView>) -> Answer {
     let message = view.and_then(|view| exception(&view.state));
@@ -98,13 +98,13 @@ fn from_the_cluster(message: String) -> String {
     format!("Exception from the cluster:\n{message}")
 }
 
-/// The Master leads.
+/// Answers that the Master leads.
 #[must_use]
 pub fn ready() -> Answer {
     Answer::of(200, "ReadyzResponse", &[("message", "".into()), ("success", true.into())])
 }
 
-/// What a Master answers that does not lead. A client then asks the next one.
+/// The answer of a Master that does not lead. A client then asks the next one.
 #[must_use]
 pub fn not_leading(call: &Call, state: NotAlive) -> Answer {
     match call {
@@ -125,19 +125,19 @@ pub fn not_leading(call: &Call, state: NotAlive) -> Answer {
     }
 }
 
-/// The Master did not answer, for this reason.
+/// Answers that the Master did not respond, for this reason.
 #[must_use]
 pub fn unanswered(reason: &str) -> Answer {
     error(503, reason)
 }
 
-/// A request cannot be read.
+/// Answers a request that cannot be read.
 #[must_use]
 pub fn unreadable(why: &str) -> Answer {
     malformed(why)
 }
 
-/// A request that a page sent, in a browser. Spark's Master obeys it.
+/// Refuses a request that a web page sent through a browser. Spark's Master obeys it.
 #[must_use]
 pub fn of_a_page() -> Answer {
     error(

@@ -1,4 +1,4 @@
-//! What a request to create a submission says.
+//! The body of a request to create a submission.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::memory;
 use crate::translate::clients::Wanted;
 use crate::words::words;
 
-/// A cluster driver that is submitted.
+/// A submitted cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
-    /// What it runs.
+    /// The jar and the command of the driver.
     pub driver: SparkDriver,
-    /// What it needs.
+    /// Its cores, memory and custom resources, and whether it is supervised.
     pub wanted: Wanted,
-    /// The fields of the request that the protocol does not have, which the answer names.
+    /// Fields of the request that the protocol does not have. The answer lists them.
     pub unknown_fields: Vec<String>,
 }
 
@@ -39,14 +39,14 @@ const FIELDS: [&str; 8] = [
     "environmentVariables",
 ];
 
-/// The kind of a request.
+/// The `action` of such a request.
 const REQUEST: &str = "CreateSubmissionRequest";
 
 impl Submission {
     /// Reads the body of a request.
     ///
-    /// Source: Spark 4.0.1 (`CreateSubmissionRequest`, `StandaloneSubmitRequestServlet`). Where Spark answers with status 500
-    /// and a page, because of an action that no class has or of a number of cores with a fraction, this is 400 and JSON.
+    /// Source: Spark 4.0.1 (`CreateSubmissionRequest`, `StandaloneSubmitRequestServlet`). For an unknown action or a
+    /// fractional number of cores, Spark answers with status 500 and a page; here it is 400 and JSON.
     pub(super) fn read(body: &[u8], variable: impl Fn(&str) -> Option<String>) -> Result<Self, Answer> {
         let no_action = || {
             let text = String::from_utf8_lossy(body);
@@ -54,7 +54,7 @@ impl Submission {
         };
         let fields: JsonFields = match serde_json::from_slice(body) {
             Ok(fields) => fields,
-            // It is JSON, and no object.
+            // It is JSON, but not an object.
             Err(_) if serde_json::from_slice::<Value>(body).is_ok() => return Err(no_action()),
             Err(error) => {
                 let class = "com.fasterxml.jackson.core.JsonProcessingException";
@@ -99,7 +99,7 @@ impl Submission {
     }
 }
 
-/// How the JVM of a cluster driver with these properties is started.
+/// The JVM's command line of a cluster driver with these properties.
 fn command(
     main_class: String,
     mut arguments: Vec<String>,
@@ -134,7 +134,7 @@ fn command(
     }
 }
 
-/// The number of addresses of each custom resource that a driver with these properties needs.
+/// The number of addresses that a driver with these properties needs of each custom resource.
 fn resources(properties: &BTreeMap<String, String>) -> Result<BTreeMap<String, i64>, Answer> {
     let resource = |key: &String| {
         let name = key.strip_prefix("spark.driver.resource.")?.strip_suffix(".amount")?;
@@ -151,7 +151,7 @@ fn release(version: &str) -> Option<String> {
     [major, minor].into_iter().all(is_number).then(|| format!("{major}.{minor}"))
 }
 
-/// A value that is the name of a variable in braces is the variable's value, if the Master has it.
+/// Replaces a value that is a variable's name in braces by the variable's value, if the Master has it.
 fn filled(value: String, variable: impl Fn(&str) -> Option<String>) -> String {
     let name = value.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
     name.and_then(variable).unwrap_or(value)
@@ -190,7 +190,7 @@ fn read<T>(
         .ok_or_else(|| answers::invalid(REQUEST, &format!("{name} has to be {expected}, not {text:?}")))
 }
 
-/// The fields of a request, by type. Numbers and truths are texts, too, as in Spark.
+/// The fields of a request, by type. Numbers and booleans may be texts, as in Spark.
 struct Request<'a> {
     fields: &'a JsonFields,
 }

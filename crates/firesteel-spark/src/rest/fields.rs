@@ -1,11 +1,11 @@
-//! The fields of a JSON object, in the order in which they came.
+//! The fields of a JSON object, in their original order.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-/// The fields of an object. Of two with the same name both are there.
+/// The fields of an object, including repeated names.
 pub(super) struct JsonFields(pub(super) Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for JsonFields {
@@ -33,7 +33,7 @@ impl<'de> Visitor<'de> for Collect {
 }
 
 impl JsonFields {
-    /// The last value of that name.
+    /// The last value of this name.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().rev().find(|(field, _)| field == name).map(|(_, value)| value)
     }

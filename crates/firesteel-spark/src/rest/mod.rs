@@ -1,4 +1,4 @@
-//! Spark's REST protocol for submissions, without a connection: from a request to a call, and from what the Master says to JSON.
+//! Spark's REST protocol for submissions, without I/O: from a request to a call, and from the Master's answer to JSON.
 //!
 //! ```text
 //!  method, path, body --read--> Call --(the Master)--> answers.rs --> status and JSON
@@ -6,10 +6,10 @@
 //!                       +-- nothing that can be done: status and JSON at once
 //! ```
 //!
-//! - `path.rs`: what a path means
-//! - `create.rs`: what a cluster driver is made of
+//! - `path.rs`: the action of a path
+//! - `create.rs`: a submitted cluster driver
 //! - `fields.rs`: the fields of a JSON object in their order
-//! - `answers.rs`: what the Master says, in Spark's words
+//! - `answers.rs`: the Master's answers, in Spark's words
 //!
 //! Source: Spark Master, 4.0.1 (`StandaloneRestServer`); its answers are recorded in `fixtures/spark/rest`.
 
@@ -24,18 +24,18 @@ pub use self::answers::Answer;
 pub use self::create::Submission;
 use self::path::Action;
 
-/// A request as it came.
+/// An HTTP request, unparsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked<'a> {
-    /// The method, such as `POST`.
+    /// The HTTP method, such as `POST`.
     pub method: &'a str,
-    /// The path, with its escapes.
+    /// The URL's path, with its escapes.
     pub path: &'a str,
-    /// The body.
+    /// The body's bytes; empty if there are none.
     pub body: &'a [u8],
 }
 
-/// What a client wants of the Master.
+/// What a client asks of the Master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Submit a cluster driver.
@@ -44,18 +44,18 @@ pub enum Call {
     Kill(String),
     /// End all cluster drivers.
     KillAll,
-    /// Forget the cluster drivers and applications that have ended.
+    /// Remove ended cluster drivers and applications from the lists.
     Clear,
-    /// Say in which state the cluster driver with this id is.
+    /// Return the state of the cluster driver with this id.
     Status(String),
-    /// Say whether the Master leads.
+    /// Return whether the Master leads.
     Readyz,
 }
 
 /// Reads a request. `variable` is the value of one of the Master's own variables.
 ///
 /// # Errors
-/// It is none that the protocol has: the answer says why.
+/// The request is not part of the protocol; the error is the answer to send.
 pub fn read(asked: Asked<'_>, variable: impl Fn(&str) -> Option<String>) -> Result<Call, Answer> {
     let (action, id) = path::read(asked.method, asked.path)?;
     let id = |called: &str| id.ok_or_else(|| answers::no_id(called));
@@ -70,7 +70,7 @@ pub fn read(asked: Asked<'_>, variable: impl Fn(&str) -> Option<String>) -> Resu
 }
 
 impl Answer {
-    /// An answer of this kind: `ErrorResponse`, for instance. Null fields are left out.
+    /// An answer of this kind, such as `ErrorResponse`. Null fields are left out.
     fn of(status: u16, action: &str, fields: &[(&str, Value)]) -> Self {
         let own = [("action", Value::from(action)), ("serverSparkVersion", answers::VERSION.into())];
         let fields = own.iter().chain(fields).filter(|(_, value)| !value.is_null());

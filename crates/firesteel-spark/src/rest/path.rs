@@ -1,9 +1,9 @@
-//! What the path of a request means.
+//! The action in the path of a request.
 
 use super::answers::{self, Answer};
 use crate::jar::percent_decoded;
 
-/// The version of the protocol.
+/// The version of the protocol in paths.
 const VERSION: &str = "v1";
 
 /// The actions that paths name.
@@ -18,7 +18,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    /// The action of this name, and its method.
+    /// The action of this name, with its HTTP method.
     fn named(name: &str) -> Option<(Self, &'static str)> {
         Some(match name {
             "create" => (Self::Create, "POST"),
@@ -32,7 +32,7 @@ impl Action {
     }
 }
 
-/// The action that a path names, and the id after it. What follows the id is passed over, as in Spark.
+/// The action in a path, and the id after it. Later parts of the path are ignored, as in Spark.
 pub(super) fn read(method: &str, path: &str) -> Result<(Action, Option<String>), Answer> {
     let decoded = percent_decoded(path).unwrap_or_else(|| path.to_owned());
     let parts: Vec<&str> = decoded.split('/').filter(|part| !part.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! Sequences and maps.
+//! Sequences and maps of Scala's library.
 
 use super::{Mismatch, singleton};
 use crate::java::{Content, Node};
@@ -7,16 +7,16 @@ use crate::java::{Content, Node};
 ///
 /// # Errors
 ///
-/// If the value is no sequence, or one that Spark does not use in its messages.
+/// If the value is not a sequence, or is of a class that Spark's messages do not use.
 pub fn elements(node: Node<'_>) -> Result<Vec<Node<'_>>, Mismatch> {
     let found = match node.class_name() {
-        // Of 2.12. Its end is marked.
+        // Of 2.12, with a mark at the end.
         Some(
             "scala.collection.immutable.List$SerializationProxy" | "scala.collection.mutable.ListBuffer",
         ) => until_the_mark(objects(node), "scala.collection.immutable.ListSerializeEnd$"),
         Some("scala.collection.immutable.Vector") => vector(node),
         Some("scala.collection.mutable.ArrayBuffer") => first(node, "size0", "array"),
-        // Of both.
+        // Of both generations.
         Some("scala.collection.mutable.ArraySeq" | "scala.collection.mutable.WrappedArray$ofRef")
         | Some("scala.collection.mutable.ArraySeq$ofRef") => all(node, "array"),
         Some("scala.collection.immutable.ArraySeq$ofRef") => all(node, "unsafeArray"),
@@ -30,7 +30,7 @@ pub fn elements(node: Node<'_>) -> Result<Vec<Node<'_>>, Mismatch> {
 ///
 /// # Errors
 ///
-/// If the value is no map, or one that Spark does not use in its messages.
+/// If the value is not a map, or is of a class that Spark's messages do not use.
 pub fn entries(node: Node<'_>) -> Result<Vec<(Node<'_>, Node<'_>)>, Mismatch> {
     if singleton(node) == Some("scala.collection.immutable.Map$EmptyMap$") {
         return Ok(Vec::new());
@@ -46,7 +46,7 @@ pub fn entries(node: Node<'_>) -> Result<Vec<(Node<'_>, Node<'_>)>, Mismatch> {
                 _ => Err(Mismatch::new("a map", node)),
             };
         }
-        // Of 2.12: key, value, key, value.
+        // Of 2.12, with keys and values in turns.
         Some(
             "scala.collection.immutable.HashMap$SerializationProxy" | "scala.collection.mutable.HashMap",
         ) => {
@@ -62,7 +62,7 @@ pub fn entries(node: Node<'_>) -> Result<Vec<(Node<'_>, Node<'_>)>, Mismatch> {
     found.ok_or_else(|| Mismatch::new("a map", node))
 }
 
-/// The objects that a class wrote by itself.
+/// The objects in the custom data of a value's classes.
 fn objects(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     node.contents().filter_map(move |content| match content {
         Content::Value(value) => Some(node.at(*value)),
@@ -81,7 +81,7 @@ fn until_the_mark<'a>(objects: impl Iterator<Item = Node<'a>>, mark: &str) -> Op
     None
 }
 
-/// A collection of 2.13: the number of elements and the elements; or -1, the elements and a mark.
+/// A collection of 2.13: the number of elements, then the elements; or -1, the elements, and a mark.
 fn proxied(node: Node<'_>) -> Option<Vec<Node<'_>>> {
     let Some(Content::Block(count)) = node.contents().next() else { return None };
     let count = i32::from_be_bytes(count.as_slice().try_into().ok()?);
@@ -103,9 +103,9 @@ fn first<'a>(node: Node<'a>, count: &str, array: &str) -> Option<Vec<Node<'a>>> 
     Some(found)
 }
 
-/// A vector of 2.12: a tree of arrays with 32 places each. The elements are those from one place of it to another.
+/// A vector of 2.12: a tree of arrays with 32 places each. The elements lie between two positions of it.
 fn vector(node: Node<'_>) -> Option<Vec<Node<'_>>> {
-    // Arrays that refer to themselves would make very many places of few bytes.
+    // Arrays that refer to themselves could make very many places from few bytes.
     const DEEPEST: usize = 3;
     const LONGEST: usize = 32_usize.pow(DEEPEST as u32);
     let int = |name| usize::try_from(node.field(name)?.int()?).ok();
@@ -119,7 +119,7 @@ fn vector(node: Node<'_>) -> Option<Vec<Node<'_>>> {
     let mut level = vec![node.field(&format!("display{}", depth - 1))?];
     for _ in 0..depth {
         let mut below = Vec::new();
-        // Where nothing is in an array, it is not there, nor is what would follow.
+        // Missing arrays have no elements, and none follow.
         for places in level.into_iter().map_while(Node::elements) {
             below.extend(places);
             if below.len() >= end {
@@ -131,8 +131,8 @@ fn vector(node: Node<'_>) -> Option<Vec<Node<'_>>> {
     Some(level.get(start..end)?.to_vec())
 }
 
-/// A map of up to four entries has them in fields: `key1`, `value1`, `key2`, .. In 2.13 their names begin with the name of
-/// the class.
+/// A map of up to four entries has them in fields: `key1`, `value1`, `key2`, and so on. In 2.13 the class's name
+/// precedes these names.
 fn small_map(node: Node<'_>, size: usize) -> Option<Vec<(Node<'_>, Node<'_>)>> {
     let field =
         |name: String| node.find_field(|field| field.rsplit("$$").next().is_some_and(|last| last == name));

@@ -1,7 +1,7 @@
 //! Values of Scala's library in Java's streams, as Scala 2.12 (Spark 3) and 2.13 (Spark 4) write them.
 //!
-//! The two write nearly everything differently: 2.13 puts a proxy in place of each collection and each singleton, 2.12
-//! writes most of them field by field. Readers here take both, and refuse by name what they do not know.
+//! The two write nearly everything differently: 2.13 replaces each collection and each singleton by a proxy; 2.12
+//! writes most of them field by field. Readers here accept both, and reject unknown classes by name.
 //!
 //! - `values.rs`: options, boxed numbers, singletons, values of enumerations
 //! - `collections.rs`: sequences and maps
@@ -16,18 +16,18 @@ use crate::java::{Node, Value};
 pub use collections::{elements, entries};
 pub use values::{enumeration_id, integer, option, singleton};
 
-/// A value is not what a message needs in its place.
+/// The error that a value is not of the kind that a message needs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{found} stands where {wanted} has to")]
 pub struct Mismatch {
-    /// What is needed, with its article.
+    /// The needed kind, with its article, such as `a sequence`.
     pub wanted: &'static str,
-    /// The class of what is there, `null` or `a primitive value`.
+    /// The class of the actual value, or `null`, or `a primitive value`.
     pub found: String,
 }
 
 impl Mismatch {
-    /// The mismatch of a value that is not what is wanted.
+    /// The error for a value that is not of the wanted kind.
     pub fn new(wanted: &'static str, node: Node<'_>) -> Self {
         let found = match node.value {
             Value::Null => "null",

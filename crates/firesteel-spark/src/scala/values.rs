@@ -1,9 +1,9 @@
-//! Options, boxed numbers, singletons, values of enumerations.
+//! Options, boxed numbers, singletons, and values of enumerations.
 
 use super::Mismatch;
 use crate::java::{Node, Object};
 
-/// The class of an `object` of Scala's, as in `scala.None$`. `None` for everything else.
+/// The class of an `object` of Scala, such as `scala.None$`; `None` for everything else.
 ///
 /// Scala 2.12 writes it as an object of its class, 2.13 as a proxy that names the class.
 pub fn singleton(node: Node<'_>) -> Option<&str> {
@@ -15,11 +15,11 @@ pub fn singleton(node: Node<'_>) -> Option<&str> {
     name.ends_with('$').then_some(name)
 }
 
-/// What an `Option` holds.
+/// The value in an `Option`.
 ///
 /// # Errors
 ///
-/// If the value is no option.
+/// If the value is not an `Option`.
 pub fn option(node: Node<'_>) -> Result<Option<Node<'_>>, Mismatch> {
     let mismatch = || Mismatch::new("an option", node);
     if singleton(node) == Some("scala.None$") {
@@ -46,7 +46,7 @@ pub fn integer(node: Node<'_>) -> Result<i32, Mismatch> {
 ///
 /// # Errors
 ///
-/// If it is no such value.
+/// If the value is not of an `Enumeration`.
 pub fn enumeration_id(node: Node<'_>) -> Result<(&str, i32), Mismatch> {
     let id = node.field("i").filter(|_| node.class_name() == Some("scala.Enumeration$Val"));
     let id = id.and_then(Node::int);

@@ -1,4 +1,4 @@
-//! What those are told who submit cluster drivers, by REST and by the classic gateway, in the words of Spark's Master.
+//! Answers to clients that submit cluster drivers, by REST and by the classic gateway, in the words of Spark's Master.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,17 +18,17 @@ use crate::jar::{Jar, Unfetchable};
 use crate::launch::driver::{USER_JAR, WORKER_URL, WRAPPER, is_passed_on};
 use crate::messages::{self, DriverStatus, DriverSubmission, ToClient};
 
-/// What a Master does that does not lead.
+/// The state of a Master that does not lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotAlive {
-    /// Another one leads, or nobody yet.
+    /// Another Master leads, or none yet.
     Standby,
-    /// It reads its state, and will lead.
+    /// It reads its state, and will then lead.
     Recovering,
 }
 
 impl NotAlive {
-    /// Why it takes no submission.
+    /// Why it accepts no submission.
     #[must_use]
     pub fn no_submissions(self) -> String {
         self.not_alive("accept driver submissions")
@@ -40,13 +40,13 @@ impl NotAlive {
         self.not_alive("kill drivers")
     }
 
-    /// Why it knows no cluster driver.
+    /// Why it cannot report on cluster drivers.
     #[must_use]
     pub fn no_status(self) -> String {
         self.not_alive("request driver status")
     }
 
-    /// Clients go on to the next Master at these words. Source: Spark Master, 4.0.1.
+    /// Clients try the next Master when they read these words. Source: Spark Master, 4.0.1.
     fn not_alive(self, what: &str) -> String {
         let state = match self {
             Self::Standby => "STANDBY",
@@ -56,46 +56,47 @@ impl NotAlive {
     }
 }
 
-/// What a cluster driver needs, and whether it is started again.
+/// The needs of a cluster driver, and whether it is supervised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The number of its cores.
+    /// The number of cores; Spark's default is 1.
     pub cores: i64,
     /// Its memory in MiB.
     pub memory: i64,
-    /// Whether it is started again when it fails or its Worker is lost.
+    /// Whether it is restarted when it fails or its Worker is lost.
     pub supervise: bool,
-    /// The number of addresses of each custom resource that it needs, by name.
+    /// The number of addresses that it needs of each custom resource, by name.
     pub resources: BTreeMap<String, i64>,
 }
 
-/// Why a cluster driver of Spark's cannot be taken.
+/// Why a cluster driver of Spark is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnfitDriver {
     /// No Worker can fetch its jar.
     #[error(transparent)]
     Jar(#[from] Unfetchable),
-    /// It needs a number of addresses that nobody can have.
+    /// It needs an impossible number of addresses.
     #[error(
         "a driver cannot have {amount} addresses of {name}: spark.driver.resource.{name}.amount is a number from 0 on"
     )]
     Resources {
-        /// The name of the custom resource.
+        /// The name of the custom resource in the request.
         name: String,
-        /// The number of addresses.
+        /// The requested number of addresses.
         amount: i64,
     },
-    /// It is not started as Spark's clients have drivers started.
+    /// Its command differs from that of Spark's clients.
     #[error(
         "a cluster driver has to be started by {WRAPPER} with {WORKER_URL}, {USER_JAR} and a class; submit it with spark-submit"
     )]
     Command,
 }
 
-/// The submission of a cluster driver of Spark's to the Master. The user is the one whom its variables name, or else this one.
+/// The submission of a cluster driver of Spark to the Master. The user is the one in the driver's variables, or else
+/// `otherwise`.
 ///
 /// # Errors
-/// No Worker can fetch its jar, or it needs less than nothing of a custom resource.
+/// No Worker can fetch its jar, or it requests a negative number of addresses.
 pub fn driver(driver: SparkDriver, wanted: Wanted, otherwise: &str) -> Result<ClientToMaster, UnfitDriver> {
     Jar::of(&driver.jar)?;
     let named = driver.command.environment.get("SPARK_USER").filter(|user| !user.is_empty());
@@ -119,11 +120,11 @@ pub fn driver(driver: SparkDriver, wanted: Wanted, otherwise: &str) -> Result<Cl
     Ok(ClientToMaster::RequestSubmitDriver(Box::new(description)))
 }
 
-/// A cluster driver that was submitted by the classic gateway, by a client of one of these releases. Of the submitter's variables, all of
-/// which such a client sends, the driver gets Spark's own.
+/// Translates the submission of a client of one of these releases by the classic gateway. Such a client sends all its
+/// environment variables; the driver gets only Spark's own.
 ///
 /// # Errors
-/// It is none that a Worker can start.
+/// No Worker can start the driver.
 pub fn submission(submission: DriverSubmission, releases: &[&str]) -> Result<ClientToMaster, UnfitDriver> {
     let DriverSubmission { jar, memory, cores, supervise, command, resources } = submission;
     let mut releases = releases.to_vec();
@@ -148,11 +149,11 @@ pub fn submission(submission: DriverSubmission, releases: &[&str]) -> Result<Cli
     driver(SparkDriver { jar, command }, wanted, "spark-submit")
 }
 
-/// The first release whose client sends Spark's own variables alone.
+/// The first release whose client sends only Spark's own variables.
 const V4_3: &str = "4.3";
 
-/// Whether a client of 4.3 has made this command, and not one of a release before: it has Spark's own variables alone, or the
-/// setting with which it is told to send all.
+/// Whether a client of 4.3 or later made this command. Such a command has only Spark's own variables, or the setting
+/// that makes the client send all.
 ///
 /// Source: Spark's DriverEnvironment, 4.3.0.
 fn is_of_4_3(command: &JavaCommand) -> bool {
@@ -161,32 +162,32 @@ fn is_of_4_3(command: &JavaCommand) -> bool {
     is_filtered || command.java_options.iter().any(is_told)
 }
 
-/// What one is told who submitted a cluster driver by the classic gateway.
+/// The classic gateway's answer to a submission.
 #[must_use]
 pub fn to_submitter(answer: &SubmitDriverAnswer) -> ToClient {
     let (driver, message) = submitted(answer);
     ToClient::SubmitDriverResponse { driver, message }
 }
 
-/// What one is told whose cluster driver is refused in these words.
+/// The classic gateway's refusal of a cluster driver, in these words.
 #[must_use]
 pub fn refusal(why: String) -> ToClient {
     ToClient::SubmitDriverResponse { driver: None, message: why }
 }
 
-/// What one is told whose cluster driver the Master refuses for this reason.
+/// The words for a cluster driver that the Master refuses for this reason.
 fn words_of_refusal(why: &dyn fmt::Display) -> String {
     format!("the Master refuses the driver: {why}")
 }
 
-/// What one is told who asked by the classic gateway for the end of this cluster driver.
+/// The classic gateway's answer to the request to end this cluster driver.
 #[must_use]
 pub fn to_killer(id: &str, answer: &KillDriverAnswer) -> ToClient {
     let (success, message) = killed(id, answer);
     ToClient::KillDriverResponse { driver: id.to_owned(), success, message }
 }
 
-/// What one is told who asked by the classic gateway for the state of a cluster driver.
+/// The classic gateway's answer to the question for a cluster driver's state.
 #[must_use]
 pub fn to_watcher(view: Option<&DriverView>) -> ToClient {
     let status = |view: &DriverView| DriverStatus {
@@ -211,7 +212,7 @@ fn state(state: &DriverState) -> messages::DriverState {
     }
 }
 
-/// The id of a cluster driver that was submitted, and the Master's words.
+/// The id of a submitted cluster driver, if it was accepted, and the Master's explanation.
 pub(crate) fn submitted(answer: &SubmitDriverAnswer) -> (Option<String>, String) {
     match answer {
         SubmitDriverAnswer::Submitted { driver } => {
@@ -221,7 +222,7 @@ pub(crate) fn submitted(answer: &SubmitDriverAnswer) -> (Option<String>, String)
     }
 }
 
-/// Whether a cluster driver is ended, and the Master's words.
+/// Whether a cluster driver will end, and the Master's explanation.
 pub(crate) fn killed(id: &str, answer: &KillDriverAnswer) -> (bool, String) {
     match answer {
         KillDriverAnswer::Asked { .. } | KillDriverAnswer::Killed { .. } => {
@@ -233,7 +234,7 @@ pub(crate) fn killed(id: &str, answer: &KillDriverAnswer) -> (bool, String) {
     }
 }
 
-/// Why a cluster driver could not be started. Spark's Master has words for nothing else.
+/// Why a cluster driver could not be started; `None` in other states, for which Spark's Master has no text.
 pub(crate) fn exception(state: &DriverState) -> Option<String> {
     match state {
         DriverState::Error(DriverError::NotStarted(failure)) => Some(failure.to_string()),

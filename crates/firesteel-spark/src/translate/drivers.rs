@@ -1,4 +1,4 @@
-//! What drivers of Spark's say to a Master and are told by it.
+//! Translates messages between Spark's drivers and a Master.
 
 use std::num::TryFromIntError;
 
@@ -15,15 +15,15 @@ use crate::envelope::Address;
 use crate::messages::{self, Application, Profile, ToDriver, WantedExecutors};
 use crate::shares::{self, RESOURCES};
 
-/// Why a request of a driver of Spark's cannot be met.
+/// Why a request of a driver of Spark is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unfit {
     /// An amount is negative.
     #[error("{name} of an executor cannot be {amount}")]
     Amount {
-        /// The name of what is needed.
+        /// The name of the resource in the request.
         name: String,
-        /// How much is asked for.
+        /// The requested amount.
         amount: i64,
     },
     /// The number of a profile is negative.
@@ -41,30 +41,30 @@ pub enum Unfit {
     /// No placement policy has that name.
     #[error("{POLICY}: {0}")]
     Policy(#[from] UnknownPolicy),
-    /// The resources of the variable cannot be read.
+    /// The value of `FIRESTEEL_RESOURCES` cannot be read.
     #[error("{RESOURCES} cannot have {0:?}: write NAME=AMOUNT,.. such as gpu=0.25 or gpu:A100=1")]
     Resources(String),
-    /// What an executor needs is more than a Master takes.
+    /// An executor needs more than a Master accepts.
     #[error(transparent)]
     Unsound(#[from] UnsoundProfile),
 }
 
-/// The variable of an application's executors that names its queue: `spark.executorEnv.FIRESTEEL_QUEUE`. Spark has no
-/// queues, so its drivers have no other words for them.
+/// The variable of an application's executors with its queue: `spark.executorEnv.FIRESTEEL_QUEUE`. Spark has no queues,
+/// so that its drivers cannot name one in another way.
 pub const QUEUE: &str = "FIRESTEEL_QUEUE";
 
-/// The variable of an application's executors that is its priority in its queue.
+/// The variable of an application's executors with its priority in its queue.
 pub const PRIORITY: &str = "FIRESTEEL_PRIORITY";
 
-/// The variable of an application's executors that names its placement policy.
+/// The variable of an application's executors with its placement policy.
 pub const POLICY: &str = "FIRESTEEL_POLICY";
 
-/// An application, as its driver describes it.
+/// Translates an application's description.
 ///
 /// # Errors
 ///
-/// If an amount is negative, or more than a Master takes; if a priority is not a number, a policy is not known, or a
-/// resource is not an amount.
+/// If an amount is negative or exceeds the Master's limits, a priority is not a number, a policy is unknown, or a
+/// resource's amount is not valid.
 pub fn application(application: Application) -> Result<ApplicationDescription, Unfit> {
     let Application { name, user, ui_url: _, max_cores, initial_limit, profile: needed, command } =
         application;
@@ -98,12 +98,12 @@ pub fn application(application: Application) -> Result<ApplicationDescription, U
     Ok(ApplicationDescription::new(Submitter { name, user }, wanted, placing, work))
 }
 
-/// What an executor needs. Spark's Master counts cores, memory and custom resources only: what a JVM needs beside its
-/// heap is not among them.
+/// Translates an executor's needs. Spark's Master counts only cores, memory and custom resources: the memory that a JVM
+/// needs beside its heap is not counted.
 ///
 /// # Errors
 ///
-/// If an amount is negative, or more than a Master takes.
+/// If an amount is negative or exceeds the Master's limits.
 pub fn profile(profile: &Profile) -> Result<ResourceProfile, Unfit> {
     let mut needed = ResourceProfile::default();
     for (name, amount) in &profile.amounts {
@@ -120,11 +120,11 @@ pub fn profile(profile: &Profile) -> Result<ResourceProfile, Unfit> {
     Ok(needed)
 }
 
-/// The numbers of executors that an application wants. `default` is the profile that it came with.
+/// Translates the numbers of executors that an application wants. `default` is its default profile.
 ///
 /// # Errors
 ///
-/// If a number is negative, or a profile cannot be met.
+/// If a number is negative, or a profile is not valid.
 pub fn targets(wanted: &WantedExecutors, default: &ResourceProfile) -> Result<Vec<ExecutorTarget>, Unfit> {
     let total = |total: i32| u64::try_from(total).map_err(|_| Unfit::Total(total));
     match wanted {
@@ -143,23 +143,23 @@ pub fn targets(wanted: &WantedExecutors, default: &ResourceProfile) -> Result<Ve
     }
 }
 
-/// The executors that a driver names. Like Spark's Master, what is no number of an executor is passed over.
+/// The executors in a driver's list. Texts that are not numbers are ignored, as in Spark's Master.
 pub fn executors(named: &[String]) -> Vec<ExecutorId> {
     named.iter().filter_map(|number| number.parse().ok().map(ExecutorId)).collect()
 }
 
-/// What becomes of a message to a driver.
+/// What a message of the Master becomes for a driver of Spark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// It is a message of Spark's, too.
+    /// A message of Spark.
     Message(ToDriver),
-    /// It answers the oldest request of the driver that waits for an answer.
+    /// The answer to the driver's oldest request that waits for one.
     Answer(bool),
-    /// Spark's drivers are not told of it.
+    /// Spark has no message for it.
     Nothing,
 }
 
-/// What a driver of Spark's is told, which calls the Master by this address.
+/// Translates the Master's message for a driver that knows the Master by this address.
 pub fn to_driver(message: &MasterToDriver, master: &Address) -> Told {
     let told = match message {
         MasterToDriver::RegisteredApplication { app, .. } => {
@@ -187,7 +187,7 @@ pub fn to_driver(message: &MasterToDriver, master: &Address) -> Told {
     told.map_or(Told::Nothing, Told::Message)
 }
 
-/// A new executor. `None` if a number of it is greater than any of Spark's.
+/// A new executor; `None` if a number exceeds Spark's range.
 fn executor_added(
     executor: ExecutorId,
     worker: &WorkerId,
@@ -204,8 +204,8 @@ fn executor_added(
     })
 }
 
-/// An executor will be ended. A driver then counts what runs there as not failed. `None` if its number is greater than any
-/// of Spark's.
+/// An executor will be ended. The driver then does not count its tasks as failed. `None` if its number exceeds Spark's
+/// range.
 fn executor_leaving(executor: ExecutorId, host: Option<String>) -> Option<ToDriver> {
     let message = if host.is_some() { "worker decommissioned" } else { "preempted" };
     Some(ToDriver::ExecutorUpdated {
@@ -217,9 +217,9 @@ fn executor_leaving(executor: ExecutorId, host: Option<String>) -> Option<ToDriv
     })
 }
 
-/// An executor's new state. `None` if its number is greater than any of Spark's.
+/// An executor's new state; `None` if its number exceeds Spark's range.
 ///
-/// Source: Spark Worker and Master, 4.0.1. The end of a process by a signal is 128 + n, as Java has it.
+/// Source: Spark Worker and Master, 4.0.1. The end of a process by a signal n is reported as 128 + n, as in Java.
 fn executor_updated(
     executor: ExecutorId,
     state: &ExecutorState,
@@ -229,7 +229,7 @@ fn executor_updated(
     let (told, message) = match state {
         ExecutorState::Launching => (Spark::Launching, None),
         ExecutorState::Running => (Spark::Running, None),
-        // Without a status: a driver counts what ran on an executor that exited as failed.
+        // Without a status: a driver counts the tasks of an executor that exited as failed.
         ExecutorState::Killed(_) => (Spark::Killed, None),
         ExecutorState::Failed(failure) => (Spark::Failed, Some(format!("Error running executor: {failure}"))),
         ExecutorState::Lost(reason) => (Spark::Lost, Some(loss(reason, lost_host.is_some()))),
@@ -246,7 +246,7 @@ fn executor_updated(
     })
 }
 
-/// The exit status that a driver is told. It has none of an executor that was ended on request.
+/// The exit status for a driver. An executor that was ended on request has none.
 fn told_status(state: &ExecutorState) -> Option<i32> {
     match state {
         ExecutorState::Exited(status) => Some(status.shell_code()),
@@ -258,7 +258,7 @@ fn told_status(state: &ExecutorState) -> Option<i32> {
     }
 }
 
-/// The end of an application, if its driver did not end it. Spark's word comes first, then why.
+/// The end of an application, unless its driver ended it: Spark's word, then the reason.
 fn application_removed(end: &ApplicationEnd) -> Option<ToDriver> {
     let word = match end {
         ApplicationEnd::Finished { .. } | ApplicationEnd::DriverLost | ApplicationEnd::NotBack => {

@@ -1,11 +1,11 @@
-//! Between Spark's messages and those of the state machines.
+//! Converts between Spark's messages and those of the state machines.
 //!
-//! Ids, amounts and states have the same meaning on both sides. Where they do not fit, a request is refused with a
-//! sentence, and nothing is cut to fit.
+//! Ids, amounts and states have the same meaning on both sides. If a value does not fit, the request is refused with a
+//! sentence; no value is clipped.
 //!
-//! - `drivers.rs`: applications, the executors that they want, and what their drivers are told
-//! - `workers.rs`: Workers of Spark's, and what they are told
-//! - [`clients`]: cluster drivers, and what those are told who submit them
+//! - `drivers.rs`: applications, the executors that they want, and messages to their drivers
+//! - `workers.rs`: Workers of Spark, and messages to them
+//! - [`clients`]: cluster drivers, and answers to the clients that submit them
 
 pub mod clients;
 mod drivers;

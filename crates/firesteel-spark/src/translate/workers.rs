@@ -1,4 +1,4 @@
-//! Workers of Spark's at a Master: what they say to it, and what it says to them.
+//! Translates messages between Spark's Workers and a Master.
 
 use std::num::TryFromIntError;
 
@@ -20,30 +20,30 @@ use crate::messages::{self, RunningExecutor, ToWorker, WorkerRegistration};
 use crate::order_form::Order;
 use crate::shares::told_to_spark;
 
-/// Why a Worker of Spark's cannot be taken.
+/// Why a Worker of Spark is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnfitWorker {
-    /// It is of a release that is not known, so nobody can say which executors it can run.
+    /// Its release is unknown, so it may not be able to run the executors.
     #[error("this Master does not know the Worker's release of Spark: start `firesteel worker` there")]
     Release,
 }
 
-/// Why an executor cannot be launched on a Worker of Spark's.
+/// Why an executor cannot be launched on a Worker of Spark.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unordered {
-    /// It is a program, and such a Worker starts Java classes of Spark's only.
+    /// It is a program. A Worker of Spark starts only Spark's Java classes.
     #[error("a Worker of Spark's runs only executors of Spark's")]
     Program,
-    /// A number is greater than any of Spark's.
+    /// A number exceeds Spark's range.
     #[error("a number is greater than any of Spark's")]
     Number(#[from] TryFromIntError),
 }
 
-/// A Worker, as it describes itself.
+/// Translates a Worker's registration.
 ///
 /// # Errors
 ///
-/// If its release is not known.
+/// If its release is unknown.
 pub fn worker(registration: &WorkerRegistration) -> Result<WorkerDescription, UnfitWorker> {
     let WorkerRegistration { worker, address, cores, memory, resources, releases, .. } = registration;
     let numbers = releases.iter().copied().flat_map(Release::numbers).copied();
@@ -58,7 +58,7 @@ pub fn worker(registration: &WorkerRegistration) -> Result<WorkerDescription, Un
     Ok(description.with_label(Some(label)))
 }
 
-/// The state of an executor that its Worker reports. `None` if no Worker reports it.
+/// Translates an executor's state in a Worker's report; `None` if Workers do not report this state.
 pub fn report(
     app: &str,
     executor: i32,
@@ -82,21 +82,21 @@ pub fn report(
     Some(ExecutorReport::new(key(app, executor)?, state))
 }
 
-/// What runs on a Worker.
+/// Translates the executors that run on a Worker.
 pub fn latest_state(executors: &[RunningExecutor]) -> Vec<ExecutorReport> {
     let reports =
         executors.iter().map(|running| report(&running.app, running.executor, running.state, None, None));
     reports.flatten().collect()
 }
 
-/// `None` if that is no number of an executor.
+/// The executor's key; `None` if the number is negative.
 fn key(app: &str, executor: i32) -> Option<ExecutorKey> {
     let executor = ExecutorId(u32::try_from(executor).ok()?);
     Some(ExecutorKey { app: AppId::new(app), executor })
 }
 
-/// What a Worker is told that calls the Master by this address. `dialled` is the address that it registered with. `None` if
-/// Spark's Workers are not told of it, or in another way: see [`order`].
+/// Translates the Master's message for a Worker that knows the Master by this address. `dialled` is the Master's
+/// address in its registration. `None` if Spark's Workers get no such message, or get it in another way: see [`order`].
 pub fn to_worker(
     message: &MasterToWorker,
     master: &envelope::Address,
@@ -119,22 +119,22 @@ pub fn to_worker(
             executor: i32::try_from(executor.executor.0).ok()?,
         },
         MasterToWorker::ApplicationFinished { app } => ToWorker::ApplicationFinished { app: app.to_string() },
-        // Without spark.decommission.enabled such a Worker would not obey, and it never ends by itself.
+        // Without `spark.decommission.enabled` such a Worker would not obey, and it never ends by itself.
         MasterToWorker::DecommissionWorker { .. }
         | MasterToWorker::LaunchExecutor(_)
         | MasterToWorker::ExecutorEndNoted { .. }
-        // Cluster drivers do not run on Workers of Spark's.
+        // Cluster drivers do not run on Spark's Workers.
         | MasterToWorker::LaunchDriver(_)
         | MasterToWorker::KillDriver { .. }
         | MasterToWorker::DriverEndNoted { .. } => return None,
     })
 }
 
-/// An executor to launch.
+/// Translates an order to launch an executor.
 ///
 /// # Errors
 ///
-/// If it is no executor of Spark's, or has numbers that are too great for one.
+/// If it is not an executor of Spark, or its numbers exceed Spark's range.
 pub fn order(launch: &ExecutorLaunch) -> Result<Order<'_>, Unordered> {
     let ExecutorLaunch { executor, profile, cores, memory, resources, work } = launch;
     let ExecutorCommand::Java(command) = &work.command else { return Err(Unordered::Program) };

@@ -1,4 +1,4 @@
-//! A second set of books for one attempt: what it was told, and what counts of that.
+//! A second set of books for one attempt, from its events and effects.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,10 @@ use firesteel_protocol::process::ExitStatus;
 /// How long an attempt waits for a driver that has disconnected, in virtual milliseconds.
 const RECONNECT: u64 = 10_000;
 
-/// An upper bound on how long a newly registered driver is listened to first, in virtual milliseconds.
+/// An upper bound on how long an attempt first listens to a newly registered driver, in virtual milliseconds.
 const LISTENING: u64 = 1_000;
 
-/// The facts about one attempt. They come from what the machine is told and what it does, and share no code
-/// with it.
+/// The facts about one attempt. They come from its events and effects, and share no code with the machine.
 #[derive(Clone, Debug)]
 pub(super) struct Books {
     pub(super) config: Config,
@@ -28,30 +27,28 @@ pub(super) struct Books {
     pub(super) granted: BTreeMap<ContainerId, String>,
     /// The containers that are gone, each with its exit status.
     pub(super) gone: BTreeMap<ContainerId, i32>,
-    /// The driver's connection, as far as the attempt was told.
+    /// The driver's connection, as the attempt knows it.
     pub(super) peer: Option<PeerId>,
     pub(super) manager: Manager,
     pub(super) call_is_open: bool,
     pub(super) program: Program,
     /// The number of executors that the driver wants, by profile.
     pub(super) wanted: BTreeMap<ProfileId, u64>,
-    /// The final status and exit code with which it said that it ends.
+    /// The final status and exit code that it announced for its end.
     pub(super) finishing: Option<(FinalStatus, i32)>,
     pub(super) unregistering: bool,
-    /// The time by which its allocator must know what the driver wants. Until then it waits for the
-    /// driver's requests.
+    /// The time by which its allocator must know the driver's targets. Until then it waits for the driver's requests.
     pub(super) heard_by: u64,
     pub(super) exit: Option<Exit>,
     pub(super) facts: Facts,
 }
 
-/// The books' row for one executor.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) container: ContainerId,
     pub(super) profile: ProfileId,
     pub(super) fate: Fate,
-    /// Whether its driver asked to end it.
+    /// Whether its driver requested its end.
     pub(super) killed: bool,
     pub(super) started: bool,
     /// The end that the attempt reported to its driver, if any.
@@ -61,14 +58,14 @@ pub(super) struct Row {
 /// The state of an executor's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// The process runs, as far as is known.
+    /// The process runs, as far as the attempt knows.
     Lives,
     NotStarted,
     /// Its container ended with this status.
     Ended(i32),
 }
 
-/// The state of the manager, as far as the attempt was told.
+/// The state of the manager, as the attempt knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manager {
     Stranger,
@@ -76,12 +73,10 @@ pub(super) enum Manager {
     Known,
 }
 
-/// The state of the application's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
     None,
     Running,
-    /// The program was told to end.
     Ending,
     Ended(ExitStatus),
     NotStarted,
@@ -91,11 +86,10 @@ pub(super) enum Program {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     started: u64,
-    /// Whether a driver has registered.
     pub(super) driver: bool,
     away: Option<u64>,
     pub(super) done: bool,
-    /// What the driver said of its work.
+    /// The outcome that the driver reported.
     outcome: Option<Outcome>,
     killed: bool,
     shutdown: bool,
@@ -130,7 +124,7 @@ impl Books {
         }
     }
 
-    /// The executors whose end was not reported.
+    /// The executors whose end has not been reported.
     pub(super) fn live(&self) -> impl Iterator<Item = (ExecutorId, &Row)> {
         self.executors.iter().filter(|(_, row)| row.told.is_none()).map(|(id, row)| (*id, row))
     }
@@ -139,22 +133,22 @@ impl Books {
         self.config.attempt >= self.config.most_attempts
     }
 
-    /// Whether the manager no longer accepts anything from this attempt.
+    /// Whether the manager accepts nothing more from this attempt.
     pub(super) fn is_given_up(&self) -> bool {
         self.facts.replaced || self.facts.not_registered
     }
 
-    /// Whether the attempt was asked to end without waiting until the manager knows.
+    /// Whether the attempt was asked to end at once, without waiting for the manager.
     pub(super) fn was_hurried(&self) -> bool {
         self.facts.shutdown
     }
 
-    /// Whether it accepts targets of its driver.
+    /// Whether it accepts targets from its driver.
     pub(super) fn serves(&self) -> bool {
         self.facts.driver && !self.facts.done && self.finishing.is_none()
     }
 
-    /// Enters an event that the attempt is about to be told.
+    /// Records an event that the attempt is about to receive.
     pub(super) fn hear(&mut self, now: u64, event: &Event) {
         match event {
             Event::Start => self.facts.started = now,
@@ -216,7 +210,7 @@ impl Books {
         }
     }
 
-    /// Enters the loss of a container, which may have been granted in the same response.
+    /// Records the loss of a container, which the same response may have granted.
     fn lose(&mut self, container: &ContainerId, status: i32) {
         let first = self.gone.insert(container.clone(), status).is_none();
         let blames = !matches!(status, 0 | -100 | -101 | -102 | -105 | -106 | -107);
@@ -269,12 +263,12 @@ impl Books {
         }
     }
 
-    /// Whether a driver that is not part of a program has said that its work failed.
+    /// Whether a driver outside a program has reported that its work failed.
     fn driver_failed(&self) -> bool {
         self.config.mode != Mode::Cluster && matches!(self.facts.outcome, Some(Outcome::Failed(_)))
     }
 
-    /// Whether no other attempt comes after one that ends with this status and code.
+    /// Whether an attempt that ends with this status and code is the last one.
     pub(super) fn is_for_good(&self, status: FinalStatus, code: i32) -> bool {
         match status {
             FinalStatus::Succeeded | FinalStatus::Killed => true,
@@ -284,7 +278,7 @@ impl Books {
         }
     }
 
-    /// What status clients are to be told of the work.
+    /// The outcome that status clients must be told.
     pub(super) fn outcome(&self) -> Option<&Outcome> {
         self.facts.outcome.as_ref()
     }

@@ -1,4 +1,4 @@
-//! A driver as an ApplicationMaster knows it: what it has sent, and what it has received.
+//! A driver as an ApplicationMaster sees it: the messages that it has sent and received.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,21 +12,19 @@ pub(super) struct Driver {
     pub(super) connection: Option<Connection>,
     /// Whether it was told on this connection that it is registered.
     pub(super) registered: bool,
-    /// Whether it was ever told so.
+    /// Whether it was ever told that it is registered.
     pub(super) has_been_registered: bool,
-    /// The executors that it knows of and that have not ended.
+    /// Its executors that have not ended, as far as it knows.
     pub(super) live: BTreeSet<ExecutorId>,
     /// The executors whose end was reported to it.
     pub(super) ended: BTreeSet<ExecutorId>,
-    /// The executors that it has heard of, from its Master or from the executor itself.
+    /// The executors that it knows, from its Master or from the executor itself, each with its container.
     pub(super) met: BTreeMap<ExecutorId, ContainerId>,
     /// The number of executors that it wants, by profile.
     pub(super) wanted: BTreeMap<ProfileId, u64>,
-    /// The profile of each executor.
     pub(super) profiles: BTreeMap<ExecutorId, ProfileId>,
-    /// Whether it has said that it is done.
     pub(super) done: bool,
-    /// Whether it has gone and never comes back.
+    /// Whether it is gone for good.
     pub(super) vanished: bool,
     /// Whether it was told that no executor is left.
     pub(super) gone: bool,
@@ -34,7 +32,6 @@ pub(super) struct Driver {
     pub(super) removed: Option<ApplicationEnd>,
 }
 
-/// A connection to an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Connection {
     /// The attempt, counted from 0.
@@ -42,11 +39,10 @@ pub(super) struct Connection {
     pub(super) peer: PeerId,
 }
 
-/// How a driver reacts to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reaction {
     None,
-    /// It requests the executors that it wants.
+    /// It requests the executors of its targets.
     Request,
 }
 
@@ -56,7 +52,7 @@ impl Driver {
         ExecutorId(self.met.keys().next_back().map_or(0, |highest| highest.0 + 1))
     }
 
-    /// Takes a message. `containers` maps each executor to its container.
+    /// Receives a message. `containers` maps each executor to its container.
     pub(super) fn hear(
         &mut self,
         message: &MasterToDriver,

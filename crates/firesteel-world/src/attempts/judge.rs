@@ -1,4 +1,4 @@
-//! The laws that everything an attempt does must satisfy.
+//! The laws for everything that an attempt does.
 
 use firesteel_application_master::allocator::AllocatorView;
 use firesteel_application_master::{
@@ -17,7 +17,6 @@ use super::plan::node_address;
 pub(super) type Verdict = Result<(), String>;
 
 impl Books {
-    /// Compares what the attempt does about an event with the books.
     pub(super) fn judge(
         &mut self,
         now: u64,
@@ -92,7 +91,7 @@ impl Books {
         Ok(())
     }
 
-    /// The manager must be asked for the executors that the driver wants, minus those whose end was final.
+    /// The manager must be asked for the executors of the driver's targets, minus those that ended for good.
     fn judge_targets(&self, view: &AllocatorView) -> Verdict {
         for (id, wanted) in &self.wanted {
             let target = view.profiles.get(id).map_or(0, |profile| profile.target);
@@ -130,7 +129,7 @@ impl Books {
             },
             _ => None,
         });
-        // A disconnected driver is told when it is back.
+        // A disconnected driver is told when it returns.
         let profile = memory.0 / 1024 - 1;
         let profile = firesteel_protocol::ids::ProfileId(u32::try_from(profile).unwrap_or(u32::MAX));
         match (self.peer, added) {
@@ -309,7 +308,7 @@ impl Books {
         }
     }
 
-    /// The manager must be told of the end once, by an attempt after which no other begins.
+    /// The manager must be told of the end once, by the last attempt.
     fn judge_unregister(&mut self, status: FinalStatus) -> Verdict {
         let (attempt, most) = (self.config.attempt, self.config.most_attempts);
         if self.manager != Manager::Known {

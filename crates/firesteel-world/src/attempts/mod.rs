@@ -4,19 +4,18 @@
 //!
 //! - a fake manager that begins attempts, forgets them, gives them up and is told how they end
 //!   ([`Manager`](crate::containers::Manager) has its containers);
-//! - a driver that comes, goes and returns, and changes its targets; in cluster mode a program that
-//!   contains the driver;
+//! - a driver that connects, disconnects, returns, and changes its targets; in cluster mode a program that contains the
+//!   driver;
 //! - executors that fail, start late or never start;
-//! - status clients, and strangers who ask for another application's things.
+//! - status clients, and hostile peers that send requests about another application.
 //!
-//! [`Plan`] describes a world, and [`run`] simulates it. While faults strike, the machine's own invariants
-//! are checked after each event, and what it does is compared with a second set of books. Then all faults
-//! stop. The driver must get the executors that it wants, and know them. Then the application ends in one
-//! of the possible ways. The manager must be told of the end once, correctly, by an attempt that may report
-//! it.
+//! [`Plan`] describes a world, and [`run`] simulates it. While faults strike, the machine's own invariants are checked
+//! after each event, and its effects are compared with a second set of books. Then all faults stop. The driver must get
+//! the executors that it wants, and know them. Then the application ends in one of the possible ways. The manager must
+//! be told of the end once, correctly, by an attempt that may report it.
 //!
 //! - `plan`, `world`: the description of a world, and its run.
-//! - `perform`, `whims`: the effects of attempts, and what drivers and strangers do.
+//! - `perform`, `whims`: the effects of attempts, and the actions of drivers and hostile peers.
 //! - `driver`, `supervisor`: the state of a driver, and the manager's state of the application.
 //! - `books`, `judge`: the second set of books, and the laws.
 //! - `sabotage`, `coverage`: the deliberate bugs, and the counts of what happened.

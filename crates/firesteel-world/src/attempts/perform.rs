@@ -1,4 +1,4 @@
-//! The happenings of a world, and the performing of an attempt's effects.
+//! The happenings of a world, and how it performs an attempt's effects.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ impl World {
         let (cores, memory) = (Cores(64), MiB(1 << 20));
         let largest = ContainerSize { cores, memory, ..ContainerSize::default() };
         self.tell(attempt, Event::Registered { largest });
-        // The submitting client learns where the ApplicationMaster is now.
+        // The submitting client learns where the new ApplicationMaster runs.
         if self.plan.config.mode == Mode::Client {
             if self.drivers[0].connection.is_some_and(|connection| connection.attempt != attempt) {
                 self.hang_up(0);
@@ -128,7 +128,7 @@ impl World {
             let status = *self.dice.pick(&[0, 1, 1, 137, -100, -101, -102, -103, -104, -105, -106, -1000]);
             self.later(0, 10_000, Happening::Ends(container.clone(), status));
         }
-        // An executor dials its driver by itself.
+        // An executor connects to its driver without being told.
         let rows = self.attempts[attempt].books.executors.iter();
         let number = rows.clone().find(|(_, row)| row.container == container).map(|(number, _)| *number);
         let driver = self.driver_of(attempt);

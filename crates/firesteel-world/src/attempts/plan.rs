@@ -17,12 +17,11 @@ use firesteel_protocol::process::{Command, Placeholder};
 use crate::containers::Scenario;
 use firesteel_sim::dice::Dice;
 
-/// An application, the cluster that it runs on, and how badly both behave.
+/// An application, its cluster, and how badly both behave.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The seed that generated this plan and that drives the run.
     pub seed: u64,
-    /// The cluster, and when faults strike.
     pub cluster: Scenario,
     /// The configuration of the first attempt. Later attempts differ only in their number.
     pub config: Config,
@@ -34,13 +33,12 @@ pub struct Plan {
     pub ending: Ending,
 }
 
-/// The ways in which an application ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("ending")]
 pub enum Ending {
-    /// The driver is done; in cluster mode its program then succeeds.
+    /// The driver finishes; in cluster mode its program then succeeds.
     DriverDone,
-    /// The driver goes and never comes back. In client mode only.
+    /// The driver is gone for good. In client mode only.
     DriverVanishes,
     /// The program fails. In cluster mode only.
     ProgramFails,
@@ -86,7 +84,7 @@ impl Plan {
         Self { seed, profiles: cluster.profiles, cluster, config, relaunch, ending }
     }
 
-    /// What the driver says of its work when it is done.
+    /// The outcome that the driver reports when it finishes.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         match self.seed % 5 {
             0 => Some(Outcome::failed("3 of 10 items failed")),
@@ -105,7 +103,6 @@ impl Plan {
         }
     }
 
-    /// The configuration of an attempt.
     pub(super) fn config_of(&self, attempt: u32) -> Config {
         Config { attempt, ..self.config.clone() }
     }
@@ -149,7 +146,7 @@ impl Plan {
         (0..self.profiles).map(&mut target).collect()
     }
 
-    /// The hosts that tasks prefer, and those to avoid.
+    /// The preferred and the excluded hosts of tasks.
     pub(super) fn wishes(&self, dice: &mut Dice) -> HostWishes {
         let hosts = self.cluster.machines.keys();
         let preferred: BTreeMap<String, u64> =
@@ -160,7 +157,6 @@ impl Plan {
     }
 }
 
-/// A target for one profile.
 pub(super) fn target(number: u32, total: u64) -> ExecutorTarget {
     ExecutorTarget { id: ProfileId(number), profile: profile(number), total }
 }

@@ -1,11 +1,10 @@
-//! Deliberate bugs: the events and effects of an attempt are changed, as if it had erred.
+//! Deliberate bugs: they change the events and effects of an attempt.
 
 use firesteel_application_master::{Config, Effect, Event, FinalStatus, Inbound, Outbound, Silence, Staging};
 use firesteel_protocol::ids::{ExecutorId, PeerId};
 use firesteel_protocol::messages::{ApplicationDescription, DriverToMaster, MasterToDriver, Relaunch};
 use firesteel_protocol::process::Placeholder;
 
-/// A bug of an ApplicationMaster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptSabotage {
     /// It does not report new executors to its driver.
@@ -14,25 +13,22 @@ pub enum AttemptSabotage {
     DropEnded,
     /// It reports an executor's end twice.
     DoubleEnded,
-    /// A driver that reconnects is told that it is registered, and nothing else.
+    /// A driver reconnects, and is told only that it is registered.
     DropStory,
     /// A later attempt starts numbering executors again.
     ReuseNumbers,
-    /// It reports an executor on the wrong host.
     WrongHost,
     /// It does not fill in an executor's command.
     ForgetWords,
-    /// It does not check who asks.
+    /// It does not check a requester's identity.
     TrustStrangers,
-    /// It ignores the driver's targets.
     ForgetTargets,
-    /// It ends no executors.
     ForgetKills,
-    /// It replaces executors whose end was final.
+    /// It replaces executors that ended for good.
     MissTurn,
     /// It never reports that no executor is left.
     DropGone,
-    /// It reports at once that no executor is left.
+    /// It reports at once, and wrongly, that no executor is left.
     EarlyGone,
     /// It does not tell its driver that the application is over.
     DropRemoved,
@@ -46,7 +42,6 @@ pub enum AttemptSabotage {
     WrongStatus,
     /// It treats the first attempt as the last.
     EarlyLast,
-    /// It has the wrong exit code.
     WrongCode,
     /// It misreads the silence of the manager.
     WrongSilence,
@@ -59,7 +54,6 @@ pub enum AttemptSabotage {
 }
 
 impl AttemptSabotage {
-    /// The list of all bugs.
     pub const ALL: [Self; 24] = [
         Self::DropAdded,
         Self::DropEnded,
@@ -128,7 +122,6 @@ impl AttemptSabotage {
         }
     }
 
-    /// Changes the effects of an attempt.
     pub(super) fn effects(self, event: &Event, effects: &mut Vec<Effect>) {
         for effect in effects.iter_mut() {
             match (self, effect) {
@@ -185,7 +178,7 @@ fn repeat(effects: &mut Vec<Effect>, which: impl Fn(&Effect) -> bool) {
     }
 }
 
-/// What a driver is told.
+/// What a driver is told, in the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Added,

@@ -1,8 +1,7 @@
-//! The manager's side of an application: its current attempt, and how it has ended.
+//! The manager's view of an application: its current attempt, and how it has ended.
 
 use firesteel_application_master::FinalStatus;
 
-/// What the manager knows of the application.
 #[derive(Clone, Debug)]
 pub(super) struct Supervisor {
     /// The last attempt that it has begun, counted from 0.
@@ -20,9 +19,7 @@ pub(super) struct Supervisor {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttemptState {
-    /// The attempt has not registered.
     Begun,
-    /// The attempt has registered.
     Known,
     /// The manager was restarted: the attempt has to register again.
     Forgotten,
@@ -37,7 +34,6 @@ impl Supervisor {
         Self { current: 0, state: AttemptState::Begun, most }
     }
 
-    /// Whether this attempt is the current one.
     pub(super) fn accepts(&self, attempt: usize) -> bool {
         attempt == self.current
             && match self.state {

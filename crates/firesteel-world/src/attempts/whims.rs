@@ -1,4 +1,4 @@
-//! The actions of drivers, and of strangers.
+//! Random actions of drivers and of hostile peers.
 
 use firesteel_application_master::{Event, Inbound, Mode};
 use firesteel_placement::Cores;
@@ -14,7 +14,7 @@ use super::supervisor::AttemptState;
 use super::world::{Happening, World};
 
 impl World {
-    /// A driver looks for its ApplicationMaster.
+    /// A driver connects to its ApplicationMaster.
     pub(super) fn dial(&mut self, driver: usize) {
         let state = &self.drivers[driver];
         let patient = !state.gone && (!state.done || self.plan.config.mode == Mode::Cluster);
@@ -44,7 +44,7 @@ impl World {
         self.driver_says(driver, message);
     }
 
-    /// A driver's connection breaks; its ApplicationMaster notices that later.
+    /// A driver's connection breaks; its ApplicationMaster notices later.
     pub(super) fn hang_up(&mut self, driver: usize) {
         if let Some(Connection { attempt, peer }) = self.drivers[driver].connection.take() {
             self.drivers[driver].registered = false;
@@ -133,7 +133,7 @@ impl World {
         }
     }
 
-    /// A stranger sends an impossible message, or asks for another application's things.
+    /// A hostile peer sends an impossible message, or a request about another application.
     fn stray(&mut self, attempt: usize, driver: usize) {
         let app = self.plan.config.app.clone();
         let other = AppId::new("application_1_0002");

@@ -18,17 +18,15 @@ use super::supervisor::{AttemptState, Supervisor};
 use crate::containers::Manager;
 use firesteel_sim::dice::Dice;
 
-/// How long after the last fault everything must be over, in virtual milliseconds.
+/// How long after the last fault everything may take to end, in virtual milliseconds.
 const OVER_AFTER: u64 = 3_600_000;
 
-/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The counts of what happened.
     pub coverage: AttemptCoverage,
-    /// The law that was broken, if any: what should hold, and what was found.
+    /// The broken law, if any: what should hold, and what was found.
     pub violation: Option<String>,
-    /// Whether all was well after the faults, and the application ended as planned.
+    /// Whether everything recovered after the faults, and the application ended as planned.
     pub as_planned: bool,
     /// The number of attempts that were begun.
     pub attempts: usize,
@@ -51,9 +49,8 @@ pub fn run_sabotaged(plan: Plan, sabotage: AttemptSabotage) -> Outcome {
 /// A happening in the queue. Attempts and drivers are counted from 0.
 #[derive(Clone, Debug)]
 pub(super) enum Happening {
-    /// A machine reports to the manager.
     Report(String),
-    /// An attempt gets an event from its shell or from a connection.
+    /// An attempt receives an event from its shell or from a connection.
     Tell(usize, Event),
     /// A call reaches the manager, or is lost.
     Arrive(usize, Call, CallOutcome),
@@ -65,19 +62,15 @@ pub(super) enum Happening {
     Started(usize, ContainerId),
     /// A container's process ends.
     Ends(ContainerId, i32),
-    /// An attempt's program ends.
     ProgramEnds(usize, ExitStatus),
     /// The manager notices that an attempt is gone, or gives it up.
     Lose(usize),
-    /// The manager begins an attempt.
     Begin,
     /// A driver dials its ApplicationMaster.
     Dial(usize),
-    /// A driver sends its requests.
     Wish(usize),
-    /// A driver does something at random.
     Whim(usize),
-    /// A status client asks.
+    /// A status client sends a question.
     Clients,
     /// A fault strikes at the manager.
     Mischief,
@@ -87,17 +80,13 @@ pub(super) enum Happening {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CallOutcome {
     Sound,
-    /// The request is lost.
     RequestLost,
-    /// The response is lost.
     ResponseLost,
 }
 
-/// One attempt at the application.
 pub(super) struct Attempt {
     pub(super) machine: ApplicationMaster,
     pub(super) books: Books,
-    /// Whether its process runs.
     pub(super) alive: bool,
 }
 
@@ -112,12 +101,11 @@ pub(super) struct World {
     pub(super) supervisor: Supervisor,
     pub(super) manager: Manager,
     pub(super) next_peer: u64,
-    /// The targets of the driver now.
     pub(super) targets: Vec<ExecutorTarget>,
     pub(super) wishes: HostWishes,
     sabotage: Option<AttemptSabotage>,
     pub(super) calm: bool,
-    /// The ending that was started. After it no other attempt may begin.
+    /// The ending that was begun. No attempt may begin after it.
     pub(super) ending: Option<Ending>,
     pub(super) outcome: Outcome,
 }
@@ -218,7 +206,6 @@ impl World {
         }
     }
 
-    /// The manager begins an attempt.
     pub(super) fn begin(&mut self) {
         let index = self.attempts.len();
         let mut config = self.plan.config_of(u32::try_from(index).unwrap_or(u32::MAX) + 1);
@@ -236,7 +223,7 @@ impl World {
             self.ending = None;
             self.plan.ending = Ending::DriverDone;
         }
-        // A driver may dial before its ApplicationMaster has begun.
+        // A driver may connect before its ApplicationMaster has begun.
         if self.plan.config.mode == Mode::Unmanaged && self.dice.one_in(4) {
             self.dial(0);
         }
@@ -251,7 +238,6 @@ impl World {
         self.later(0, 3_000, Happening::Whim(driver));
     }
 
-    /// The driver of an attempt.
     pub(super) fn driver_of(&self, attempt: usize) -> usize {
         match self.plan.config.mode {
             Mode::Cluster => attempt,
@@ -292,8 +278,7 @@ impl World {
         effects.into_iter().for_each(|effect| self.perform(index, effect));
     }
 
-    /// Whether the driver has the executors that it wants and knows them, and nothing else is requested
-    /// anywhere.
+    /// Whether the driver has the executors of its targets and knows them, and nothing else is requested.
     fn is_well(&self) -> bool {
         let current = self.supervisor.current;
         let (attempt, driver) = (&self.attempts[current], &self.drivers[self.driver_of(current)]);
@@ -335,7 +320,6 @@ impl World {
         }
     }
 
-    /// Ends the application as planned.
     fn end(&mut self) {
         let current = self.supervisor.current;
         let driver = self.driver_of(current);
@@ -361,7 +345,7 @@ impl World {
         }
     }
 
-    /// Checks that the application is over and nothing of it is left.
+    /// Checks that the application is over and has left nothing behind.
     fn judge_over(&self) -> Result<(), String> {
         let AttemptState::Over(status) = self.supervisor.state else { return Ok(()) };
         let (begun, most) = (self.attempts.len(), self.plan.config.most_attempts);
@@ -418,7 +402,7 @@ impl World {
         self.tell(attempt, Event::Received { peer, message: Inbound::Client(message) });
     }
 
-    /// Marks a driver as done. Its program ends when it is told that no executor is left.
+    /// Marks a driver as done. Its program ends once it learns that no executor is left.
     pub(super) fn finish_driver(&mut self, driver: usize) {
         if self.drivers[driver].connection.is_some() {
             self.drivers[driver].done = true;
@@ -427,7 +411,7 @@ impl World {
         }
     }
 
-    /// What a driver wants now, for each profile.
+    /// The driver's current target for each profile.
     pub(super) fn current_targets(&self, driver: usize) -> Vec<ExecutorTarget> {
         self.drivers[driver].wanted.iter().map(|(id, total)| target(id.0, *total)).collect()
     }

@@ -1,4 +1,4 @@
-//! Events for nodes: each is applied by the node's machine, held against the laws, and its effects are performed.
+//! Gives events to nodes: the node's machine applies each, its effects are compared with the laws and performed.
 
 use firesteel_engine::driver;
 use firesteel_master as master;
@@ -28,7 +28,7 @@ impl World {
         }
     }
 
-    /// A process that stood still is told what happened meanwhile.
+    /// A paused process continues and receives the events that came meanwhile.
     pub(super) fn go_on_again(&mut self, node: NodeIndex) {
         for event in self.node_mut(node).waiting.take().unwrap_or_default() {
             self.tell(node, event);
@@ -117,8 +117,8 @@ impl World {
         }
     }
 
-    /// Enters an event of the Master and its effects in the ledger, and performs them, unless they wait for its disk. `before`
-    /// are its reservations before the event.
+    /// Enters an event of the Master and its effects in the ledger, and performs them unless they wait for its disk.
+    /// `before` are the Master's reservations before the event.
     fn take_decision(
         &mut self,
         node: NodeIndex,

@@ -17,84 +17,160 @@ use super::world::NodeIndex;
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
     /// A message arrives at this side of a connection.
-    Deliver { link: LinkIndex, side: Side, message: Message },
+    Deliver {
+        link: LinkIndex,
+        side: Side,
+        message: Message,
+    },
     /// This side learns that the connection ended.
-    Hangup { link: LinkIndex, side: Side },
+    Hangup {
+        link: LinkIndex,
+        side: Side,
+    },
     /// A dial is answered, or fails.
-    Dial { node: NodeIndex, target: Target, answer: Answer },
-    /// The alarm of a node rings.
-    Wake { node: NodeIndex, at: u64 },
+    Dial {
+        node: NodeIndex,
+        target: Target,
+        answer: Answer,
+    },
+    /// The alarm of a node is due.
+    Wake {
+        node: NodeIndex,
+        at: u64,
+    },
     /// A node gets an event, if it is still alive.
-    Tell { node: NodeIndex, event: NodeEvent },
-    /// Two parties are parted.
+    Tell {
+        node: NodeIndex,
+        event: NodeEvent,
+    },
+    /// A partition between two parties begins.
     Part(Partition),
     /// A Worker's connection stalls.
     Stall(Stall),
-    /// An operator has a Worker leave.
+    /// An operator decommissions a Worker.
     Depart(Departure),
-    /// A connection is cut.
-    Cut { link: LinkIndex },
+    Cut {
+        link: LinkIndex,
+    },
     /// A busy Master handles the next message.
-    MasterTurn { node: NodeIndex },
+    MasterTurn {
+        node: NodeIndex,
+    },
     /// A Master begins to lead at this seat, unless another one leads.
-    StartMaster { seat: usize },
+    StartMaster {
+        seat: usize,
+    },
     /// A Master begins to stand by at this seat, if it is empty.
-    StandBy { seat: usize },
+    StandBy {
+        seat: usize,
+    },
     /// A Master that stands by at this seat learns of another leader.
-    Follow { seat: usize },
-    /// The leader is deposed, or what it says begins to be held up until it is.
+    Follow {
+        seat: usize,
+    },
+    /// The leader is deposed, at once or after its messages were held up.
     Depose(Deposition),
-    /// The tenure of a leader ends. Then it hears its peers for this many milliseconds.
-    EndTenure { node: NodeIndex, lingers: u64 },
-    /// A former leader ends its connections.
-    EndFormer { node: NodeIndex },
-    /// What a Master says of itself when it accepts a connection reaches who dialled.
-    Greet { node: NodeIndex, peer: PeerId, seat: usize, leadership: Leadership },
+    /// The lease of a leader ends. It still receives messages for this many milliseconds.
+    EndTenure {
+        node: NodeIndex,
+        lingers: u64,
+    },
+    EndFormer {
+        node: NodeIndex,
+    },
+    /// A Master's hello arrives at the peer that connected.
+    Greet {
+        node: NodeIndex,
+        peer: PeerId,
+        seat: usize,
+        leadership: Leadership,
+    },
     /// A write of a Master's to its disk is over.
-    Synced { node: NodeIndex },
-    /// A Worker starts on this machine.
-    StartWorker { plan: usize },
-    /// An application's driver starts.
-    StartDriver { app: usize },
+    Synced {
+        node: NodeIndex,
+    },
+    StartWorker {
+        plan: usize,
+    },
+    StartDriver {
+        app: usize,
+    },
     /// A task is submitted to a driver; after the last one the input ends.
-    Submit { node: NodeIndex, task: usize },
+    Submit {
+        node: NodeIndex,
+        task: usize,
+    },
     /// An executor's process starts, or fails to.
-    ExecutorUp { node: NodeIndex },
-    /// An executor's process ends.
-    ExecutorEnd { node: NodeIndex, status: ExitStatus },
+    ExecutorUp {
+        node: NodeIndex,
+    },
+    ExecutorEnd {
+        node: NodeIndex,
+        status: ExitStatus,
+    },
     /// The deadline by which an executor's process must have ended.
-    DoomCheck { node: NodeIndex, doom: Doom },
-    /// A process that stood still goes on.
-    GoOn { node: NodeIndex },
+    DoomCheck {
+        node: NodeIndex,
+        doom: Doom,
+    },
+    /// A paused process continues.
+    GoOn {
+        node: NodeIndex,
+    },
     /// A Worker's fetch of an application's files ends.
-    FetchEnd { node: NodeIndex, app: AppId, fetch: FetchId, driver: usize, fails: bool },
-    /// The deadline by which an executor that is idle since this time must have ended, unless it is wanted.
-    IdleCheck { node: NodeIndex, since: u64 },
+    FetchEnd {
+        node: NodeIndex,
+        app: AppId,
+        fetch: FetchId,
+        driver: usize,
+        fails: bool,
+    },
+    /// The deadline of an executor that is idle since this time: it must have ended, unless it is wanted.
+    IdleCheck {
+        node: NodeIndex,
+        since: u64,
+    },
     /// A task's process starts, or fails to.
-    TaskUp { node: NodeIndex, attempt: AttemptId },
+    TaskUp {
+        node: NodeIndex,
+        attempt: AttemptId,
+    },
     /// A task's process takes its next step.
-    TaskStep { node: NodeIndex, attempt: AttemptId },
+    TaskStep {
+        node: NodeIndex,
+        attempt: AttemptId,
+    },
     /// An operator submits the cluster driver with this number.
-    SubmitDriver { plan: usize },
+    SubmitDriver {
+        plan: usize,
+    },
     /// An operator asks for the end of some cluster driver.
     KillDriver,
     /// The process of a cluster driver starts, or fails to.
-    ClusterDriverUp { driver: DriverId, start: u64 },
-    /// The process of a cluster driver ends.
-    ClusterDriverEnd { driver: DriverId, start: u64, status: ExitStatus },
-    /// A fault strikes.
+    ClusterDriverUp {
+        driver: DriverId,
+        start: u64,
+    },
+    ClusterDriverEnd {
+        driver: DriverId,
+        start: u64,
+        status: ExitStatus,
+    },
     Strike,
     /// A stranger sends a message, and has this many left to send.
-    Speak { node: NodeIndex, role: StrangerRole, left: u64 },
+    Speak {
+        node: NodeIndex,
+        role: StrangerRole,
+        left: u64,
+    },
     /// All faults stop for good.
     Calm,
-    /// Applications that were left without executors request some; those that can never end are cancelled.
+    /// Applications without executors request some; applications that can never end are cancelled.
     Mend,
     /// The Master's tables are compared with what really runs.
     Audit,
 }
 
-/// Why an executor's process must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doom {
     /// Its Worker died.
@@ -103,16 +179,13 @@ pub(crate) enum Doom {
     Ordered,
 }
 
-/// The target of a dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// The Master at this seat.
     Master(usize),
     /// The driver of the application with this index.
     Driver(usize),
 }
 
-/// The answer to a dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The dial is accepted, if the target is alive.
@@ -129,6 +202,6 @@ pub(crate) enum StrangerRole {
     Executor,
     Client,
     Master,
-    /// An executor that floods its driver with output.
+    /// An executor that floods its driver with output, under another executor's id.
     Impostor,
 }

@@ -1,19 +1,19 @@
-//! Whole clusters in one thread: the real state machines in a world of virtual time, with chance from a
-//! seed, connections that break and processes that misbehave.
+//! Whole clusters in one thread: the real state machines in virtual time. A seed makes all random choices. Connections
+//! break, and processes misbehave.
 //!
-//! [`Scenario`] describes a cluster, and [`run()`] simulates it. While faults strike, nothing unsafe may
-//! happen. After each event the machine's own invariants are checked, its effects are compared with what is
-//! really so (`laws::truth`), and the Master is compared with a second set of books (`laws::ledger`). Then all faults
-//! stop and the cluster must recover by itself (`laws::healing`).
+//! [`Scenario`] describes a cluster, and [`run()`] simulates it. While faults strike, nothing unsafe may happen. After
+//! each event the machine's own invariants are checked. Its effects are compared with the facts of the world
+//! (`laws::truth`), and the Master with a second set of books (`laws::ledger`). Then all faults stop and the cluster
+//! must recover by itself (`laws::healing`).
 //!
 //! - `scenario`: the description of a cluster and of its applications.
-//! - `world`, `run`, `happening`, `events`: virtual time, the queue of happenings, one run, and how machines hear of
-//!   something.
-//! - `processes`: processes, with or without a state machine, and what their users do.
+//! - `world`, `run`, `happening`, `events`: virtual time, the queue of happenings, one run, and how machines receive
+//!   events.
+//! - `processes`: processes, with or without a state machine, and the actions of their users.
 //! - `network`: connections and messages.
 //! - `effects`: the effects of machines, and the disks that they reach.
 //! - `faults`: faults, each with its plan, and hostile peers.
-//! - `laws`: the laws, and the facts and second sets of books that runs are held against.
+//! - `laws`: the laws, and the facts and second sets of books with which runs are compared.
 //! - `sabotage`: deliberate bugs, and how they change a machine.
 
 mod effects;

@@ -18,12 +18,9 @@ pub enum Telling {
     Everything,
 }
 
-/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The counts of what was seen.
     pub coverage: Coverage,
-    /// The invariant that broke, if any.
     pub failure: Option<Failure>,
     /// The trace, one line for each event and effect, if it was requested.
     pub trace: Vec<String>,
@@ -31,13 +28,12 @@ pub struct Outcome {
     pub millis: u64,
 }
 
-/// An invariant that broke.
+/// An invariant that broke, and when.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at {millis} ms, after {events} events: {sentence}")]
 pub struct Failure {
     /// Virtual milliseconds since the start.
     pub millis: u64,
-    /// The number of events until then.
     pub events: u64,
     /// What should hold, and what was found.
     pub sentence: String,

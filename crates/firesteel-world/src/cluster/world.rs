@@ -35,7 +35,7 @@ pub(super) const BEGINNING: u64 = 1_767_225_600_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NodeIndex(pub(crate) usize);
 
-/// A whole cluster in one value.
+/// A whole simulated cluster in one value.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) scenario: Scenario,
@@ -46,23 +46,22 @@ pub(crate) struct World {
     sequence: u64,
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Vec<Link>,
-    /// The Master that leads, while one is alive.
+    /// The Master that leads, while it is alive.
     pub(crate) master: Option<NodeIndex>,
     pub(crate) master_inbox: MasterInbox,
-    /// Where Masters listen. There are two seats if they are elected.
+    /// The addresses of Masters: two if they are elected.
     pub(crate) seats: Vec<Seat>,
     pub(crate) reigns: Reigns,
-    /// The Master whose messages are held up, or were, until this time.
+    /// The Master with held-up messages, and the end of the delay. It may have passed.
     pub(crate) held_up: Option<(NodeIndex, u64)>,
-    /// The connections to Masters on which what the Master says of itself has not come yet.
+    /// The connections to Masters on which the Master's hello has not arrived yet.
     pub(crate) ungreeted: BTreeSet<(NodeIndex, PeerId)>,
     pub(crate) unheard: Unheard,
-    /// When the Master began, if it had nothing of the one before.
+    /// When the Master began, if it had no state of an earlier one.
     pub(crate) master_began: Timestamp,
     /// The partitions that have begun, each with its end.
     pub(crate) parted: Vec<(Partition, u64)>,
-    /// Whether a stranger has acted as a Worker. Then the Master may have been told untrue things about
-    /// executors.
+    /// Whether a hostile peer has posed as a Worker, so that the Master may believe false reports about executors.
     pub(crate) was_lied_to: bool,
     /// The Worker of each machine, while one is alive.
     pub(crate) workers: Vec<Option<NodeIndex>>,
@@ -81,15 +80,15 @@ pub(crate) struct World {
     pub(crate) trace: Option<Vec<String>>,
 }
 
-/// The phase of an application's driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DriverPhase {
-    /// The driver has not started.
+    /// The driver has not started yet.
     Awaited,
-    /// The driver runs as this node.
     Lives(NodeIndex),
     /// The driver ended at this time.
-    Over { at: u64 },
+    Over {
+        at: u64,
+    },
 }
 
 impl World {
@@ -130,9 +129,9 @@ impl World {
         world
     }
 
-    /// Plans everything that happens by itself.
+    /// Plans the happenings of the beginning.
     fn set_out(&mut self) {
-        // Now and then the Master starts so late that early Workers and drivers have given up.
+        // Sometimes the Master starts so late that early Workers and drivers have given up.
         let master_at = match self.dice.one_in(6) {
             true if self.dice.one_in(8) => 70_000,
             true => 3_000,
@@ -173,7 +172,7 @@ impl World {
         Timestamp::from_millis(BEGINNING + self.now)
     }
 
-    /// Whether the last fault was so long ago that everything must have recovered.
+    /// Whether everything must have recovered from the last fault by now.
     pub(crate) fn is_settled(&self) -> bool {
         let until = self.scenario.faults.until;
         until == 0 || self.now > until + SETTLED_AFTER
@@ -214,7 +213,7 @@ impl World {
         self.queue.values()
     }
 
-    /// Records the first broken invariant; nothing happens after it.
+    /// Records the first broken invariant, after which the run stops.
     pub(crate) fn violate(&mut self, sentence: impl fmt::Display) {
         if self.violation.is_none() {
             self.violation = Some(sentence.to_string());
@@ -295,12 +294,10 @@ impl World {
         }
     }
 
-    /// The nodes of the living Workers.
     pub(crate) fn living_workers(&self) -> Vec<NodeIndex> {
         self.workers.iter().flatten().copied().collect()
     }
 
-    /// The nodes of the living drivers.
     pub(crate) fn living_drivers(&self) -> Vec<NodeIndex> {
         let node = |phase: &DriverPhase| match phase {
             DriverPhase::Lives(node) => matches!(self.node(*node).body, Body::Driver(_)).then_some(*node),

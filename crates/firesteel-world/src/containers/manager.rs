@@ -9,9 +9,8 @@ use firesteel_protocol::ids::{ContainerId, ProfileId};
 
 use firesteel_sim::dice::Dice;
 
-/// A manager as an application sees it. It counts the containers that are wanted at each place. When a
-/// machine reports, the manager grants containers one by one, nearest first if it can wait, and lowers the
-/// count itself.
+/// A manager as an application sees it. It counts the wanted containers at each place. When a machine reports, the
+/// manager grants containers one by one, nearest first if it can wait, and lowers the count itself.
 #[derive(Clone, Debug)]
 pub struct Manager {
     topology: Topology,
@@ -28,16 +27,14 @@ pub struct Manager {
     completed: Vec<Completed>,
 }
 
-/// A granted container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// The host of the container.
     pub host: String,
     /// The profile that it was granted for.
     pub profile: ProfileId,
 }
 
-/// How carefully a manager chooses where it grants.
+/// How carefully a manager chooses the machine of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Care {
     /// It grants on a wanted host, if one is wanted.
@@ -63,7 +60,7 @@ impl Manager {
         }
     }
 
-    /// The number of containers of a profile that it counts as wanted at this place.
+    /// How many containers of a profile it counts as wanted at this place.
     #[must_use]
     pub fn wanted(&self, profile: ProfileId, place: &Location) -> u64 {
         self.wanted.get(&(profile, place.clone())).copied().unwrap_or(0)
@@ -75,7 +72,6 @@ impl Manager {
         self.wanted.iter().map(|((profile, place), count)| (*profile, place.clone(), *count)).collect()
     }
 
-    /// The hosts that it avoids.
     #[must_use]
     pub fn excluded(&self) -> &BTreeSet<String> {
         &self.excluded
@@ -87,7 +83,6 @@ impl Manager {
         &self.containers
     }
 
-    /// The hosts of the machines.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.machines.keys().map(String::as_str)
     }
@@ -98,7 +93,7 @@ impl Manager {
         self.excluded.clear();
     }
 
-    /// Ends an attempt at the application: its containers end with it, without a report.
+    /// Ends an attempt at the application. Its containers end, too, and are not reported.
     pub fn end_all(&mut self) {
         self.forget();
         self.containers.clear();
@@ -124,7 +119,7 @@ impl Manager {
         }
     }
 
-    /// The response to a call: all that has happened since the last one.
+    /// The response to a call: everything since the last response.
     pub fn answer(&mut self) -> Allocated {
         Allocated {
             machines: self.machines.len() as u64,

@@ -4,10 +4,9 @@
 //! Executors fail. A driver changes its targets. Calls are lost on the way there or back, and the manager
 //! may forget everything.
 //!
-//! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed.
-//! While faults strike, the allocator's own invariants are checked after each event, and its effects are
-//! compared with what is really so (`truth`). Then all faults stop. There must be as many executors as are
-//! wanted, and nothing else.
+//! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. While faults
+//! strike, the allocator's own invariants are checked after each event, and its effects are compared with the facts
+//! (`truth`). Then all faults stop. There must be exactly as many executors as wanted.
 //!
 //! - `scenario`, `run`: the description of a world, and one run.
 //! - `manager`: the fake manager and its machines.
@@ -29,7 +28,7 @@ pub use run::{run, run_sabotaged};
 pub use sabotage::ContainerSabotage;
 pub use scenario::Scenario;
 
-/// All that can happen to an allocator.
+/// The enums of everything that can happen to an allocator.
 fn all_kinds() -> [Kinds; 7] {
     [
         kinds::<Event>(),

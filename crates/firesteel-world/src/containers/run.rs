@@ -16,7 +16,7 @@ use super::{all_kinds, see_effect, see_event};
 use crate::Outcome;
 use firesteel_sim::dice::Dice;
 
-/// How long after the last fault all must be well, in virtual milliseconds.
+/// How long after the last fault everything must be well, in virtual milliseconds.
 const HEALED_AFTER: u64 = 600_000;
 
 /// Runs a world with a correct allocator.
@@ -31,10 +31,8 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: ContainerSabotage) -> Outcome
     World::new(scenario, Some(Saboteur::new(sabotage))).run()
 }
 
-/// A happening in the queue.
 #[derive(Clone, Debug)]
 enum Happening {
-    /// A machine reports to the manager.
     Report(String),
     /// A call reaches the manager, or is lost.
     Arrive(Call, CallOutcome),
@@ -42,9 +40,7 @@ enum Happening {
     Tell(Event),
     /// A container's process has started, or failed to.
     Start(ContainerId),
-    /// A container's process ends.
     End(ContainerId, i32),
-    /// The driver sends something.
     Driver,
     /// A fault strikes at the manager.
     Mischief,
@@ -54,9 +50,7 @@ enum Happening {
 #[derive(Clone, Copy, Debug)]
 enum CallOutcome {
     Sound,
-    /// The request is lost.
     RequestLost,
-    /// The response is lost.
     ResponseLost,
     /// The manager was restarted and knows nothing.
     Forgotten,
@@ -80,7 +74,7 @@ struct World {
     questions: u64,
     /// The last response, which may be repeated.
     last: Allocated,
-    /// Whether the allocator gave the application up, with good reason.
+    /// Whether the allocator gave up the application for a good reason.
     failed: bool,
     outcome: Outcome,
 }
@@ -350,7 +344,7 @@ impl World {
         }
     }
 
-    /// Whether there are as many executors as are wanted, nothing is requested, and both sides agree.
+    /// Whether there are exactly as many executors as wanted, nothing is requested, and both sides agree.
     fn is_well(&self) -> bool {
         let view = self.allocator.view(Timestamp::from_millis(self.now));
         let settled = view.profiles.values().all(|profile| {

@@ -1,9 +1,8 @@
-//! Deliberate bugs: the events and effects of an allocator are changed, as if it had erred.
+//! Deliberate bugs: they change the events and effects of an allocator.
 
 use firesteel_application_master::allocator::{Effect, Event, Location, Note};
 use firesteel_placement::locality::Locality;
 
-/// A bug of an allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContainerSabotage {
     /// It gives no container back.
@@ -14,17 +13,13 @@ pub enum ContainerSabotage {
     AskForMore,
     /// It launches two executors in one container.
     DoubleLaunch,
-    /// It reports an executor on the wrong host.
     WrongHost,
-    /// It forgets containers that were granted.
     ForgetGranted,
-    /// It does not report an executor's end.
     DropEnded,
     /// It reports an executor's end twice.
     DoubleEnded,
-    /// It does not answer.
     DropAnswer,
-    /// It does not tell the manager which hosts to avoid no longer.
+    /// It does not tell the manager which hosts are no longer excluded.
     DropInclude,
     /// Its matching function does not see hosts.
     BlindToHosts,
@@ -33,7 +28,6 @@ pub enum ContainerSabotage {
 }
 
 impl ContainerSabotage {
-    /// The list of all bugs.
     pub const ALL: [Self; 12] = [
         Self::DropRelease,
         Self::DropZero,
@@ -61,7 +55,6 @@ impl Saboteur {
         Self { sabotage }
     }
 
-    /// Changes an event for the allocator.
     pub(super) fn event(&self, event: &mut Event) {
         let Event::Allocated(allocated) = event else { return };
         if self.sabotage == ContainerSabotage::ForgetGranted {
@@ -69,7 +62,6 @@ impl Saboteur {
         }
     }
 
-    /// Changes the effects of the allocator.
     pub(super) fn effects(&self, effects: &mut Vec<Effect>) {
         for effect in effects.iter_mut() {
             match (self.sabotage, effect) {

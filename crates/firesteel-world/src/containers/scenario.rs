@@ -17,9 +17,7 @@ use firesteel_sim::dice::Dice;
 pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
-    /// The number of containers that each host has room for.
     pub machines: BTreeMap<String, u64>,
-    /// The configuration of the allocator.
     pub config: Config,
     /// The number of profiles that the driver uses.
     pub profiles: u32,
@@ -52,7 +50,7 @@ impl Scenario {
                 HostExclusion::On { failures: dice.below(3), timeout }
             }
         };
-        // At least one machine is never avoided.
+        // At least one machine is never excluded.
         let never = machines.keys().skip(1).filter(|_| dice.one_in(12)).cloned().collect();
         let config = Config {
             topology,
@@ -77,15 +75,14 @@ impl Scenario {
         Self { seed, machines, config, profiles, until: dice.between(5_000, 60_000), faults }
     }
 
-    /// The number of executors that have room on the machines where they may be.
+    /// How many executors have room on the machines where they may run.
     #[must_use]
     pub fn room(&self) -> u64 {
         let usable = self.machines.iter().filter(|(host, _)| !self.config.never.contains(*host));
         usable.map(|(_, room)| *room).sum()
     }
 
-    /// The driver's next requests: targets that there is room for, with preferred hosts, and hosts to
-    /// avoid.
+    /// The driver's next requests: targets within the room, with preferred and excluded hosts.
     pub(super) fn wishes(&self, dice: &mut Dice) -> (Vec<Target>, BTreeSet<String>) {
         let mut room = self.room();
         let mut targets = Vec::new();
@@ -100,7 +97,7 @@ impl Scenario {
         (targets, excluded)
     }
 
-    /// The last targets: for every profile, without hosts to avoid.
+    /// The last targets: one for every profile, without excluded hosts.
     pub(super) fn last_wishes(&self, dice: &mut Dice) -> Vec<Target> {
         let mut room = self.room();
         let mut target = |profile| {

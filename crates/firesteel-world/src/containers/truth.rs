@@ -9,18 +9,18 @@ use firesteel_placement::locality::{Locality, Topology};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 
-/// The state of a container that the allocator was told of.
+/// The state of a container that the allocator knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// It was granted, and the allocator has not reacted yet.
     Granted,
     /// An executor was launched in it.
     Used(ExecutorId),
-    /// It was given back with a call, or was gone before that.
+    /// It was given back in a call, or ended before that.
     Released,
 }
 
-/// A second set of books. It reads what the allocator is told and does, and shares no code with it.
+/// A second set of books, from the allocator's events and effects. It shares no code with the allocator.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Truth {
     fates: BTreeMap<ContainerId, Fate>,
@@ -54,7 +54,7 @@ impl Truth {
         self.call_is_open = false;
     }
 
-    /// A response arrives, or none will come.
+    /// A response arrives, or the call fails.
     pub(super) fn answered(&mut self, answer: Option<&Allocated>) {
         self.call_is_open = false;
         self.arrived.clear();
@@ -86,7 +86,7 @@ impl Truth {
         self.executors.iter().filter(|(_, (_, ended))| !ended).map(|(executor, _)| *executor)
     }
 
-    /// Compares what the allocator does with the books.
+    /// Compares the allocator's effects with the books.
     pub(super) fn judge(
         &mut self,
         now: Timestamp,
@@ -114,8 +114,7 @@ impl Truth {
                 Effect::Note(Note::Matched { container, level, .. }) => {
                     self.judge_match(container, *level, topology)?;
                 }
-                // A request that an end in this response opened was not open when the containers were
-                // matched.
+                // An end in this response opened this request after the containers were matched.
                 Effect::Note(Note::Excess { .. }) if effects.iter().any(is_ended) => {}
                 Effect::Note(Note::Excess { container, .. }) => self.judge_excess(container, view)?,
                 Effect::Register | Effect::Decommission { .. } | Effect::Fail(_) | Effect::Note(_) => {}
@@ -201,7 +200,7 @@ impl Truth {
         }
     }
 
-    /// Checks that a container serves no request from farther away than necessary.
+    /// Checks that a container serves the nearest request that it can.
     fn judge_match(&mut self, container: &ContainerId, level: Locality, topology: &Topology) -> Verdict {
         let Some((host, profile)) = self.hosts.get(container) else { return Ok(()) };
         let places = [
@@ -209,7 +208,7 @@ impl Truth {
             (Locality::Rack, topology.rack(host).map(|rack| Location::Rack(rack.into()))),
             (Locality::Any, Some(Location::Any)),
         ];
-        // Of several containers that came together, some serve the requests that the others could.
+        // If several containers arrive together, some serve requests that others could have served.
         if self.arrived.len() > 1 {
             return Ok(());
         }
@@ -242,7 +241,7 @@ impl Truth {
         }
     }
 
-    /// Checks the end: the only executors whose end was not reported are those that run.
+    /// Checks the end: the executors whose end was not reported are exactly those that run.
     pub(super) fn judge_end(&self, live: &BTreeSet<ContainerId>) -> Verdict {
         for (executor, (container, ended)) in &self.executors {
             if *ended == live.contains(container) {

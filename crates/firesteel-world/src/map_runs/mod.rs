@@ -1,10 +1,10 @@
 //! A simulated world of one map run: an input, a driver, a reader of outputs and a record of items, all fake.
 //!
-//! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. Items come late,
-//! tasks fail, readers are slow and leave, and disks fill up. Users interrupt once, twice or with an echo. The application
-//! is killed, or the driver panics. After each event the run's own invariants are checked, and its effects are compared
-//! with the facts. Every item is accounted for exactly once. The items that are done and the items that are left
-//! are together the items that were read. The run ends.
+//! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. Items come
+//! late, tasks fail, readers are slow and disappear, and disks fill up. Users interrupt once or twice, or a signal is
+//! repeated. The application is killed, or the driver panics. After each event the run's own invariants are checked,
+//! and its effects are compared with the facts. Every item is accounted for exactly once. Every item that was read is
+//! either done or left. The run ends.
 //!
 //! - `scenario`, `run`: the description of a world, and one run.
 //! - `truth`: the facts, and the laws.
@@ -23,7 +23,7 @@ pub use run::{run, run_sabotaged};
 pub use sabotage::MapSabotage;
 pub use scenario::{Fault, Scenario};
 
-/// All that can happen to a map run.
+/// The enums of everything that can happen to a map run.
 fn all_kinds() -> [Kinds; 4] {
     [kinds::<Event>(), kinds::<Effect>(), kinds::<Remark>(), kinds::<Ending>()]
 }

@@ -34,22 +34,16 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: MapSabotage) -> Outcome {
     World::new(scenario, Some(sabotage)).run()
 }
 
-/// A happening in the queue.
 #[derive(Clone, Debug)]
 enum Happening {
-    /// The input answers.
     Input,
-    /// A task ends by itself.
     TaskEnds(TaskId),
-    /// The run gets an event.
     Tell(Event),
-    /// A task's output is printed.
     Printed(TaskId),
-    /// A fault strikes.
     Fault(Fault),
 }
 
-/// Whether the next item can be used.
+/// What the next item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
     Sound,
@@ -57,7 +51,6 @@ enum Input {
     Unreadable,
 }
 
-/// Whether the driver lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Driver {
     Open,
@@ -65,7 +58,6 @@ enum Driver {
     Over,
 }
 
-/// The state of the printer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Printer {
     Open,
@@ -173,7 +165,7 @@ impl World {
 
     fn happen(&mut self, happening: Happening) {
         match happening {
-            // No outcome is needed once the rest is left.
+            // No outcome is needed once the remaining items are recorded.
             Happening::Input if self.truth.left().is_some() => {}
             Happening::Input => self.answer_input(),
             Happening::TaskEnds(task) => {
@@ -213,7 +205,7 @@ impl World {
         self.tell(event);
     }
 
-    /// A task ends by itself, after an attempt or two.
+    /// A task ends by itself, after one or two attempts.
     fn end_task(&mut self, task: TaskId) {
         let executor = ExecutorId(0);
         let fails = self.dice.one_in(self.scenario.failing);
@@ -238,7 +230,7 @@ impl World {
         self.drain();
     }
 
-    /// The application is over once all tasks are, if no more come.
+    /// Ends the application once all tasks have ended, if no more come.
     fn drain(&mut self) {
         if self.driver == Driver::Draining && self.tasks.is_empty() {
             self.end_application(driver::Ending::Completed, 0);

@@ -1,45 +1,36 @@
-//! Deliberate bugs: what a map run is told or does is tampered with, as if it had erred.
+//! Deliberate bugs: they change the events and effects of a map run.
 
 use firesteel_engine::map::{Effect, Event};
 use firesteel_protocol::messages::Outcome;
 
-/// A bug of a map run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapSabotage {
     /// It reads an item while it waits for one.
     ReadTwice,
-    /// It stops reading after a while.
     DropRead,
-    /// It submits an item twice.
     SubmitTwice,
-    /// It does not submit an item.
     DropSubmit,
     /// It does not end the application when all is done.
     DropFinish,
-    /// It says that all went well, however it went.
+    /// It always reports success.
     ClaimSuccess,
     /// It does not end the application, or its tasks.
     DropCancel,
-    /// It does not print an item.
     DropPrint,
-    /// It prints an item twice.
     PrintTwice,
-    /// It does not mark what is done.
+    /// It does not mark items that are done.
     DropMark,
-    /// It marks items as done that are not printed yet.
+    /// It marks items as done before they are printed.
     MarkUnprinted,
-    /// It misses a task's end.
     MissTaskEnd,
-    /// It does not leave the rest.
+    /// It does not record the remaining items.
     DropRest,
-    /// It finishes without leaving the rest.
+    /// It finishes without recording the remaining items.
     FinishEarly,
-    /// It finishes twice.
     FinishTwice,
 }
 
 impl MapSabotage {
-    /// The list of all bugs.
     pub const ALL: [Self; 15] = [
         Self::ReadTwice,
         Self::DropRead,
@@ -58,12 +49,10 @@ impl MapSabotage {
         Self::FinishTwice,
     ];
 
-    /// Whether the run misses this event.
     pub(super) fn misses(self, event: &Event) -> bool {
         self == Self::MissTaskEnd && matches!(event, Event::TaskEnded { .. })
     }
 
-    /// Changes the effects of the run.
     pub(super) fn effects(self, effects: &mut Vec<Effect>) {
         let mut tampered = Vec::new();
         for effect in effects.drain(..) {
@@ -97,7 +86,7 @@ impl MapSabotage {
     }
 }
 
-/// The same end of the application, with another outcome.
+/// The same effect, with a successful outcome.
 fn claim_success(effect: Effect) -> Effect {
     let outcome = Outcome::Succeeded;
     match effect {

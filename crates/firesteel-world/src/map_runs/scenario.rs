@@ -11,11 +11,8 @@ use firesteel_sim::dice::Dice;
 pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
-    /// The number of items in the input.
     pub items: u64,
-    /// The configuration of the run.
     pub config: Config,
-    /// The cores of each executor that starts.
     pub executors: Vec<Cores>,
     /// One task in this many fails for good; 0 means none.
     pub failing: u64,
@@ -36,17 +33,15 @@ pub enum Fault {
     Interrupt,
     /// The same signal arrives twice at once.
     InterruptTwice,
-    /// The reader of the output is gone.
+    /// The reader of the output closes it.
     ReaderLeaves,
-    /// The disk that keeps outputs is full.
+    /// The disk with the outputs is full.
     OutputLost,
-    /// The disk that has the record is full.
+    /// The disk with the record is full.
     RecordLost,
-    /// A user kills the application.
     Killed,
     /// The driver's task panics.
     DriverPanics,
-    /// An executor is lost.
     ExecutorLost,
 }
 
@@ -66,7 +61,7 @@ impl Fault {
 }
 
 impl Scenario {
-    /// A run of up to 300 items, mostly of a few.
+    /// A random run of up to 300 items, mostly of a few.
     #[must_use]
     pub fn rolled(seed: u64) -> Self {
         let mut dice = Dice::new(seed);

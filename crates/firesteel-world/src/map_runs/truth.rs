@@ -13,13 +13,12 @@ use super::scenario::Scenario;
 /// The law that was broken: what should hold, and what was found.
 pub(super) type Verdict = Result<(), String>;
 
-/// More items than this never run or wait at once, for 24 cores at most.
+/// How many items can run or wait at once, with 24 cores at most.
 const MOST_OPEN: usize = 24 * 5 + 64;
 
 /// The facts of a world.
 #[derive(Debug, Default)]
 pub(super) struct Truth {
-    /// Whether the run waits for an item.
     reads: bool,
     /// The items that were read from the input.
     pub(super) taken: BTreeSet<u64>,
@@ -32,18 +31,18 @@ pub(super) struct Truth {
     /// Whether the application was ended because all its tasks were over.
     has_finished: bool,
     pub(super) cancelled: Option<Until>,
-    /// How tasks ended, as far as the run was told in time.
+    /// How tasks ended, for ends that the run learned in time.
     ended: BTreeMap<TaskId, Ended>,
     /// Tasks whose output is to be printed.
     to_print: BTreeSet<TaskId>,
-    /// Tasks whose output was printed, as far as the run was told in time.
+    /// Tasks with printed output. The run may not have learned of it.
     printed: BTreeSet<TaskId>,
     output_closed: bool,
     /// Items that are marked as done in the record.
     pub(super) marked: BTreeSet<u64>,
-    /// Requests to end that were no echoes.
+    /// Requests to end that were not repeated signals.
     pub(super) requests: Vec<(EndRequest, u64)>,
-    /// The items that were left, once they were.
+    /// The number of remaining items, once they are recorded.
     left: Option<u64>,
     finished: bool,
 }
@@ -56,17 +55,16 @@ enum Ended {
 }
 
 impl Truth {
-    /// Whether the run has given the effect `Finish`.
     pub(super) fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// The run gets what it asked for: an item, or the end of the input.
+    /// The run gets the answer to its request: an item, or the end of the input.
     pub(super) fn answered(&mut self) {
         self.reads = false;
     }
 
-    /// The run is told of a task's end. It is too late if the rest was already left.
+    /// The run learns the end of a task. This is too late if the remaining items were already recorded.
     pub(super) fn task_ended(&mut self, task: TaskId, outcome: &TaskOutcome) {
         if self.left.is_none() {
             self.ended.insert(
@@ -163,7 +161,7 @@ impl Truth {
         self.ended.values().filter(|other| **other == ended).count() as u64
     }
 
-    /// The Master is told how many items failed, or what else went wrong.
+    /// Checks the outcome of a finished application: how many items failed, or what else went wrong.
     fn judge_finish(&self, outcome: &Outcome, scenario: &Scenario) -> Verdict {
         let (failed, taken) = (self.count(Ended::Failed), self.taken.len());
         let is_told = match outcome {
@@ -181,7 +179,7 @@ impl Truth {
         }
     }
 
-    /// The Master is told how many items are not done, of an application that is ended early.
+    /// Checks the outcome of an application that is ended early: how many items are not done.
     fn judge_cancel(&self, outcome: &Outcome, scenario: &Scenario) -> Verdict {
         let taken = self.taken.len() as u64;
         let left = taken - self.count(Ended::Succeeded);
@@ -215,7 +213,7 @@ impl Truth {
         }
     }
 
-    /// Checks the items that are left.
+    /// The number of items that should remain.
     pub(super) fn left(&self) -> Option<u64> {
         self.left
     }

@@ -1,4 +1,4 @@
-//! Frames of Spark's peers: recorded ones, with other names and numbers in them.
+//! Frames of Spark's peers: recorded ones, with other names and numbers.
 
 use std::sync::LazyLock;
 
@@ -10,14 +10,14 @@ use firesteel_spark::java::{
 };
 use firesteel_spark::messages::{self, FromDriver, FromWorker, MASTER, Message};
 
-/// What peers of one release said, in the order in which it was recorded.
+/// The frames of one release's peers, in the order of the recording.
 #[derive(Debug)]
 struct Recorded {
     driver: Vec<Frame>,
     acknowledgement: Vec<Frame>,
     worker: Vec<Frame>,
     client: Vec<Frame>,
-    /// What a client answers to what its endpoint does not take.
+    /// A client's answer to a message that its endpoint does not accept.
     failure: &'static [u8],
 }
 
@@ -42,26 +42,26 @@ macro_rules! recorded {
 static RECORDED: LazyLock<[Recorded; RELEASES]> =
     LazyLock::new(|| [recorded!("3.5.7", "3.5.9"), recorded!("4.0.1", "4.0.1")]);
 
-/// A Worker of a release that has to be asked.
+/// A Worker of a release whose serial version ids must be asked for.
 static WORKER_4_1: LazyLock<Vec<Frame>> = LazyLock::new(|| recording!("4.1.4", "worker-to-master"));
 
-/// The number of releases of drivers and clients. There is one more of Workers.
+/// The number of releases of drivers and clients. Workers have one more.
 pub(super) const RELEASES: usize = 2;
 
 /// The host of all recorded peers.
 const HOST: &str = "127.0.0.1";
 
-/// The names of most classes begin so.
+/// The prefix of most class names.
 const DEPLOY: &str = "org.apache.spark.deploy.DeployMessages$";
 
-/// A peer that speaks: the release, and the host in its address.
+/// How a peer speaks: its release, and the host in its address.
 #[derive(Clone, Debug)]
 pub(super) struct Voice {
     pub(super) release: usize,
     pub(super) host: String,
 }
 
-/// What goes in the place of a field of a message.
+/// The new value of a message's field.
 #[derive(Clone, Debug)]
 pub(super) enum New<'a> {
     Text(&'a str),
@@ -74,7 +74,7 @@ fn frames(recorded: &'static [u8]) -> Vec<Frame> {
     decoded.collect()
 }
 
-/// The frame's body. An answer that failed has none.
+/// The frame's body; empty for a failed answer.
 pub(super) fn body(frame: &Frame) -> Bytes {
     match frame {
         Frame::Request { body, .. } | Frame::OneWay { body } | Frame::Response { body, .. } => body.clone(),
@@ -96,13 +96,13 @@ fn with_body(frame: &Frame, body: Bytes) -> Frame {
     }
 }
 
-/// The text as Java and the envelope write it: its length, and its bytes.
+/// The text in the form of Java and of the envelope: its length, then its bytes.
 fn written(text: &str) -> Vec<u8> {
     let length = u16::try_from(text.len()).expect("it is short");
     [&length.to_be_bytes()[..], text.as_bytes()].concat()
 }
 
-/// The frame with another text wherever one is in it.
+/// The frame with texts replaced.
 pub(super) fn renamed(frame: &Frame, edits: &[(&str, &str)]) -> Frame {
     let mut bytes = body(frame).to_vec();
     for (old, new) in edits {
@@ -123,7 +123,7 @@ pub(super) fn renamed(frame: &Frame, edits: &[(&str, &str)]) -> Frame {
     with_body(frame, bytes.into())
 }
 
-/// The frame with other fields of its message.
+/// The frame with fields of its message replaced.
 pub(super) fn with_fields(frame: &Frame, fields: &[(&str, New<'_>)]) -> Frame {
     let (envelope, object) = opened(frame).expect("it has a message");
     let (mut graph, root) = java::read(&object, Bounds::default()).expect("a recorded message");
@@ -143,12 +143,12 @@ pub(super) fn request(frame: &Frame, id: i64) -> Frame {
     Frame::Request { id, body: body(frame) }
 }
 
-/// The same as a message without an answer.
+/// The same frame as a message without an answer.
 pub(super) fn one_way(frame: &Frame) -> Frame {
     Frame::OneWay { body: body(frame) }
 }
 
-/// The frame of a later release: the serial version id of its class is another one.
+/// The frame as a later release sends it: with another serial version id of its class.
 pub(super) fn of_later_release(frame: &Frame) -> Frame {
     let (_, object) = opened(frame).expect("it has a message");
     let (graph, value) = java::read(&object, Bounds::default()).expect("a recorded message");
@@ -159,18 +159,16 @@ pub(super) fn of_later_release(frame: &Frame) -> Frame {
     with_body(frame, bytes.into())
 }
 
-/// The frame as a message of a class that nobody knows.
 pub(super) fn of_unknown_class(frame: &Frame, class: &str) -> Frame {
     renamed(frame, &[(&format!("{DEPLOY}{class}"), &format!("{DEPLOY}Nonsense"))])
 }
 
-/// The frame without the address by which its sender calls the Master.
+/// The frame without the address that its sender uses for the Master.
 pub(super) fn without_address(frame: &Frame) -> Frame {
     let (envelope, object) = opened(frame).expect("it has a message");
     with_body(frame, Envelope { receiver: None, ..envelope }.around(&object))
 }
 
-/// The frame to another endpoint.
 pub(super) fn to_endpoint(frame: &Frame, endpoint: &str) -> Frame {
     let (envelope, object) = opened(frame).expect("it has a message");
     with_body(frame, Envelope { endpoint: endpoint.to_owned(), ..envelope }.around(&object))
@@ -194,12 +192,11 @@ impl Voice {
         renamed(&recorded[number], &[(HOST, &self.host)])
     }
 
-    /// Asks whether there is a Master.
+    /// Asks whether the endpoint is a Master.
     pub(super) fn asks_for_master(&self, id: i64) -> Frame {
         request(&self.driver(0), id)
     }
 
-    /// Registers an application with this name.
     pub(super) fn registers(&self, name: &str) -> Frame {
         let frame = self.driver(1);
         let (_, object) = opened(&frame).expect("it has a message");
@@ -210,7 +207,7 @@ impl Voice {
         renamed(&frame, &[(&registration.application.name, name)])
     }
 
-    /// Registers an application of which no Master can take the amounts.
+    /// Registers an application with amounts that no Master accepts.
     pub(super) fn registers_nonsense(&self) -> Frame {
         let frame = self.driver(1);
         let (envelope, object) = opened(&frame).expect("it has a message");
@@ -226,12 +223,12 @@ impl Voice {
         with_body(&frame, envelope.around(&java::write(&graph, root)))
     }
 
-    /// Asks for executors: the recorded numbers differ.
+    /// Requests executors. `which` selects one of the recorded requests, which differ in their numbers.
     pub(super) fn asks_for_executors(&self, app: &str, which: usize, id: i64) -> Frame {
         request(&with_fields(&self.driver(2 + which % 6), &[("appId", New::Text(app))]), id)
     }
 
-    /// Asks for a number of executors that nobody can have.
+    /// Requests an impossible number of executors.
     pub(super) fn asks_for_nonsense(&self, app: &str, id: i64) -> Frame {
         let frame = self.driver(2);
         let (envelope, object) = opened(&frame).expect("it has a message");
@@ -244,12 +241,10 @@ impl Voice {
         request(&with_body(&frame, envelope.around(&java::write(&graph, root))), id)
     }
 
-    /// Has executors ended.
     pub(super) fn ends_executors(&self, app: &str, id: i64) -> Frame {
         request(&with_fields(&self.driver(8), &[("appId", New::Text(app))]), id)
     }
 
-    /// Ends an application.
     pub(super) fn says_goodbye(&self, app: &str) -> Frame {
         let last = self.recorded().driver.len() - 1;
         let application = self.driver(last);
@@ -262,7 +257,6 @@ impl Voice {
         with_fields(&frame, &[("appId", New::Text(app))])
     }
 
-    /// Submits a cluster driver.
     pub(super) fn submits(&self, id: i64) -> Frame {
         request(&self.client(1), id)
     }
@@ -279,12 +273,10 @@ impl Voice {
         request(&with_body(&frame, envelope.around(&java::write(&graph, root))), id)
     }
 
-    /// Asks for the state of a cluster driver.
     pub(super) fn asks_for_state(&self, driver: &str, id: i64) -> Frame {
         request(&with_fields(&self.client(2), &[("driverId", New::Text(driver))]), id)
     }
 
-    /// Asks for the end of a cluster driver.
     pub(super) fn asks_for_end(&self, driver: &str, id: i64) -> Frame {
         let (old, new) = (format!("{DEPLOY}RequestDriverStatus"), format!("{DEPLOY}RequestKillDriver"));
         let frame = renamed(&self.asks_for_state(driver, id), &[(&old, &new)]);
@@ -296,12 +288,11 @@ impl Voice {
         with_body(&frame, bytes.into())
     }
 
-    /// Answers what a client's endpoint does not take.
+    /// Answers a message that a client's endpoint does not accept.
     pub(super) fn fails(&self, id: i64) -> Frame {
         Frame::Response { id, body: Bytes::from_static(self.recorded().failure) }
     }
 
-    /// Registers a Worker.
     pub(super) fn registers_worker(&self, worker: &str) -> Frame {
         let frame = self.worker(1);
         let (_, object) = opened(&frame).expect("it has a message");
@@ -311,7 +302,7 @@ impl Voice {
         renamed(&frame, &[(&registration.worker, worker)])
     }
 
-    /// A Worker lives.
+    /// A Worker's heartbeat.
     pub(super) fn beats(&self, worker: &str) -> Frame {
         with_fields(&self.worker(3), &[("workerId", New::Text(worker))])
     }
@@ -322,13 +313,13 @@ impl Voice {
         request(&with_fields(&self.worker(4), &fields), id)
     }
 
-    /// A Worker reports that an executor was ended.
     pub(super) fn reports_ended(&self, app: &str, executor: i32, id: i64) -> Frame {
         let fields = [("appId", New::Text(app)), ("execId", New::Int(executor))];
         request(&with_fields(&self.worker(5), &fields), id)
     }
 
-    /// A Worker says what runs there, executors and drivers: after it has registered, or since it was called.
+    /// A Worker's list of its executors and cluster drivers, after its registration or when a restarted Master calls
+    /// it.
     pub(super) fn lists(
         &self,
         occasion: Occasion,
@@ -345,7 +336,7 @@ impl Voice {
     }
 }
 
-/// When a Worker says what runs there.
+/// When a Worker lists what it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Occasion {
     Registered,
@@ -377,7 +368,7 @@ fn object(graph: &mut Graph, class: ClassId, fields: &[Value]) -> Value {
     Value::Object(graph.add_object(Object::Instance { class, parts: vec![part] }))
 }
 
-/// What a Worker says that runs this.
+/// Makes the object of the message in which a Worker lists these executors and drivers.
 fn listed(
     graph: &mut Graph,
     occasion: Occasion,
@@ -441,7 +432,7 @@ pub(super) fn readyz(id: i64) -> Frame {
     Frame::Request { id, body: envelope.around(&object.concat()) }
 }
 
-/// The failure by which a JVM tells the serial version id of the class that a question is about.
+/// A JVM's failure, which reveals the serial version id of the class in question.
 pub(super) fn tells(id: i64, question: &Bytes, serial: i64) -> Frame {
     let (graph, value) = java::read(question, Bounds::default()).expect("a question is an object");
     let class = Node { graph: &graph, value }.class_name().expect("it has a class").to_owned();
@@ -452,22 +443,19 @@ pub(super) fn tells(id: i64, question: &Bytes, serial: i64) -> Frame {
     Frame::Failure { id, reason }
 }
 
-/// What a peer reads of a frame that it is sent.
+/// What a peer reads in a frame that it receives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Read {
-    /// The address to which it is sent.
+    /// The address to which the frame is sent.
     pub(super) to: Option<Address>,
-    /// The endpoint there.
+    /// The endpoint to which the frame is sent.
     pub(super) endpoint: String,
     /// The class of the message without its package.
     pub(super) class: String,
-    /// The application that it names.
     pub(super) app: Option<String>,
-    /// The executor that it names.
     pub(super) executor: Option<i32>,
-    /// The cluster driver that it names.
     pub(super) driver: Option<String>,
-    /// Whether it is the object that stands for yes.
+    /// Whether it is the object for `true`.
     pub(super) is_yes: Option<bool>,
 }
 

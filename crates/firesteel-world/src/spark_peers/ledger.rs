@@ -1,4 +1,4 @@
-//! The second set of books: who is on each connection, and what has to come of each event.
+//! The second set of books: who is on each connection, and the required effects of each event.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -23,7 +23,7 @@ type Verdict = Result<(), String>;
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     accounts: BTreeMap<u64, Account>,
-    /// The connection, the seat and the name of each peer of the Master's that has not left.
+    /// The connection, the seat and the name of each of the Master's peers that has not left.
     peers: BTreeMap<PeerId, (u64, Seat, String)>,
 }
 
@@ -32,32 +32,31 @@ pub(super) struct Ledger {
 struct Account {
     host: String,
     limits: Limits,
-    /// The id of the one who is called, if the Master opened the connection.
+    /// The id of the peer that is called, if the Master opened the connection.
     called: Option<String>,
     is_closed: bool,
-    /// How often each number of a request waits for an answer.
+    /// How many requests with each number wait for an answer.
     requests: BTreeMap<i64, u32>,
-    /// The numbers of our questions, answered or not, and those that are open.
+    /// The numbers of our questions: all of them, and the open ones.
     numbers: BTreeSet<i64>,
     questions: BTreeSet<i64>,
     seats: BTreeMap<Seat, Seated>,
     left: BTreeSet<Seat>,
-    /// The executors that Workers on it are told to run, or say they run.
+    /// The executors that Workers on this connection were told to run, or report as running.
     running: BTreeSet<(String, u32)>,
 }
 
-/// The books of one seat.
 #[derive(Debug)]
 struct Seated {
     role: Role,
     name: String,
-    /// Where it listens: its address and its endpoint, since it has registered.
+    /// Its address and endpoint, once it has registered.
     address: Option<(Address, String)>,
     /// The applications that the Master gave it.
     apps: BTreeSet<String>,
-    /// Its requests to which the Master owes an answer, oldest first.
+    /// Its requests that the Master must still answer, oldest first.
     owed: VecDeque<i64>,
-    /// The Worker and the token with which it is in the directory.
+    /// The Worker and the token under which it is in the directory.
     entered: Option<(WorkerId, Secret)>,
 }
 
@@ -65,7 +64,7 @@ fn law(holds: bool, sentence: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(sentence()) }
 }
 
-/// Where one listens who registered with this frame.
+/// The address and the endpoint of a peer that registered with this frame.
 fn listens(callback: &Bytes) -> Option<(Address, String)> {
     let (_, object) = forge::opened(&Frame::OneWay { body: callback.clone() })?;
     let dialect = match messages::read(&object).ok()? {
@@ -77,7 +76,6 @@ fn listens(callback: &Bytes) -> Option<(Address, String)> {
 }
 
 impl Ledger {
-    /// A connection is open.
     pub(super) fn open(&mut self, line: u64, host: &str, limits: Limits, called: Option<&Called>) {
         let id = |called: &Called| match called {
             Called::Driver(resumption) => resumption.app.to_string(),
@@ -98,12 +96,12 @@ impl Ledger {
         self.accounts.insert(line, account);
     }
 
-    /// A seat is this peer to the Master.
+    /// Records which peer of the Master a seat is.
     pub(super) fn name(&mut self, peer: PeerId, line: u64, seat: Seat, name: &str) {
         self.peers.insert(peer, (line, seat, name.to_owned()));
     }
 
-    /// A peer is gone. The directory does not know it any more.
+    /// A peer is gone, and must no longer be in the directory.
     pub(super) fn gone(&mut self, peer: PeerId, directory: &Directory) -> Verdict {
         let Some((line, seat, name)) = self.peers.remove(&peer) else {
             return Err(format!("{peer} leaves the Master twice"));
@@ -113,7 +111,7 @@ impl Ledger {
         law(found != Some(peer), || format!("{name} has left, and is still in the directory"))
     }
 
-    /// What a connection says for a Worker goes to a peer elsewhere.
+    /// A message for a Worker goes to the Worker's peer on another connection.
     pub(super) fn elsewhere(&self, line: u64, worker: &WorkerId, peer: PeerId) -> Verdict {
         let Some((there, _, name)) = self.peers.get(&peer) else {
             return Err(format!("{worker} is found at {peer}, which is gone"));
@@ -129,7 +127,7 @@ impl Ledger {
         *self = Self::default();
     }
 
-    /// Whether all of these effects are right after this event.
+    /// Checks all effects of an event.
     pub(super) fn judge(&mut self, line: u64, event: &Event, effects: &[Effect]) -> Verdict {
         let Some(account) = self.accounts.get_mut(&line) else { return Ok(()) };
         account.judge(event, effects).map_err(|sentence| format!("connection {line}: {sentence}"))
@@ -154,7 +152,7 @@ impl Account {
         self.judge_orders(event, effects)
     }
 
-    /// Counts a frame that came. Returns the number of its bytes.
+    /// Counts an arriving frame. Returns the number of its bytes.
     fn see_frame(&mut self, event: &Event) -> usize {
         let Event::Received(frame) = event else { return 0 };
         match frame {
@@ -165,7 +163,7 @@ impl Account {
         frame.body_length()
     }
 
-    /// What the seat was owed before it is told something: the oldest request, if its driver waits for one.
+    /// The request that a message to this seat answers: the oldest one, if its driver waits for one.
     fn before_told(&mut self, event: &Event) -> Option<i64> {
         let Event::Told { seat, message: Outbound::Driver(message) } = event else { return None };
         let seated = self.seats.get_mut(seat)?;
@@ -230,7 +228,8 @@ impl Account {
         }
     }
 
-    /// An answer is to a request that waits for one; a question has a new number, and there are not too many.
+    /// Checks a frame: an answer belongs to a request that waits; a question has a new number, and not too many are
+    /// open.
     fn judge_frame(&mut self, frame: &Frame) -> Verdict {
         match frame {
             Frame::Response { id, .. } | Frame::Failure { id, .. } => {
@@ -249,7 +248,7 @@ impl Account {
         }
     }
 
-    /// The seat is there and has this role.
+    /// The seat, if it exists and has this role.
     fn seated(&mut self, seat: Seat, role: Role) -> Result<&mut Seated, String> {
         if self.left.contains(&seat) {
             return Err(format!("something is said at {seat:?}, which was left"));
@@ -261,7 +260,7 @@ impl Account {
         Ok(seated)
     }
 
-    /// One who registers does so at its own seat.
+    /// Checks that a peer registers at its own seat.
     fn judge_registered(&mut self, seat: Seat, role: Role, callback: &Bytes) -> Verdict {
         let seated = self.seated(seat, role)?;
         let address = listens(callback);
@@ -269,7 +268,7 @@ impl Account {
         law(address.as_ref() == Some(known), || format!("{address:?} registers at the seat of {known:?}"))
     }
 
-    /// Nobody speaks at the Master under another one's name.
+    /// Checks that no peer speaks to the Master under another's name.
     fn judge_said(&mut self, event: &Event, seat: Seat, message: &Inbound) -> Verdict {
         match message {
             Inbound::Driver(message) => self.judge_driver(event, seat, message),
@@ -342,7 +341,7 @@ impl Account {
         Ok(())
     }
 
-    /// Each failure that is sent is a line in the log.
+    /// Checks that each failure that is sent is logged.
     fn judge_failures(&self, effects: &[Effect]) -> Verdict {
         let sent = effects.iter().filter(|effect| matches!(effect, Effect::Send(Frame::Failure { .. })));
         let noted =
@@ -351,7 +350,7 @@ impl Account {
         law(sent == noted, || format!("{sent} failures are sent, and {noted} are in the log"))
     }
 
-    /// A frame registers once, so that the Master answers once.
+    /// Checks that a frame registers at most once, so that the Master answers once.
     fn judge_registrations(&self, effects: &[Effect]) -> Verdict {
         let registers = |effect: &&Effect| {
             let message = match effect {
@@ -366,7 +365,7 @@ impl Account {
         law(count <= 1, || format!("one frame registers {count} times"))
     }
 
-    /// What the Master tells a peer goes to that peer, and to nobody else.
+    /// Checks that a message of the Master goes to its recipient only.
     fn judge_told(&self, seat: Seat, message: &Outbound, effects: &[Effect], owed: Option<i64>) -> Verdict {
         let Some(seated) = self.seats.get(&seat) else {
             return law(effects.is_empty(), || format!("{seat:?} is told something, and was never open"));
@@ -416,7 +415,7 @@ impl Account {
         }
     }
 
-    /// Who is dismissed leaves, and at the end of a connection all have left, and all that has to close does.
+    /// Checks ends: a dismissed peer leaves; at the end of a connection all peers have left, and it is closed.
     fn judge_ends(&mut self, event: &Event, effects: &[Effect]) -> Verdict {
         match event {
             Event::Dismissed { seat, .. } => {
@@ -433,7 +432,7 @@ impl Account {
         law(!self.is_closed || here == 0, || format!("the connection has ended, and {here} have not left"))
     }
 
-    /// An order that is written is sent once.
+    /// Checks that each written order is sent once.
     fn judge_orders(&mut self, event: &Event, effects: &[Effect]) -> Verdict {
         match event {
             Event::OrderWritten { executor, object: Ok(_), .. } => {
@@ -457,7 +456,6 @@ impl Account {
     }
 }
 
-/// The Worker that a message names.
 fn names(message: &WorkerToMaster) -> Option<&WorkerId> {
     match message {
         WorkerToMaster::Heartbeat { worker, .. }
@@ -472,7 +470,7 @@ fn key(executor: &ExecutorKey) -> (String, u32) {
     (executor.app.to_string(), executor.executor.0)
 }
 
-/// The number that an answer repeats.
+/// The request number that an answer repeats.
 fn id_of(frame: &Frame) -> Option<i64> {
     match frame {
         Frame::Response { id, .. } | Frame::Failure { id, .. } => Some(*id),

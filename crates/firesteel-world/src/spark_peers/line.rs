@@ -1,4 +1,4 @@
-//! One connection with both its ends, and what is on its way between them and to the Master.
+//! One connection with both its ends, and everything in transit.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,20 +7,20 @@ use firesteel_protocol::ids::PeerId;
 use firesteel_spark::connection::{Connection, Dismissal, Seat};
 use firesteel_spark::frame::Frame;
 
-/// Somebody at the other end of a connection.
+/// A peer at the other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Party {
-    /// One of the honest, by number.
+    /// An honest peer, by number.
     Person(usize),
-    /// One of the strangers, by number.
+    /// A hostile peer, by number.
     Stranger(usize),
 }
 
-/// What is on its way on one of the ways of a connection, in order.
+/// Items in transit in one direction, in order.
 #[derive(Debug)]
 pub(super) struct Way<T> {
     items: VecDeque<T>,
-    /// When the last of them arrives.
+    /// When the last item arrives.
     last: u64,
 }
 
@@ -31,19 +31,19 @@ impl<T> Default for Way<T> {
 }
 
 impl<T> Way<T> {
-    /// Sends something that would arrive then. Returns when it does, behind all that was sent before.
+    /// Sends an item that would arrive at `at`. Returns its actual arrival, after all earlier items.
     pub(super) fn send(&mut self, item: T, at: u64) -> u64 {
         self.items.push_back(item);
         self.last = self.last.max(at);
         self.last
     }
 
-    /// The next that arrives.
+    /// Takes the next item that arrives.
     pub(super) fn arrive(&mut self) -> Option<T> {
         self.items.pop_front()
     }
 
-    /// What is on its way is lost.
+    /// Loses everything in transit.
     pub(super) fn lose(&mut self) {
         self.items.clear();
     }
@@ -53,25 +53,23 @@ impl<T> Way<T> {
 #[derive(Debug)]
 pub(super) enum Arrival {
     Frame(Frame),
-    /// The other side has ended the connection.
     End,
 }
 
-/// What the Master sends to a seat.
+/// A message of the Master to a seat.
 #[derive(Debug)]
 pub(super) enum Letter {
     Message(Box<Outbound>),
     End(Dismissal),
 }
 
-/// A seat at the Master.
+/// The Master's side of a seat.
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) peer: PeerId,
     pub(super) letters: Way<Letter>,
 }
 
-/// A connection.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) connection: Connection,
@@ -79,11 +77,11 @@ pub(super) struct Line {
     pub(super) host: String,
     pub(super) parties: Vec<Party>,
     pub(super) seats: BTreeMap<Seat, Desk>,
-    /// From the other end to the connection, the other way, and from the connection to the Master.
+    /// Three directions: from the other end to the connection, back, and from the connection to the Master.
     pub(super) here: Way<Arrival>,
     pub(super) there: Way<Arrival>,
     pub(super) to_master: Way<MasterEvent>,
-    /// Whether the connection has ended at this side, and at the other one.
+    /// Whether this side, or the other side, has ended the connection.
     pub(super) is_closed: bool,
     pub(super) is_left: bool,
 }

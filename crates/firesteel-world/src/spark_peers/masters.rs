@@ -1,4 +1,4 @@
-//! How Masters begin, end and crash, and call those who wait for them.
+//! How Masters begin, end and crash, and call the peers that wait for them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::line::{Letter, Party};
 use super::run::{Happening, World, machine};
 
 impl World {
-    /// A Master begins with what the one before it has recorded, and calls those who wait for it.
+    /// A Master begins with the records of the one before it, and calls the peers that wait for it.
     pub(super) fn begin_master(&mut self) {
         self.generation += 1;
         let config = Config {
@@ -73,7 +73,7 @@ impl World {
         self.end_there(number);
     }
 
-    /// One who waits for the Master is called.
+    /// A Master calls a peer that waits for it.
     pub(super) fn call(&mut self, called: Called) {
         if self.master.is_none() {
             return;

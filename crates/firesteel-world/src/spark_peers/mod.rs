@@ -1,19 +1,19 @@
-//! Simulated worlds of peers of Spark's at one Master.
+//! Simulated worlds of Spark's peers at one Master.
 //!
-//! Drivers, Workers and clients come over connections, each with a real
-//! [`Connection`](firesteel_spark::connection::Connection) at a real Master, and speak with recorded frames. Connections
-//! break, what comes over one overtakes what comes over another one, peers share a connection, and the Master ends or crashes
-//! and is recovered. Strangers send garbage, register by halves, and speak for others.
+//! Drivers, Workers and clients connect, each through a real [`Connection`](firesteel_spark::connection::Connection) to
+//! a real Master, and send recorded frames. Connections break, messages on one overtake those on another, peers share a
+//! connection, and the Master ends or crashes and is recovered. Hostile peers send garbage, register incompletely, and
+//! use others' names.
 //!
-//! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. Each event of a
-//! connection and what comes of it is compared with a second set of books (`ledger`). Then faults stop and strangers go. All
-//! who are honest must then be registered, and all their requests be answered.
+//! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. Each event of
+//! a connection and its effects are compared with a second set of books (`ledger`). Then faults stop and hostile peers
+//! leave. All honest peers must then be registered, and all their requests answered.
 //!
-//! - `scenario`, `run`, `perform`: the description of a world, one run, and what comes of effects.
+//! - `scenario`, `run`, `perform`: the description of a world, one run, and how effects are performed.
 //! - `line`: one connection with both its ends.
 //! - `masters`: how Masters begin, end and crash.
-//! - `forge`: recorded frames with other names in them.
-//! - `people`, `strangers`: those who come.
+//! - `forge`: recorded frames, with other names in them.
+//! - `people`, `strangers`: honest and hostile peers.
 //! - `ledger`: the second set of books, and the laws.
 //! - `sabotage`: the deliberate bugs.
 
@@ -36,7 +36,7 @@ pub use run::{run, run_sabotaged};
 pub use sabotage::SparkSabotage;
 pub use scenario::Scenario;
 
-/// All that can happen to a connection.
+/// The enums of everything that can happen to a connection.
 fn all_kinds() -> [Kinds; 5] {
     [kinds::<Event>(), kinds::<Effect>(), kinds::<Note>(), kinds::<Closing>(), kinds::<Dismissal>()]
 }

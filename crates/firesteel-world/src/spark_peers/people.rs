@@ -1,4 +1,4 @@
-//! Honest peers of Spark's: drivers, Workers and clients, as far as a Master sees them.
+//! Honest peers of Spark: drivers, Workers and clients, as a Master sees them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,16 +21,16 @@ pub(super) struct Person {
     pub(super) role: Role,
     /// The number of its connection. `None` if it has none.
     pub(super) line: Option<u64>,
-    /// The connection that it had before, if that is still open: a Worker reports over both.
+    /// Its former connection, if that is still open: a Worker reports over both.
     earlier: Option<u64>,
-    /// Its requests that are not answered, with their connection.
+    /// Its unanswered requests, each with its connection.
     pub(super) asked: BTreeMap<i64, u64>,
     next_request: i64,
     /// Since when it waits for a Master.
     since: u64,
 }
 
-/// What a peer is.
+/// The kind of a peer, and its progress.
 #[derive(Debug)]
 pub(super) enum Role {
     Driver(Standing),
@@ -38,36 +38,32 @@ pub(super) enum Role {
     Client(Step),
 }
 
-/// How far a driver is.
+/// The progress of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It has registered, and waits for an answer.
+    /// It has sent its registration.
     Waits,
-    /// It has this application.
+    /// It has registered as this application.
     Has(String),
     /// It has ended its application, or lost it.
     Over,
 }
 
-/// How far a client is.
+/// The progress of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// It has not submitted yet, or its submission was lost.
     Begins,
-    /// It has submitted this cluster driver.
     Submitted(String),
-    /// It has heard how the driver does.
+    /// It has received the driver's state.
     Done,
 }
 
-/// What a peer does.
 #[derive(Debug)]
 pub(super) enum Act {
-    /// It opens a connection.
     Connect,
-    /// It sends a frame.
     Send(Frame),
-    /// It sends a frame over this connection, whether that is its latest one or not.
+    /// It sends a frame over this connection, which need not be its latest.
     SendBy(u64, Frame),
     /// It ends its connection.
     Hang,
@@ -80,7 +76,7 @@ impl Person {
         Self { voice, name, role, line: None, earlier: None, asked: BTreeMap::new(), next_request, since: 0 }
     }
 
-    /// The number of the next request, which waits for an answer.
+    /// The number for a new request, which now waits for an answer.
     fn ask(&mut self) -> i64 {
         self.next_request += 1;
         if let Some(line) = self.line {
@@ -89,7 +85,7 @@ impl Person {
         self.next_request
     }
 
-    /// Its connection is gone. Its requests are answered by nobody.
+    /// Its connection is gone, so that its requests stay unanswered.
     pub(super) fn lose(&mut self, line: u64, now: u64, is_master_down: bool) {
         self.asked.retain(|_, asked| *asked != line);
         if self.earlier == Some(line) {
@@ -101,7 +97,7 @@ impl Person {
         self.line = None;
         self.since = now;
         match &mut self.role {
-            // A driver does not register a second time: a Master that is restarted calls it.
+            // A driver does not register again: a restarted Master calls it.
             Role::Driver(Standing::Has(_)) if is_master_down => {}
             Role::Driver(standing @ Standing::Has(_)) => *standing = Standing::Over,
             Role::Driver(_) => {}
@@ -110,7 +106,7 @@ impl Person {
         }
     }
 
-    /// It has opened a connection: what it says first.
+    /// It has opened a connection. Returns its first messages.
     pub(super) fn begin(&mut self, line: u64, now: u64) -> Vec<Act> {
         self.earlier = self.line.replace(line);
         self.since = now;
@@ -132,12 +128,12 @@ impl Person {
         }
     }
 
-    /// It was called by a Master over a connection.
+    /// A Master has called it over a connection.
     pub(super) fn answer_call(&mut self, line: u64) {
         self.line = Some(line);
     }
 
-    /// Something that it does from time to time. In a calm world it only does what keeps it registered.
+    /// One of its random actions. In a calm world it only does what keeps it registered.
     pub(super) fn wake(&mut self, now: u64, is_calm: bool, dice: &mut Dice) -> Vec<Act> {
         match &self.role {
             Role::Driver(_) => self.wake_driver(now, is_calm, dice),
@@ -187,7 +183,7 @@ impl Person {
             return self.register().into_iter().collect();
         }
         if !is_calm && dice.one_in(20) {
-            // It takes its connection for lost.
+            // It considers its connection lost.
             return vec![Act::Connect];
         }
         let ended = if dice.one_in(4) { running.pop_first() } else { None };
@@ -227,7 +223,7 @@ impl Person {
         }]
     }
 
-    /// It is sent a frame over a connection, which says this.
+    /// It receives a frame, already read, over a connection.
     pub(super) fn hear(&mut self, line: u64, frame: &Frame, read: &Read) -> Vec<Act> {
         match frame {
             Frame::Request { id, .. } => vec![Act::SendBy(line, self.answer(*id, frame))],
@@ -259,7 +255,7 @@ impl Person {
         }
     }
 
-    /// Does what a message wants.
+    /// Reacts to a message of the Master.
     fn heed(&mut self, line: u64, read: &Read) -> Vec<Act> {
         let app = read.app.clone().unwrap_or_default();
         match (&mut self.role, read.class.as_str()) {
@@ -311,7 +307,7 @@ impl Person {
         }
     }
 
-    /// Whether all is well with it: the sentence that says what is not, otherwise.
+    /// What is wrong with its state; `None` if nothing is.
     pub(super) fn complaint(&self) -> Option<String> {
         let name = &self.name;
         if !self.asked.is_empty() && !matches!(self.role, Role::Client(Step::Begins)) {

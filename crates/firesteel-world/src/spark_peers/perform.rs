@@ -1,4 +1,4 @@
-//! What comes of the effects of connections and of the Master.
+//! Performs the effects of connections and of the Master.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
@@ -16,8 +16,8 @@ use super::sabotage::SparkSabotage;
 use super::{see_effect, see_event};
 
 impl World {
-    /// Tells a connection of an event, and performs its effects in order. What comes of an effect is told before the next one
-    /// is performed.
+    /// Gives a connection an event, and performs its effects in order. Events that follow from an effect are applied
+    /// before the next effect.
     pub(super) fn tell(&mut self, number: u64, event: Event) {
         let mut effects = VecDeque::from(self.effects_of(number, event));
         while let Some(effect) = effects.pop_front()
@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// What a connection, which may be sabotaged, wants after an event. The books are asked about it.
+    /// The effects of an event on a connection, which may be sabotaged. The books check them.
     fn effects_of(&mut self, number: u64, mut event: Event) -> Vec<Effect> {
         let now = self.now();
         let Some(line) = self.lines.get_mut(&number) else { return Vec::new() };
@@ -63,7 +63,7 @@ impl World {
         effects
     }
 
-    /// The connection is closed from this side.
+    /// This side closes the connection.
     fn close(&mut self, number: u64, closing: Closing) {
         let Some(line) = self.lines.get_mut(&number) else { return };
         line.is_closed = true;
@@ -73,7 +73,7 @@ impl World {
         self.end_there(number);
     }
 
-    /// Performs an effect. Returns what comes of it at once.
+    /// Performs an effect. Returns the event that follows at once, if any.
     fn perform(&mut self, number: u64, effect: Effect) -> Option<Event> {
         match effect {
             Effect::Send(frame) => {
@@ -126,7 +126,7 @@ impl World {
         None
     }
 
-    /// Says something to the Master for the one on a seat.
+    /// Sends a message to the Master for the peer on a seat.
     fn say_at(&mut self, number: u64, seat: Seat, message: Inbound) -> Option<Event> {
         let peer = self.lines.get(&number)?.seats.get(&seat).map(|desk| desk.peer)?;
         self.say(number, peer, message)
@@ -157,7 +157,7 @@ impl World {
         self.send_master(number, MasterEvent::Disconnected { peer });
     }
 
-    /// Something is on its way to a seat.
+    /// Puts a message to a seat in transit.
     pub(super) fn post(&mut self, number: u64, seat: Seat, letter: Letter) {
         let at = self.delayed();
         let desk = self.lines.get_mut(&number).and_then(|line| line.seats.get_mut(&seat));
@@ -192,15 +192,15 @@ impl World {
     }
 }
 
-/// The beginning of what is shown of an event or an effect: frames are long.
+/// The beginning of an event's or effect's text, since frames are long.
 fn short(shown: &impl fmt::Debug) -> String {
     let mut line = Beginning(String::new());
-    // It fails where it is cut off.
+    // Writing fails at the limit, which cuts the text off.
     let _ = write!(line, "{shown:?}");
     line.0
 }
 
-/// Takes the beginning of a text.
+/// Keeps the beginning of a text.
 struct Beginning(String);
 
 impl fmt::Write for Beginning {

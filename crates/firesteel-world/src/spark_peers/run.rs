@@ -1,4 +1,4 @@
-//! One run: from the first connection, through faults and strangers, until all is well again.
+//! One run: from the first connection, through faults and hostile peers, until all is well again.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use super::strangers::{Stranger, Victims};
 use crate::Outcome;
 use crate::queue::{Next, Queue};
 
-/// How long after the last fault all must be well, in virtual milliseconds.
+/// How long after the last fault everything must be well, in virtual milliseconds.
 const HEALED_AFTER: u64 = 300_000;
 
 /// Runs a world with correct connections.
@@ -37,24 +37,23 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: SparkSabotage) -> Outcome {
     World::new(scenario, Some(sabotage)).run()
 }
 
-/// What is to happen.
 #[derive(Clone, Debug)]
 pub(super) enum Happening {
-    /// An honest peer does something, or a stranger.
+    /// An honest or a hostile peer acts.
     Wake(Party),
     /// The next frame arrives at a connection, or at its other end.
     ArriveHere(u64),
     ArriveThere(u64),
-    /// The next event of a connection arrives at the Master, or the next letter at a seat.
+    /// The next event of a connection arrives at the Master, or the next message at a seat.
     ArriveMaster(u64),
     ArriveSeat(u64, Seat),
     /// A fault strikes.
     Mischief,
-    /// The Master ends, in order or not, or hears nothing any more, or begins.
+    /// A restart in three steps: the Master ends or crashes, its connections learn it, the next Master begins.
     Restart,
     MasterGone,
     MasterBegins,
-    /// The Master reaches one who waits for it.
+    /// The Master calls a peer that waits for it.
     Call(Called),
 }
 
@@ -66,7 +65,7 @@ pub(super) struct World {
     pub(super) generation: u64,
     pub(super) records: Vec<Record>,
     pub(super) directory: Directory,
-    /// The token and the peer that a Worker has in the directory.
+    /// The token and the peer of each Worker in the directory.
     pub(super) tokens: BTreeMap<WorkerId, (Secret, PeerId)>,
     pub(super) forms: OrderForms,
     pub(super) lines: BTreeMap<u64, Line>,
@@ -152,7 +151,7 @@ impl World {
         self.outcome
     }
 
-    /// What is not well, if anything.
+    /// What is wrong with the world; `None` if nothing is.
     fn complaint(&self) -> Option<String> {
         if self.master.is_none() {
             return Some("there is no Master".to_owned());
@@ -174,7 +173,7 @@ impl World {
         self.queue.put(at, happening);
     }
 
-    /// When something arrives that is sent now.
+    /// The arrival time of an item that is sent now.
     pub(super) fn delayed(&mut self) -> u64 {
         let slow = if self.strikes(3) { 4_000 } else { 40 };
         self.queue.now() + self.dice.between(1, slow)
@@ -203,7 +202,7 @@ impl World {
         }
     }
 
-    /// Tells the machines whose deadlines have come.
+    /// Wakes the machines whose deadlines have come.
     fn wake_machines(&mut self) {
         let now = self.now();
         let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
@@ -248,7 +247,7 @@ impl World {
         self.lines.iter().filter(|(_, line)| !line.is_closed).map(|(number, _)| *number).collect()
     }
 
-    /// The other side hears that this one has ended the connection.
+    /// The other side notices that this side has ended the connection.
     pub(super) fn end_there(&mut self, number: u64) {
         let at = self.delayed();
         let Some(line) = self.lines.get_mut(&number) else { return };
@@ -333,7 +332,7 @@ impl World {
         self.queue.put(at, Happening::ArriveHere(number));
     }
 
-    /// One of those at the other end goes; the last one ends the connection.
+    /// A peer at the other end leaves; the last one ends the connection.
     fn hang(&mut self, number: u64, party: Party) {
         self.forget(number, party);
         let at = self.delayed();
@@ -346,7 +345,7 @@ impl World {
         }
     }
 
-    /// A party has its connection no more.
+    /// A party loses its connection.
     fn forget(&mut self, line: u64, party: Party) {
         let (now, is_down) = (self.queue.now(), self.master.is_none());
         match party {
@@ -380,7 +379,7 @@ impl World {
         }
     }
 
-    /// The applications, Workers with their hosts, and cluster drivers of the honest.
+    /// The names of the honest peers: applications, Workers with their hosts, and cluster drivers.
     fn names(&self) -> (Vec<String>, Vec<(String, String)>, Vec<String>) {
         let (mut apps, mut workers, mut drivers) = (Vec::new(), Vec::new(), Vec::new());
         for person in &self.people {
@@ -402,7 +401,7 @@ impl World {
         }
     }
 
-    /// A connection breaks, or the Master ends a peer that reads too slowly.
+    /// A connection breaks, or the Master disconnects a peer that reads too slowly.
     fn mischief(&mut self) {
         if self.is_calm {
             return;
@@ -471,7 +470,7 @@ impl World {
         }
     }
 
-    /// Whether a frame is for one of those at the other end of a connection.
+    /// Whether a frame is for this peer, which may share its connection with others.
     fn is_for(&self, number: usize, frame: &Frame, read: &forge::Read) -> bool {
         let person = &self.people[number];
         match frame {

@@ -1,4 +1,4 @@
-//! Deliberate bugs: the events and effects of a connection are changed, as if it had erred.
+//! Deliberate bugs: they change the events and effects of a connection.
 
 use bytes::Bytes;
 use firesteel_master::Inbound;
@@ -7,51 +7,43 @@ use firesteel_spark::connection::{Effect, Event, Note, Seat};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::messages;
 
-/// A bug of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SparkSabotage {
-    /// It says at another seat what one peer says.
+    /// It passes a peer's message on for another seat.
     WrongSeat,
-    /// It tells another peer what the Master has for one.
+    /// It sends the Master's message to another peer.
     WrongPeer,
-    /// It leaves a seat open at its end.
+    /// It leaves a seat open after its end.
     DropLeave,
-    /// It leaves a seat twice.
     DoubleLeave,
-    /// It answers a request twice.
     DoubleAnswer,
-    /// It does not answer requests.
     DropAnswer,
-    /// It answers no for yes.
+    /// It answers `false` instead of `true`.
     FalseAnswer,
     /// It sends a frame after its end.
     SpeakOn,
-    /// It speaks for a Worker whose token it does not have.
+    /// It speaks for a Worker without having its token.
     IgnoreToken,
-    /// It orders an executor twice.
     DoubleOrder,
-    /// It orders no executor.
     DropOrder,
     /// It stays in the directory when it leaves.
     DropWithdraw,
     /// It is not entered in the directory.
     DropEnter,
-    /// It lets those stay who never register.
+    /// It keeps peers that never register.
     NeverMute,
-    /// It says in no log what it refuses.
+    /// It does not log what it refuses.
     DropNote,
-    /// It says that messages have no bytes.
+    /// It reports that messages have no bytes.
     DropBytes,
-    /// It gives all questions one number.
+    /// It gives all questions the same number.
     SameNumber,
-    /// It registers an application twice.
     DoubleRegister,
-    /// It lets a Worker report under another one's id.
+    /// It lets a Worker report under another Worker's id.
     OtherWorker,
 }
 
 impl SparkSabotage {
-    /// The list of all bugs.
     pub const ALL: [Self; 19] = [
         Self::WrongSeat,
         Self::WrongPeer,
@@ -83,7 +75,7 @@ impl SparkSabotage {
         }
     }
 
-    /// Changes the effects that come of an event. The connection has these seats.
+    /// Changes the effects of an event on the connection, which has these seats.
     pub(super) fn effects(self, event: &Event, effects: &mut Vec<Effect>, seats: &[Seat]) {
         effects.iter_mut().for_each(|effect| self.effect(event, effect, seats));
         let is_answer = |effect: &Effect| matches!(effect, Effect::Send(Frame::Response { .. }));
@@ -139,7 +131,7 @@ fn drop_first(effects: &mut Vec<Effect>, is_it: impl Fn(&Effect) -> bool) {
     }
 }
 
-/// What is there once is there twice.
+/// Repeats the effects for which `is_it` holds.
 fn repeat(effects: &mut Vec<Effect>, is_it: impl Fn(&Effect) -> bool) {
     if let Some(at) = effects.iter().position(is_it) {
         let again = effects[at].clone();

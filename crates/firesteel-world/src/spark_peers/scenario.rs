@@ -5,33 +5,30 @@ use firesteel_spark::connection::Limits;
 
 use super::forge::RELEASES;
 
-/// Who comes to a Master, and how badly the network, the Master and strangers behave.
+/// The peers of a Master, and how badly the network, the Master and hostile peers behave.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
-    /// The releases of the drivers, by their place among the recorded ones.
+    /// The release of each driver, as an index into the recorded ones.
     pub drivers: Vec<usize>,
-    /// The releases of the Workers, in the same way.
+    /// The release of each Worker, as an index into the recorded ones.
     pub workers: Vec<usize>,
-    /// The releases of those who submit cluster drivers, in the same way.
+    /// The release of each client that submits cluster drivers, as an index into the recorded ones.
     pub clients: Vec<usize>,
-    /// The number of strangers.
     pub strangers: u64,
-    /// The virtual time until which faults strike and strangers act, in milliseconds.
+    /// The virtual time until which faults strike and hostile peers act, in milliseconds.
     pub until: u64,
     /// One chance for a fault in this many comes true; 0 means none.
     pub faults: u64,
-    /// How often the Master is restarted.
     pub restarts: u64,
-    /// One peer in this many comes over the connection of another one of its machine; 0 means none.
+    /// One peer in this many shares the connection of another peer of its machine; 0 means none.
     pub sharing: u64,
-    /// How much a connection may hold.
     pub limits: Limits,
 }
 
 impl Scenario {
-    /// Generates a world of a few peers and up to three strangers.
+    /// Generates a world of a few peers and up to three hostile ones.
     #[must_use]
     pub fn rolled(seed: u64) -> Self {
         let mut dice = Dice::new(seed);

@@ -1,4 +1,4 @@
-//! Those who misbehave: garbage, half registrations, other people's names, answers to questions that were never asked.
+//! Hostile peers: garbage, incomplete registrations, others' names, answers to questions that were never asked.
 
 use bytes::Bytes;
 use firesteel_sim::dice::Dice;
@@ -9,22 +9,22 @@ use super::forge::{
     without_address,
 };
 
-/// A stranger on a machine of its own.
+/// A hostile peer on a machine of its own.
 #[derive(Debug)]
 pub(super) struct Stranger {
     voice: Voice,
-    /// The number of its connection. `None` if it has none.
+    /// Its connection; `None` if it has none.
     pub(super) line: Option<u64>,
     next_request: i64,
-    /// The last application that it was given.
+    /// The last application that it was registered as.
     app: Option<String>,
-    /// The number of the last question that it was asked, with its object.
+    /// The last question that it received: its number and its object.
     question: Option<(i64, Bytes)>,
-    /// Whether it says nothing at all.
+    /// Whether it never sends anything.
     pub(super) is_mute: bool,
 }
 
-/// Names of others that a stranger has heard of.
+/// Names of honest peers that a hostile one knows.
 pub(super) struct Victims<'a> {
     pub(super) apps: &'a [String],
     pub(super) workers: &'a [(String, String)],
@@ -49,7 +49,6 @@ impl Stranger {
         self.next_request
     }
 
-    /// It is sent a frame.
     pub(super) fn hear(&mut self, frame: &Frame) {
         let read = forge::read(frame);
         if read.class == "RegisteredApplication" {
@@ -60,7 +59,7 @@ impl Stranger {
         }
     }
 
-    /// What it does next. Each has a word for the trace.
+    /// Its next frames, with a word for the trace.
     pub(super) fn act(&mut self, dice: &mut Dice, victims: &Victims<'_>) -> (&'static str, Vec<Frame>) {
         match dice.below(6) {
             0 => self.garble(dice),
@@ -94,7 +93,7 @@ impl Stranger {
         ("garble", vec![frame])
     }
 
-    /// Registers as one of whom nothing is known, and may answer nonsense.
+    /// Registers as a release about which nothing is known, and may answer questions with nonsense.
     fn half_register(&mut self, dice: &mut Dice) -> (&'static str, Vec<Frame>) {
         let id = self.id();
         let frames = match (dice.below(6), self.question.take()) {
@@ -124,7 +123,7 @@ impl Stranger {
         ("register", frames)
     }
 
-    /// Speaks for those whose names it has heard.
+    /// Sends messages under the names of honest peers.
     fn speak_for_others(&mut self, dice: &mut Dice, victims: &Victims<'_>) -> (&'static str, Vec<Frame>) {
         let id = self.id();
         let nobody = ("worker-nobody".to_owned(), "10.1.1.1".to_owned());
@@ -158,7 +157,7 @@ impl Stranger {
         ("answer unasked", vec![frame])
     }
 
-    /// Many questions, from many addresses.
+    /// Sends many questions from many addresses.
     fn flood(&mut self, dice: &mut Dice, victims: &Victims<'_>) -> (&'static str, Vec<Frame>) {
         let app = self.app.clone().unwrap_or_else(|| "app-none".to_owned());
         let driver = victims.drivers.first().map_or("driver-none", String::as_str);

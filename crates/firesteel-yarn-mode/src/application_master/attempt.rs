@@ -7,10 +7,8 @@ use firesteel_yarn::credentials::{AM_RM_TOKEN, Credentials, MalformedTokens};
 use firesteel_yarn::messages::records::{ApplicationAttemptId, ContainerId};
 use firesteel_yarn::messages::security::Token;
 
-/// An attempt at an application.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// The id of the attempt.
     pub id: ApplicationAttemptId,
     /// The token by which the ResourceManager recognises it.
     pub token: Token,
@@ -31,26 +29,13 @@ pub enum NoAttempt {
     Container(#[from] firesteel_yarn::messages::ids::NoId),
     /// The token file cannot be read.
     #[error("the tokens in {path}: {error}")]
-    Read {
-        /// The path of the token file.
-        path: PathBuf,
-        /// The operating system's error.
-        error: std::io::Error,
-    },
+    Read { path: PathBuf, error: std::io::Error },
     /// The file is not a token file.
     #[error("the tokens in {path}: {error}")]
-    Malformed {
-        /// The path of the token file.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: MalformedTokens,
-    },
+    Malformed { path: PathBuf, error: MalformedTokens },
     /// The file has no token for the ResourceManager.
     #[error("{path} has no token for the ResourceManager")]
-    NoToken {
-        /// The path of the token file.
-        path: PathBuf,
-    },
+    NoToken { path: PathBuf },
 }
 
 impl Attempt {

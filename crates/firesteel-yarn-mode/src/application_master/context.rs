@@ -30,7 +30,6 @@ pub(super) struct Launching {
     name: String,
     environment: BTreeMap<String, String>,
     files: Vec<StringLocalResourceMap>,
-    /// Whether the application brings its own files.
     brings_files: bool,
     acls: Vec<ApplicationAclMap>,
     tokens: Vec<u8>,
@@ -50,7 +49,6 @@ impl Launching {
         }
     }
 
-    /// The launch context of this executor.
     pub(super) fn context(&self, launch: Launch) -> ContainerLaunchContext {
         let command = vec![command(&launch)];
         let environment = self.environment_of(launch);
@@ -103,7 +101,7 @@ fn command(launch: &Launch) -> String {
     let own = Placeholder::Firesteel.word();
     let words = std::iter::once(&launch.command.program).chain(&launch.command.arguments);
     let words = words.map(|word| match word == own {
-        // In quotes of its own: a directory may have blanks in its name.
+        // In quotes of its own, because the directory's name may contain blanks.
         true => format!("'{HERE}/{BINARY}'"),
         false => quoting::word(word),
     });

@@ -33,7 +33,6 @@ const REGISTER_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum number of registrations in that case.
 const REGISTRATIONS: u32 = 3;
 
-/// A request for the ResourceManager.
 #[derive(Debug)]
 pub(super) enum ManagerRequest {
     Register,
@@ -71,7 +70,6 @@ impl Manager {
         Self { requests: sender }
     }
 
-    /// Queues a request for the ResourceManager.
     pub(super) fn send(&self, request: ManagerRequest) {
         self.requests.try_send(request).expect("the machine waits for an answer before its next request");
     }
@@ -92,7 +90,7 @@ impl ManagerTask {
         while let Some(request) = next {
             let (event, later) = match request {
                 ManagerRequest::Register => (self.register().await, None),
-                // Near the end, a ResourceManager that does not answer is not waited for.
+                // Near the end, do not wait for a ResourceManager that does not answer.
                 ManagerRequest::Allocate(call) => tokio::select! {
                     event = self.allocate(call) => (event, None),
                     later = requests.recv() => match later {
@@ -168,7 +166,7 @@ impl ManagerTask {
 
     fn changes(&self, call: Call) -> Changes {
         let Call { asks, release, exclude, include } = call;
-        // The machine only has ids of granted containers, so the other texts are no ids and are dropped.
+        // The machine has only ids of granted containers. Other texts are not ids, and are dropped.
         let release = release.iter().filter_map(|container| container.as_str().parse().ok()).collect();
         Changes { ask: asks.iter().map(|ask| self.request(ask)).collect(), release, exclude, include }
     }

@@ -58,16 +58,12 @@ use firesteel_settings::SettingError;
 pub use attempt::{Attempt, NoAttempt};
 pub use firesteel_application_master::FinalStatus;
 
-/// Why an ApplicationMaster could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplicationMasterError {
-    /// The blueprint cannot be used.
     #[error(transparent)]
     Blueprint(#[from] BlueprintError),
-    /// Its attempt is not known.
     #[error(transparent)]
     Attempt(#[from] NoAttempt),
-    /// A setting cannot be used.
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// It cannot listen on its address.
@@ -78,12 +74,10 @@ pub enum ApplicationMasterError {
     Signals(#[source] io::Error),
 }
 
-/// How an ApplicationMaster has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The final status of the application, or of this attempt.
     pub status: FinalStatus,
-    /// The exit code of the process.
     pub code: i32,
     /// The reason, as text for users.
     pub message: String,
@@ -112,7 +106,7 @@ pub fn run(
     attempt: Attempt,
     requests: EndRequests,
 ) -> Pin<Box<dyn Future<Output = Result<Ended, ApplicationMasterError>> + Send>> {
-    // In a box, so that this crate compiles the future, and not the one that awaits it.
+    // Boxed, so that this crate compiles the future, and not its caller's crate.
     Box::pin(serve(blueprint, attempt, requests))
 }
 

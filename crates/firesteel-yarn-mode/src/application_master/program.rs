@@ -58,12 +58,11 @@ impl Programs {
                 Err(failure) => Event::ProgramNotStarted(failure),
             };
             drop(running);
-            // The owner may have ended already.
+            // The owner loop may already have ended.
             let _ = inbox.send(event).await;
         });
     }
 
-    /// Asks the program to end.
     pub(super) fn stop(&self) {
         self.unwanted.notify_one();
     }

@@ -35,8 +35,7 @@ fn between_double_quotes(text: &str) -> String {
     let mut before = None;
     for c in text.chars() {
         match (before, c) {
-            // The quotes end and begin again: the shell joins the parts, and the NodeManager sees them
-            // apart.
+            // The quotes end and begin again: the shell joins the parts, but the NodeManager sees them separated.
             (Some('{'), '{') | (Some('}'), '}') => escaped.push_str("\"\""),
             _ => {}
         }
@@ -44,7 +43,7 @@ fn between_double_quotes(text: &str) -> String {
             '\\' | '$' | '"' | '`' => escaped.extend(['\\', c]),
             '<' => escaped.push_str("<\"\""),
             _ => match byte_text::byte(c) {
-                // Bash reads the byte where the double quotes have ended.
+                // Bash reads the byte in a quotation of its own.
                 Some(byte) => escaped.push_str(&format!("\"$'\\x{byte:02x}'\"")),
                 None => escaped.push(c),
             },

@@ -13,7 +13,6 @@ use firesteel_settings::{Origin, Properties, SettingError};
 use super::Attempt;
 use crate::blueprint::{Blueprint, Deploy};
 
-/// The settings of a blueprint.
 pub(super) fn of(blueprint: &Blueprint) -> Result<ApplicationMasterSettings, SettingError> {
     let mut properties = Properties::default();
     for (key, value) in &blueprint.properties {

@@ -32,10 +32,9 @@ const PIECE: usize = 1 << 20;
 /// The default port of a NameNode. Source: Hadoop 3.4.1.
 const PORT: u16 = 8020;
 
-/// The defaults for properties that the configuration does not set. A NameNode that cannot be reached is
-/// retried for some seconds, like a ResourceManager; Hadoop's own clients retry for minutes.
-/// `hadoop.security.authentication` is here too, because clusters that require more than this were refused
-/// before.
+/// The defaults for properties that the configuration does not set. A NameNode that cannot be reached is retried for
+/// some seconds, like a ResourceManager; Hadoop's own clients retry for minutes. `hadoop.security.authentication` is
+/// here too: clusters with another method were already rejected.
 const DEFAULTS: [(&str, &str); 4] = [
     ("dfs.client.failover.max.attempts", "6"),
     ("dfs.client.failover.sleep.base.millis", "100"),
@@ -49,13 +48,10 @@ pub enum Failure {
     /// No answer came in time.
     #[error("HDFS did not answer within {} s; check that it runs there", .0.as_secs())]
     Silent(Duration),
-    /// No NameNode can be reached.
     #[error("{0}; check that HDFS runs there")]
     Unreachable(io::Error),
-    /// HDFS sent an error.
     #[error("HDFS objects: {0}")]
     Objection(String),
-    /// The client of HDFS failed.
     #[error("{0}")]
     Client(String),
     /// The file to stage cannot be read.
@@ -164,7 +160,7 @@ fn on<T: Send>(
         // The connection stays alive while the source is read, which may take long.
         let runtime = runtime::start("hdfs", 1).map_err(no_threads)?;
         let done = runtime.block_on(async { what(client(service, &runtime)?).await });
-        // A name lookup that does not end is not waited for.
+        // Do not wait for a name lookup that hangs.
         runtime.shutdown_background();
         done
     };

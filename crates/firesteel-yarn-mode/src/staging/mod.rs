@@ -41,71 +41,39 @@ use firesteel_settings::variables::Environment;
 /// The directory that contains the applications' directories. Spark's is `.sparkStaging`.
 const PARENT: &str = ".firesteelStaging";
 
-/// Why a file cannot be staged.
 #[derive(Debug, thiserror::Error)]
 pub enum StagingError {
-    /// The configuration cannot be read.
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
-    /// The place is on a file system that is not supported.
+    /// The path is on a file system that is not supported.
     #[error(
         "cannot use {location} ({origin}), which is neither on this machine nor on HDFS: set {key}=file:///PATH, which all \
          nodes share, or {key}=hdfs://HOST:PORT/PATH"
     )]
-    Unspoken {
-        /// The place as it was given.
-        location: String,
-        /// Where the place is set.
-        origin: String,
-        /// The property that needs the place.
-        key: &'static str,
-    },
-    /// The place is on HDFS, and this program was built without HDFS.
+    Unspoken { location: String, origin: String, key: &'static str },
+    /// The path is on HDFS, and this program was built without HDFS.
     #[error(
         "cannot use {location} ({origin}): this firesteel was built without HDFS; use one that has it (cargo build \
          --features hdfs), or set {key}=file:///PATH, which all nodes share"
     )]
-    WithoutHdfs {
-        /// The place as it was given.
-        location: String,
-        /// Where the place is set.
-        origin: String,
-        /// The property that needs the place.
-        key: &'static str,
-    },
-    /// The place is on HDFS, and no NameNode is named.
+    WithoutHdfs { location: String, origin: String, key: &'static str },
+    /// The path is on HDFS, but no NameNode is configured.
     #[error("cannot use {location} ({origin}), which names no NameNode: set {key}=hdfs://HOST:PORT/PATH")]
-    NoNameNode {
-        /// The place as it was given.
-        location: String,
-        /// Where the place is set.
-        origin: String,
-        /// The property that needs the place.
-        key: &'static str,
-    },
-    /// An operation on HDFS failed.
+    NoNameNode { location: String, origin: String, key: &'static str },
     #[error("cannot stage {location}: {failure}")]
     Hdfs {
-        /// The place of the file or directory.
+        /// The path of the file or directory on HDFS.
         location: String,
-        /// Why the operation failed.
         failure: HdfsFailure,
     },
     /// The user has no home directory.
     #[error("no directory to stage files in: set HOME or spark.yarn.stagingDir")]
     NoHome,
-    /// The operating system reported an error.
     #[error("cannot stage {}: {error}", path.display())]
-    Io {
-        /// The path of the file or directory.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
     /// The name cannot be used for a file in a container.
     #[error("{word:?} cannot be called {name:?} in a container: give it another name, as in PATH#NAME")]
     Name {
-        /// The text that was given.
         word: String,
         /// The name that cannot be used.
         name: String,
@@ -114,31 +82,20 @@ pub enum StagingError {
     #[error(
         "{word:?} is no archive that can be unpacked: its name must end with .tar, .tar.gz, .tgz, .zip or .jar"
     )]
-    Format {
-        /// The text that was given.
-        word: String,
-    },
-    /// Two files have the same name.
+    Format { word: String },
     #[error("two files would both be called {name:?}: give one another name, as in PATH#NAME")]
-    Twice {
-        /// The name of both files.
-        name: String,
-    },
-    /// The name is reserved.
+    Twice { name: String },
     #[error(
         "a file cannot be called {name:?} on YARN, where that is Firesteel's own: give it another name, as in PATH#NAME"
     )]
-    Reserved {
-        /// The name that is reserved.
-        name: String,
-    },
+    Reserved { name: String },
 }
 
 fn unstaged(path: &Path) -> impl FnOnce(io::Error) -> StagingError {
     move |error| StagingError::Io { path: path.to_owned(), error }
 }
 
-/// Refuses names that Firesteel reserves.
+/// Rejects names that Firesteel reserves.
 fn taken(name: &str) -> Result<(), StagingError> {
     match [BINARY, FILE].contains(&name) {
         true => Err(StagingError::Reserved { name: name.to_owned() }),
@@ -173,7 +130,6 @@ pub fn base(
     Ok(SharedPath { system, path }.join(PARENT))
 }
 
-/// The staging directory of one application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Staging {
     directory: SharedPath,
@@ -190,13 +146,12 @@ impl Staging {
         Ok(Self { directory })
     }
 
-    /// The staging directory at a place where it already exists.
+    /// A staging directory that already exists.
     #[must_use]
     pub fn at(directory: SharedPath) -> Self {
         Self { directory }
     }
 
-    /// The place of the directory.
     #[must_use]
     pub fn directory(&self) -> &SharedPath {
         &self.directory

@@ -15,7 +15,6 @@ const ARCHIVES: [&str; 5] = [".tar", ".tar.gz", ".tgz", ".zip", ".jar"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteFile {
     location: SharedPath,
-    /// The name of the file in containers.
     name: String,
     kind: LocalKind,
 }

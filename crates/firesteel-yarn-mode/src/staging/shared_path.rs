@@ -18,9 +18,7 @@ pub(super) const DEFAULT: &str = "fs.defaultFS";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedPath {
-    /// The file system of the path.
     pub system: FileSystem,
-    /// The path from its root.
     pub path: String,
 }
 
@@ -40,7 +38,6 @@ pub enum FileSystem {
 pub struct NameService {
     /// The NameNode, `host:port` or `host`, or the common name of several NameNodes.
     pub authority: String,
-    /// The name of the user.
     pub user: String,
     /// The properties of HDFS in its configuration, which begin with `dfs.`.
     pub properties: BTreeMap<String, String>,
@@ -105,7 +102,7 @@ impl SharedPath {
         }
     }
 
-    /// Does the same for a file, where a path without a scheme is on this machine.
+    /// Like `parse`, except that a path without a scheme is on this machine.
     ///
     /// # Errors
     /// The file system is not supported.
@@ -121,7 +118,7 @@ impl SharedPath {
         }
     }
 
-    /// A place below this one.
+    /// A file or directory below this one.
     #[must_use]
     pub fn join(&self, name: &str) -> Self {
         Self { system: self.system.clone(), path: format!("{}/{name}", self.path.trim_end_matches('/')) }
@@ -176,15 +173,12 @@ impl SharedPath {
     }
 }
 
-/// A file system in the form in which it was given.
+/// A file system, as a property names it.
 struct NamedFileSystem<'a> {
     scheme: &'a str,
     authority: &'a str,
-    /// The whole text that was given.
     text: &'a str,
-    /// Where the text is set.
     origin: String,
-    /// The property that needs the path.
     key: &'static str,
     /// Whether this program was built with HDFS.
     with_hdfs: bool,
@@ -229,7 +223,6 @@ impl FileSystem {
         }
     }
 
-    /// A path on this file system.
     fn location(self, path: &str) -> Result<SharedPath, StagingError> {
         let path = match &self {
             Self::Local => {

@@ -26,14 +26,9 @@ pub enum MalformedTokens {
     NoMagic,
     /// The format is unknown, perhaps a later one.
     #[error("its format is {format}; 0 and 1 are known")]
-    UnknownFormat {
-        /// The number of the format.
-        format: u8,
-    },
-    /// The file is damaged.
+    UnknownFormat { format: u8 },
     #[error("it is damaged: {0}")]
     Damaged(#[from] Malformed),
-    /// The protocol buffer cannot be decoded.
     #[error("it is damaged: {0}")]
     Undecodable(#[from] prost::DecodeError),
 }

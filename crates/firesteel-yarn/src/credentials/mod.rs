@@ -23,9 +23,7 @@ pub const AM_RM_TOKEN: &str = "YARN_AM_RM_TOKEN";
 /// Tokens and secrets, in the order of their names.
 #[derive(Clone, Default, PartialEq)]
 pub struct Credentials {
-    /// The tokens by alias.
     pub tokens: BTreeMap<String, Token>,
-    /// The secrets by name.
     pub secrets: BTreeMap<String, Vec<u8>>,
 }
 

@@ -9,10 +9,8 @@ pub enum Malformed {
     /// The bytes end too early.
     #[error("it ends in the middle")]
     Short,
-    /// A length is negative.
     #[error("a length in it is negative")]
     Negative,
-    /// A text is not UTF-8.
     #[error("a text in it is not UTF-8")]
     NoText,
 }

@@ -28,10 +28,9 @@ const IN_FLIGHT: usize = 256;
 /// The number of bytes that may wait to be written. Calls stay in the queue while there are more.
 const UNWRITTEN: usize = 1 << 20;
 
-/// How long a broken connection is read for messages that came before it broke.
+/// How long to read a broken connection for messages that arrived before it broke.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     /// The timeout for connecting, and for authenticating.
@@ -60,7 +59,6 @@ impl Default for Timeouts {
 #[derive(Clone, Debug)]
 pub struct Connection {
     calls: mpsc::Sender<Call>,
-    /// Why the connection ended, once it has.
     ended: Arc<OnceLock<IpcError>>,
 }
 
@@ -129,7 +127,7 @@ impl Connection {
         if self.calls.send(Call { method, request, answer }).await.is_err() {
             return Err(fail(Delivery::NotDelivered, self.end()));
         }
-        // If the task drops a call, it has not written it.
+        // If the task drops a call, it has not sent it.
         let answer = answered.await.unwrap_or_else(|_| Err(fail(Delivery::NotDelivered, self.end())));
         A::decode_length_delimited(answer?)
             .map_err(|error| fail(Delivery::Answered, IpcError::broken(error.into())))
@@ -219,7 +217,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
         }
     }
 
-    /// Reads what came before the connection broke: a server that closes a connection may first say why.
+    /// Reads the messages that arrived before the connection broke: a server may explain why it closes a connection.
     async fn last_words(&mut self, error: FrameError) -> End {
         let last = timeout(LAST_WORDS, async {
             loop {
@@ -288,7 +286,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
             Ok(RpcStatus::Error) => Err(IpcError::Remote(RemoteError::of(header))),
             Ok(RpcStatus::Fatal) | Err(_) => return Err(IpcError::Remote(RemoteError::of(header))),
         };
-        // A response that no call waits for repeats an earlier response.
+        // A response without a waiting call repeats an earlier response.
         if let Some(Waiting { method, answer: waiting, .. }) = self.in_flight.remove(&number) {
             self.used = self.heard;
             let answer = answer.map_err(|error| CallError { method, delivery: Delivery::Answered, error });

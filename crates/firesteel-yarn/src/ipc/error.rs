@@ -12,22 +12,13 @@ use crate::sasl::SaslError;
 pub enum IpcError {
     /// The address accepts no connection.
     #[error("{address} cannot be reached: {why}")]
-    Unreachable {
-        /// The host and port.
-        address: String,
-        /// The operating system's error.
-        why: Arc<std::io::Error>,
-    },
-    /// No response came in time.
+    Unreachable { address: String, why: Arc<std::io::Error> },
     #[error("there was no answer within {} s", .0.as_secs_f32())]
     TimedOut(Duration),
-    /// The server sent an error.
     #[error(transparent)]
     Remote(RemoteError),
-    /// The authentication with the token failed.
     #[error(transparent)]
     Sasl(SaslError),
-    /// The server closed the connection.
     #[error("it closed the connection")]
     Closed,
     /// The connection broke, or the bytes received cannot be read.
@@ -41,15 +32,12 @@ impl IpcError {
     }
 }
 
-/// A call that failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{method}: {error}")]
 pub struct CallError {
-    /// The method that was called.
     pub method: &'static str,
     /// Whether the call may have been processed.
     pub delivery: Delivery,
-    /// The cause of the failure.
     pub error: IpcError,
 }
 
@@ -71,7 +59,6 @@ pub enum Delivery {
     NotDelivered,
     /// The call may have been processed or not.
     Unknown,
-    /// The call was answered.
     Answered,
 }
 
@@ -106,9 +93,7 @@ pub enum Kind {
     InvalidBlacklist,
     /// The release of a container that the application does not have.
     InvalidRelease,
-    /// A NodeManager that has not registered yet.
     NodeManagerNotYetReady,
-    /// A ResourceManager that is a standby.
     Standby,
     /// An error that may go away: the call can be repeated.
     Retriable,
@@ -118,7 +103,6 @@ pub enum Kind {
     AccessDenied,
     /// An unknown method, protocol or protocol version.
     NotSpoken,
-    /// Any other exception.
     Other,
 }
 
@@ -141,7 +125,6 @@ impl RemoteError {
         self.class.rsplit(['.', '$']).next().unwrap_or_default()
     }
 
-    /// The kind of the exception.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.class_name() {

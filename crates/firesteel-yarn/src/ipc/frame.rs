@@ -12,35 +12,26 @@ pub const MAX_FRAME: usize = 128 << 20;
 /// The value of the first frame's length if the server speaks another version.
 const OTHER_VERSION: u32 = u32::MAX;
 
-/// Why bytes are not a frame.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// The frame is longer than the limit, or the bytes are not a frame at all.
     #[error(
         "it announced a frame of {length} bytes; {MAX_FRAME} are the most: is this one of Hadoop's ports?"
     )]
-    TooLong {
-        /// The length that the frame announces.
-        length: u32,
-    },
+    TooLong { length: u32 },
     /// The connection ended within the frame.
     #[error("it closed the connection in the middle of a frame")]
     Half,
     /// The server speaks another version of the protocol.
     #[error("it speaks another version: {message}")]
-    OtherVersion {
-        /// The message of the server.
-        message: String,
-    },
+    OtherVersion { message: String },
     /// A part of the frame cannot be decoded.
     #[error("it sent what cannot be read: {0}")]
     Undecodable(#[from] prost::DecodeError),
-    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// Appends a frame with these parts.
 pub fn put(parts: &[&dyn Part], target: &mut BytesMut) {
     let at = target.len();
     target.put_u32(0);
@@ -103,8 +94,8 @@ impl FrameReader {
         let Some(length) = self.buffer.first_chunk::<4>() else { return Ok(None) };
         let announced = u32::from_be_bytes(*length);
         if announced == OTHER_VERSION {
-            // This reply has two such numbers and two texts, and then the connection ends. Reading stops
-            // once those fit.
+            // This reply has two such numbers and two texts, after which the connection ends. Reading stops once there
+            // is room for them.
             return if self.buffer.len() < 4096 { Ok(None) } else { Err(self.other_version()) };
         }
         let length = usize::try_from(announced).unwrap_or(usize::MAX);

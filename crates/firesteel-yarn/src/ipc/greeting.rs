@@ -45,14 +45,10 @@ impl Protocol {
     }
 }
 
-/// The identity of a caller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Identity {
     /// A user without authentication (in a cluster without Kerberos).
-    Simple {
-        /// The name of the user.
-        user: String,
-    },
+    Simple { user: String },
     /// The holder of this token.
     Token(Token),
 }
@@ -62,7 +58,6 @@ pub enum Identity {
 pub struct ClientId(pub [u8; 16]);
 
 impl ClientId {
-    /// A new random id.
     #[must_use]
     pub fn random() -> Self {
         Self(random())
@@ -72,11 +67,8 @@ impl ClientId {
 /// The greeting that begins a connection.
 #[derive(Clone, Debug)]
 pub struct Greeting {
-    /// The protocol of the connection.
     pub protocol: Protocol,
-    /// The identity of the caller.
     pub identity: Identity,
-    /// The process of the caller.
     pub client: ClientId,
 }
 
@@ -113,7 +105,7 @@ impl Greeting {
 }
 
 impl Identity {
-    /// The byte for the authentication method.
+    /// The byte of the authentication method.
     fn way(&self) -> u8 {
         match self {
             Self::Simple { .. } => 0,

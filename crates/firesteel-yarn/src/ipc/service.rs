@@ -83,9 +83,8 @@ impl Service {
 
     /// Calls a method, with retries if necessary.
     ///
-    /// # Errors
-    /// The server sends a final error, it cannot be reached within the retry limit, or it is not known
-    /// whether a call was processed that must not be repeated.
+    /// # Errors The server sends a final error, or cannot be reached within the retry limit. Or a call that must not be
+    /// repeated may have been processed.
     pub async fn call<A: Message + Default>(
         &self,
         method: &'static str,

@@ -13,18 +13,13 @@ use crate::messages::security::Token;
 /// The count of uses of a nonce. It is always this, because every connection authenticates once.
 const COUNT: &str = "00000001";
 
-/// Why a challenge cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChallengeError {
     /// The challenge is not a list of names and values.
     #[error("it cannot be read")]
     Malformed,
-    /// The challenge lacks a value.
     #[error("it has no {name}")]
-    Missing {
-        /// The name of the missing value.
-        name: &'static str,
-    },
+    Missing { name: &'static str },
     /// The server requires that all later messages are signed or encrypted.
     #[error(
         "it wants every message protected (qop {qop}), which is not supported: set hadoop.rpc.protection to authentication"
@@ -35,15 +30,10 @@ pub enum ChallengeError {
     },
     /// The server requires another digest.
     #[error("it wants the algorithm {algorithm}; md5-sess is known")]
-    Algorithm {
-        /// The digest that it requires.
-        algorithm: String,
-    },
+    Algorithm { algorithm: String },
 }
 
-/// The answer to a challenge.
 pub(super) struct Answer {
-    /// The text that is sent.
     pub(super) text: String,
     /// The proof that a server sends back if it knows the password.
     pub(super) proof: String,

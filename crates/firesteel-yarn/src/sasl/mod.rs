@@ -1,5 +1,5 @@
-//! Authentication with a token: Hadoop's own steps, and the mechanism DIGEST-MD5 (in `digest`) within them.
-//! It works without a connection: a step comes in, a step goes out.
+//! Authentication with a token: Hadoop's own steps, and the mechanism DIGEST-MD5 (in `digest`) within them. It does no
+//! I/O: it takes the server's step and returns the client's.
 
 mod digest;
 
@@ -12,7 +12,6 @@ use crate::messages::security::Token;
 const METHOD: &str = "TOKEN";
 const MECHANISM: &str = "DIGEST-MD5";
 
-/// Why the authentication failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SaslError {
     /// The server asks for no proof, so it cannot prove itself either.
@@ -32,10 +31,7 @@ pub enum SaslError {
     Unproven,
     /// The server sent a step out of order.
     #[error("it sent step {state} where it was not due")]
-    OutOfOrder {
-        /// The number of the step.
-        state: i32,
-    },
+    OutOfOrder { state: i32 },
 }
 
 /// The state of an authentication.
@@ -111,7 +107,7 @@ impl Negotiation {
         let uri = format!("{}/{}", offer.protocol(), offer.server_id());
         let Answer { text, proof } = digest::answer(offer.challenge(), &self.token, &uri, &self.cnonce)?;
         self.state = State::Answered { proof };
-        // The offer is sent back unchanged, with an empty protocol if so, but without its challenge.
+        // The offer is returned unchanged except for its challenge, even with an empty protocol.
         let chosen = SaslAuth { challenge: None, ..offer.clone() };
         Ok(Step::Send(RpcSasl {
             token: Some(text.into_bytes()),

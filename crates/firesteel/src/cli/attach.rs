@@ -98,7 +98,6 @@ async fn attach(app: &str, run: DetachedRun, show: Show) -> Result<u8, Failure> 
 /// One detached run in the list.
 #[derive(Serialize)]
 struct Row {
-    /// The application's id. `None` until a Master has accepted it.
     id: Option<String>,
     name: Option<String>,
     state: &'static str,

@@ -40,7 +40,7 @@ impl Colors {
         }
     }
 
-    /// Whether standard error has colours.
+    /// Whether to use colours on standard error.
     pub(super) fn on_stderr(self) -> bool {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         self.decided(variable, std::io::stderr().is_terminal())

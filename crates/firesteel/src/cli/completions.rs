@@ -107,10 +107,9 @@ fn with_values(mut command: Command) -> Command {
     })
 }
 
-/// A word and its description.
 type Named = (String, String);
 
-/// The Master's words that begin with the current word. Empty if no Master answers.
+/// The candidates from a Master's state that begin with the current word. Empty if no Master answers.
 fn live(current: &OsStr, of: fn(&MasterView) -> Vec<Named>) -> Vec<CompletionCandidate> {
     let Some(view) = current.to_str().and_then(|_| ask()) else { return Vec::new() };
     begins(of(&view), current)
@@ -122,7 +121,7 @@ fn begins(named: Vec<Named>, current: &OsStr) -> Vec<CompletionCandidate> {
     fits.map(|(word, help)| CompletionCandidate::new(word).help(Some(help.into()))).collect()
 }
 
-/// The names that begin as what stands after the last comma, behind what stands before it.
+/// Candidates for the last item of a comma-separated list: names that begin with it, each after the earlier items.
 fn one_more_of(named: &[Named], current: &OsStr) -> Vec<CompletionCandidate> {
     let text = current.to_string_lossy();
     let before = text.rfind(',').map_or("", |comma| &text[..=comma]);
@@ -143,7 +142,7 @@ fn applications_and_drivers(view: &MasterView) -> Vec<Named> {
     applications(view).into_iter().chain(drivers).collect()
 }
 
-/// The executors as `logs` takes them in one word: `APP/EXECUTOR`.
+/// The executors in the one-word form of `logs`: `APP/EXECUTOR`.
 fn executors_by_application(view: &MasterView) -> Vec<Named> {
     let of = |application: &ApplicationView| {
         let id = application.id.clone();
@@ -166,7 +165,7 @@ fn setups() -> Vec<Named> {
     Setup::ALL.iter().map(|setup| (setup.name().into_owned(), setup.meaning().to_owned())).collect()
 }
 
-/// The applications that have not ended, since only these can be killed.
+/// The applications that have not ended, for `kill`.
 fn unfinished(view: &MasterView) -> Vec<Named> {
     view.applications.iter().map(id_and_name).collect()
 }
@@ -179,7 +178,7 @@ fn executors(view: &MasterView) -> Vec<Named> {
     executors_of(view, &own_words().collect::<Vec<_>>())
 }
 
-/// The executors of the application that one of the words names, or of all applications.
+/// The executors of the applications that the words name. If they name none: the executors of all applications.
 fn executors_of(view: &MasterView, words: &[String]) -> Vec<Named> {
     let all = || view.applications.iter().chain(&view.completed);
     let is_named = |id: &str| words.iter().any(|word| word == id);

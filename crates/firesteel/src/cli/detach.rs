@@ -1,4 +1,4 @@
-//! `--detach`: starts the same command again, without this terminal, and returns when its application is registered.
+//! `--detach`: starts the same command again, away from this terminal, and returns when its application is registered.
 
 use std::env;
 use std::error::Error;
@@ -27,7 +27,7 @@ use super::exit::{Exit, Failure};
 /// The variable that tells the second process its run's directory.
 const DIRECTORY: &str = "FIRESTEEL_DETACHED_RUN";
 
-/// The interval at which the first process looks whether the second one is registered.
+/// The interval at which the first process checks whether the second one is registered.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Whether the command returns before its application ends.
@@ -41,7 +41,7 @@ pub(super) struct Detach {
 }
 
 impl Detach {
-    /// Runs a command here, or, with `--detach`, in a process of its own.
+    /// Runs a command in this process, or, with `--detach`, in a new one.
     pub(super) fn run(
         self,
         show: Show,
@@ -72,7 +72,6 @@ pub(super) fn refuse_container(announcement: Option<&Announcement>) -> Result<()
     }
 }
 
-/// The detached runs of this user.
 pub(super) fn runs() -> Result<DetachedRuns, Failure> {
     DetachedRuns::of(|name| env::var_os(name)).map_err(|error| Failure::with(Exit::Failure, &error))
 }
@@ -88,12 +87,12 @@ async fn start(show: Show) -> Result<u8, Failure> {
     })?;
     let mut remarks = File::open(run.stderr()).map_err(|error| failed(run.path(), &error))?;
     loop {
-        // Asked first: what it wrote before its end is there.
+        // Checked before reading: everything that the process wrote before its end is then in the files.
         let ended = child.try_wait().map_err(|error| failed(run.path(), &error))?;
         let app = run.apps().pop();
         copy(&mut remarks, standard::stderr());
         if let Some(app) = app {
-            // Nobody may read it.
+            // The reader may have closed standard output.
             let _ = writeln!(plain::stdout(), "{app}");
             let remark = format!("{app} runs without this command; firesteel attach {app} shows its output");
             Progress::new(show).remark(remark);
@@ -121,7 +120,7 @@ fn spawn(run: &DetachedRun, words: &[OsString]) -> io::Result<Child> {
     let stdin = match standard::stdin() {
         Ok(stdin) if stdin.is_terminal() => Stdio::null(),
         Ok(_) => Stdio::inherit(),
-        // Reading from it is an error there, as it is here.
+        // Reading from it fails in the new process, as it does here.
         Err(_) => OpenOptions::new().write(true).open("/dev/null")?.into(),
     };
     Command::new(env::current_exe()?)
@@ -136,14 +135,14 @@ fn spawn(run: &DetachedRun, words: &[OsString]) -> io::Result<Child> {
 fn ask_to_end(child: &Child) {
     let id = child.id().and_then(|id| i32::try_from(id).ok());
     if let Some(id) = id {
-        // If it has ended by itself, that shows soon.
+        // If the process has already ended, the next check finds that out.
         let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
     }
 }
 
-/// Copies what the driver has written since the last copy, as it is.
+/// Copies what the driver has written since the last copy, unchanged.
 fn copy(file: &mut File, mut to: impl io::Write) {
-    // The reader may be gone, and the driver goes on.
+    // The reader may have closed its end; the driver continues.
     let _ = io::copy(file, &mut to).and_then(|_| to.flush());
 }
 

@@ -54,13 +54,10 @@ pub(super) const EXAMPLES: &str =
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
-    /// The command succeeded.
     Done,
-    /// The command failed.
     Failure,
-    /// The command line is wrong.
     Usage,
-    /// No Master answered, which says this about its address.
+    /// No Master answered. The evidence says whether the address may be wrong.
     Unanswered(Evidence),
     /// The machine has too few processes, open files or too little memory to start.
     Shortage,
@@ -71,7 +68,6 @@ pub(super) enum Exit {
 }
 
 impl Exit {
-    /// The exit code as a number.
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Done => exit_code::DONE,
@@ -91,7 +87,6 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The format of error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ErrorFormat {
     /// One line of text, for people.
@@ -101,8 +96,8 @@ pub(super) enum ErrorFormat {
 }
 
 impl ErrorFormat {
-    /// The format that the unparsed command line asks for, even if it cannot be parsed. `--json` does
-    /// not count among the words of another command: not behind `--`, and nowhere if this command has no such option.
+    /// The format that the unparsed command line asks for, even if it cannot be parsed. `--json` may belong to another
+    /// command: it does not count after `--`, or if this command has no such option.
     pub(super) fn asked(words: &[OsString], command: &clap::Command) -> Self {
         let named = words.iter().skip(1).find_map(|word| command.find_subcommand(word));
         let takes_words =
@@ -153,27 +148,24 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// Creates a failure with this message.
     pub(super) fn of(exit: Exit, sentence: impl Into<String>) -> Self {
         Self { exit, sentence: sentence.into() }
     }
 
-    /// Creates a failure with the message of this error.
     pub(super) fn with(exit: Exit, error: &dyn Error) -> Self {
         Self::of(exit, error.to_string())
     }
 
-    /// A setting that cannot be used. It is wrong usage if it comes from the command line.
+    /// The failure for a setting that cannot be used. It is wrong usage if it comes from the command line.
     pub(super) fn setting(error: &SettingError) -> Self {
         Self::with(if error.is_usage() { Exit::Usage } else { Exit::Configuration }, error)
     }
 
-    /// Something that did not start. The exit code tells a shortage of the machine's from other failures.
+    /// The failure to start something. The exit code distinguishes a shortage of the machine from other failures.
     pub(super) fn of_start(error: &(dyn Error + 'static)) -> Self {
         Self::with(if start::is_of_shortage(error) { Exit::Shortage } else { Exit::Failure }, error)
     }
 
-    /// An application that could not start.
     pub(super) fn start(error: &StartError) -> Self {
         match error {
             StartError::Setting(error) => Self::setting(error),
@@ -186,7 +178,7 @@ impl Failure {
         }
     }
 
-    /// An application that does not run on YARN.
+    /// The failure of an application that does not run on YARN.
     pub(super) fn yarn(error: &YarnError) -> Self {
         match error {
             YarnError::Submit(SubmitError::Ask(error)) => Self::asked(error),
@@ -204,7 +196,7 @@ impl Failure {
         }
     }
 
-    /// A failed request to a ResourceManager.
+    /// The failure of a request to a ResourceManager.
     pub(super) fn asked(error: &AskError) -> Self {
         let exit = match error {
             AskError::Site(_) => Exit::Configuration,
@@ -214,13 +206,13 @@ impl Failure {
         Self::with(exit, error)
     }
 
-    /// A property that prevents the start.
+    /// The failure for a property that prevents the start.
     pub(super) fn refusal(refusal: &Refusal) -> Self {
         let exit = if refusal.origin.is_command_line() { Exit::Usage } else { Exit::Configuration };
         Self::with(exit, refusal)
     }
 
-    /// Properties that could not be read.
+    /// The failure for properties that could not be read.
     pub(super) fn source(error: &SourceError) -> Self {
         match error {
             SourceError::Setting(error) => Self::setting(error),
@@ -231,12 +223,10 @@ impl Failure {
         }
     }
 
-    /// How the command ends.
     pub(super) fn exit(&self) -> Exit {
         self.exit
     }
 
-    /// The error message.
     pub(super) fn sentence(&self) -> &str {
         &self.sentence
     }
@@ -246,16 +236,15 @@ impl Failure {
         Self { sentence: format!("{}; {words}", self.sentence), ..self }
     }
 
-    /// Writes the message to standard error.
     pub(super) fn report(self, format: ErrorFormat) -> ExitCode {
-        // The reader may be gone.
+        // The reader may have closed standard error.
         let line = format.line(self.exit, &self.sentence);
         let _ = io::Write::write_all(&mut plain::stderr(), line.as_bytes());
         self.exit.into()
     }
 }
 
-/// What an error says about the address of a ResourceManager.
+/// Evidence from an error about the address of a ResourceManager.
 fn evidence(error: &IpcError) -> Evidence {
     match error {
         IpcError::Unreachable { .. } | IpcError::Closed => Evidence::Unreachable,
@@ -269,7 +258,7 @@ fn evidence(error: &IpcError) -> Evidence {
     }
 }
 
-/// The result of a write to standard output. A reader that closes the pipe is no failure.
+/// Turns a write to standard output into a result. A reader that closes the pipe is not a failure.
 pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
     match result {
         Ok(()) => Ok(Exit::Done),
@@ -278,14 +267,14 @@ pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
     }
 }
 
-/// Writes a file that the command line names.
+/// Writes a file that the command line names; an error names it, too.
 pub(super) fn saved(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
     fs::write(path, contents)
         .map_err(|error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display())))
 }
 
-/// Removes advice about values. Where an option is unknown, no command takes words that look like
-/// options, so the advice to pass the option as a value misleads.
+/// Removes advice about values. It suggests passing an unknown option as a value, but where an option is unknown, no
+/// command takes words that look like options.
 fn forget_values(error: &mut clap::Error) {
     let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) else { return };
     let (_, tips): (Vec<_>, Vec<_>) =
@@ -328,7 +317,7 @@ pub(super) fn usage(mut error: clap::Error, format: ErrorFormat) -> ExitCode {
             Failure::of(Exit::Usage, sentence).report(format)
         }
         ErrorFormat::Json | ErrorFormat::Text => {
-            // Clap's own way to print knows colours, and no closed stream.
+            // Clap's own printing handles colours, but not a closed stream.
             let printed = standard::stdout().check().and_then(|()| error.print());
             match (error.use_stderr(), written(printed)) {
                 (true, _) => Exit::Usage.into(),

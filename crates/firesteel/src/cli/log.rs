@@ -22,7 +22,7 @@ use super::color::Colors;
 use format::{CleanFields, JsonFields, JsonLines, LogFormat, Utc};
 use queue::{LastLines, LogQueue};
 
-/// Stands for `--log-format`, also for the executors of a Worker.
+/// Replaces `--log-format`, also for the executors of a Worker.
 const FORMAT_VARIABLE: &str = "FIRESTEEL_LOG_FORMAT";
 
 /// The options of the log.
@@ -58,16 +58,14 @@ pub(super) struct LogOptions {
     log_format: Option<LogFormat>,
 }
 
-/// The default log level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DefaultLevel {
-    /// The level of daemons.
     Info,
     /// The level of commands that print a result.
     Warnings,
 }
 
-/// Writes a command's remarks in the form of its errors: `firesteel: WORDS`.
+/// Writes a command's remarks in the form of its errors: `firesteel: TEXT`.
 struct Remarks;
 
 impl<S, N> FormatEvent<S, N> for Remarks
@@ -89,7 +87,7 @@ where
 }
 
 impl LogOptions {
-    /// Starts the log. `RUST_LOG` overrides the flags. The last lines of a daemon are written when the result is dropped.
+    /// Starts the log. `RUST_LOG` overrides the flags. Dropping the result writes a daemon's last lines.
     #[must_use]
     pub(super) fn start(self, command: &'static str, default: DefaultLevel) -> Option<LastLines> {
         let (format, unknown) = self.format();
@@ -101,7 +99,7 @@ impl LogOptions {
         };
         let (writer, last_lines) = match default {
             DefaultLevel::Info => queued(format),
-            // The lines of a command stand in order with its other output.
+            // A command writes its log in order with its other output.
             DefaultLevel::Warnings => (BoxMakeWriter::new(standard::stderr), None),
         };
         let log = tracing_subscriber::fmt()
@@ -116,7 +114,7 @@ impl LogOptions {
         } else {
             let log = log.fmt_fields(CleanFields).with_ansi(self.color.on_stderr());
             match default {
-                // Times and modules are shown only on request.
+                // Commands show times and modules only on request.
                 DefaultLevel::Warnings if self.verbose == 0 && asked.is_none() => {
                     log.event_format(Remarks).finish().with(filter).init();
                 }
@@ -132,7 +130,7 @@ impl LogOptions {
         last_lines
     }
 
-    /// The form of the log, and the value of the variable if it is none.
+    /// The format of the log, and the variable's value if it is not valid.
     fn format(self) -> (LogFormat, Option<String>) {
         if let Some(format) = self.log_format {
             return (format, None);
@@ -148,13 +146,13 @@ impl LogOptions {
 
     fn filter(self, default: DefaultLevel) -> Targets {
         let level = self.level(default);
-        // What a session with ZooKeeper means for the Master, the Master says.
+        // The Master itself logs how its session with ZooKeeper changes.
         let filter =
             Targets::new().with_default(level).with_target(audit_log::TARGET, level.max(Level::INFO));
         if level > Level::INFO { filter } else { filter.with_target("zookeeper_client", Level::ERROR) }
     }
 
-    /// Whether a failure is a line of the log, and no sentence after it: all that a daemon writes is to be JSON then.
+    /// Whether a failure is logged instead of printed, so that a daemon with a JSON log writes only JSON.
     pub(super) fn tells_failure(self, default: DefaultLevel) -> bool {
         default == DefaultLevel::Info && self.format().0 == LogFormat::Json
     }
@@ -175,7 +173,7 @@ impl LogOptions {
     }
 }
 
-/// Standard error behind a queue; without one if the system gives no thread for it.
+/// Standard error behind a queue; without the queue if no thread can be started for it.
 fn queued(format: LogFormat) -> (BoxMakeWriter, Option<LastLines>) {
     match LogQueue::start(format.dropped(), standard::stderr()) {
         Ok((queue, last_lines)) => (BoxMakeWriter::new(queue), Some(last_lines)),

@@ -180,7 +180,7 @@ pub(crate) fn main() -> ExitCode {
             failure.exit().into()
         }
         Err(failure) => {
-            // They come before the word of failure.
+            // The last lines of the log come before the error message.
             drop(last_lines);
             failure.report(format)
         }
@@ -219,7 +219,8 @@ impl Command {
         }
     }
 
-    /// The format of its errors. The words of another command were taken for this one's options before.
+    /// The format of its errors. `asked` is the format found before parsing, when options of another command could be
+    /// mistaken for this one's.
     fn error_format(&self, asked: ErrorFormat) -> ErrorFormat {
         if let Self::Launch(args) = self {
             return ErrorFormat::of(args.prints_json());
@@ -230,7 +231,6 @@ impl Command {
         asked
     }
 
-    /// The default log level of the command.
     fn default_level(&self) -> log::DefaultLevel {
         match self {
             Self::Master(_) | Self::Worker(_) | Self::Executor(_) | Self::ApplicationMaster(_) => {
@@ -261,7 +261,7 @@ impl Command {
     }
 }
 
-/// Turns `-h` into a request for help if no host follows. In Spark's daemons, `-h` sets the host.
+/// Turns `-h` into a request for help unless a host follows: in Spark's daemons, `-h` sets the host.
 fn ask_for_help(words: &mut [OsString]) {
     if let [_, command, .., last] = words
         && (*command == "master" || *command == "worker")
@@ -279,8 +279,7 @@ fn run_daemon<T: Send + 'static>(daemon: impl Future<Output = T> + Send + 'stati
     Ok(ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
 }
 
-/// Runs a question or a terminal program on its own runtime. Tasks that are left at the end are
-/// abandoned.
+/// Runs a question or a terminal program on its own runtime. Tasks that still run at the end are abandoned.
 fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
     // Use one extra thread: a thread may block on a stopped terminal, and signals must still be
     // handled.

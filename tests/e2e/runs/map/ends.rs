@@ -48,7 +48,7 @@ fn ctrl_c_sigterm_and_a_closed_terminal_leave_no_process() {
 fn the_items_of_an_interrupted_run_are_left_for_another_one() {
     let gate = directory();
     let (input, left) = (gate.path().join("input"), gate.path().join("left"));
-    // More than are read ahead and wait at the driver.
+    // More items than are read ahead and wait at the driver.
     let items: Vec<String> = (1000..2000).map(|number| number.to_string()).collect();
     std::fs::write(&input, items.join("\n")).expect("written");
     let mut command = map(&["--failed"]);
@@ -106,7 +106,7 @@ fn a_driver_that_is_killed_leaves_no_process() {
     no_process_is_left(&below);
 }
 
-/// A run of four items that have all begun, and go on when the gate is opened.
+/// A run of four items that have all begun and wait at the gate.
 fn four_begun(cluster: &Cluster, gate: &Path) -> Daemon {
     let script = gated(gate, "echo $0");
     let running =
@@ -115,7 +115,7 @@ fn four_begun(cluster: &Cluster, gate: &Path) -> Daemon {
     running
 }
 
-/// Opens the gate, and holds the run to its output.
+/// Opens the gate, and checks the output of the run.
 fn nothing_is_lost(mut running: Daemon, gate: &Path) {
     open_gate(gate);
     assert_eq!(running.wait(), 0, "{}", running.log());
@@ -144,7 +144,7 @@ fn a_worker_that_is_killed_loses_nothing() {
     no_process_is_left(&below);
 }
 
-/// The next Master knows nothing: the application registers anew, the Workers end what they ran, and the items run
+/// The next Master has empty tables: the application registers anew, the Workers end their executors, and the items run
 /// again.
 #[test]
 fn a_master_that_is_killed_and_started_again_loses_nothing() {
@@ -174,7 +174,7 @@ fn more_cores_per_executor_than_any_worker_has_is_said_at_once_and_waited_for() 
 #[test]
 fn executors_that_cannot_reach_their_driver_end_the_run_soon_and_everything_says_why_and_what_to_set() {
     let cluster = Cluster::start(1);
-    // They are told to dial a host without a name, and an address without a listener.
+    // Executors get a host name that does not exist, and an address without a listener.
     for (host, why) in
         [("no-such-host.invalid", "whose host is unknown there"), ("127.0.0.2", "connection refused")]
     {

@@ -1,4 +1,4 @@
-//! A plan for a running Master is what this Master does when the application registers.
+//! A plan for a running Master equals the Master's decision when the application registers.
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ use firesteel_sim::draft::{Draft, DraftApplication};
 
 const CLIENT: PeerId = PeerId(999);
 
-/// A Master with its time.
+/// A Master, with its time.
 struct Stage {
     master: Master,
     now: Timestamp,
     drivers: u64,
 }
 
-/// An application: its name, the number of its executors and their cores.
+/// An application: its name, and the number and cores of its executors.
 #[derive(Clone, Copy)]
 struct App {
     name: &'static str,
@@ -47,12 +47,12 @@ const fn gang(name: &'static str, executors: u64, cores: i64) -> App {
     App { gang: true, ..app(name, executors, cores) }
 }
 
-/// What became of the new application.
+/// The result for the new application.
 #[derive(Debug, PartialEq, Eq)]
 struct Fate {
-    /// The number of executors that it was given.
+    /// The number of executors that it got.
     given: usize,
-    /// The number of executors of others that were ended.
+    /// The number of other applications' executors that were ended.
     taken: usize,
 }
 
@@ -84,7 +84,6 @@ impl App {
     }
 }
 
-/// The Worker of this number, with this number of cores.
 fn worker(number: u64, cores: i64) -> WorkerDescription {
     let offered = Offered { cores: Cores(cores), memory: MiB(1024), resources: Resources::default() };
     let (id, address) = (WorkerId::new(format!("w{number}")), Address::new(format!("h{number}"), 7078));
@@ -111,7 +110,6 @@ impl Stage {
         self.master.apply(self.now, Event::Received { peer, arrived: self.now, message })
     }
 
-    /// Registers an application, and tells what became of it.
     fn register(&mut self, app: &App) -> Fate {
         self.drivers += 1;
         let register = DriverToMaster::RegisterApplication(Box::new(app.description()));
@@ -137,7 +135,7 @@ impl Stage {
         view.applications.into_iter().find(|app| app.name == name).expect("it is live").id
     }
 
-    /// Lets this many seconds pass, with all that the Master does in them.
+    /// Lets this many seconds pass, with all actions of the Master.
     fn wait(&mut self, seconds: u64) {
         let end = self.now + Duration::from_secs(seconds);
         while let Some((at, _)) = self.master.next_deadline().filter(|(at, _)| *at <= end) {
@@ -162,7 +160,7 @@ impl Stage {
         }
     }
 
-    /// What a plan says would become of an application.
+    /// The result that a plan predicts for an application.
     fn plan(&mut self, new: &App) -> Fate {
         let view = self.master.view();
         let details: Vec<_> = view.applications.iter().map(|app| self.detail(&app.id)).collect();
@@ -174,7 +172,7 @@ impl Stage {
         Fate { given: last.given as usize, taken: taken as usize }
     }
 
-    /// Both a plan and the Master say this of a new application.
+    /// Checks that a plan and the Master give this result.
     fn expect(mut self, what: &str, new: App, given: usize, taken: usize) {
         let expected = Fate { given, taken };
         assert_eq!(self.plan(&new), expected, "planned: {what}");
@@ -182,7 +180,7 @@ impl Stage {
     }
 }
 
-/// A Master with these applications, each of which registers a minute after the one before it.
+/// A Master with these applications, which registered one minute after the other.
 fn stage(config: Config, workers: &[i64], apps: &[App]) -> Stage {
     let mut stage = Stage::new(config, workers);
     for app in apps {
@@ -196,7 +194,7 @@ const NEW: App = app("new", 1, 1);
 
 #[test]
 fn by_the_order_shortest_an_application_with_less_work_goes_before_a_gang_for_which_room_is_reserved() {
-    // The gang is due after 3 hours, and without an estimate the new application is due after two.
+    // The gang is due after 3 hours; without an estimate, the new application is due after two.
     let apps = [app("runs", 1, 2), gang("gang", 3, 1)];
     for (order, given) in [(ServingOrder::Registration, 0), (ServingOrder::Shortest, 1)] {
         let config = Config { order, ..Config::default() };
@@ -218,7 +216,7 @@ fn by_the_order_shortest_a_plan_knows_how_long_gangs_run_and_since_when_they_wai
 
 #[test]
 fn an_application_that_ends_before_a_gang_is_expected_to_start_may_use_its_room() {
-    // What runs was launched two minutes ago and ends after ten. Of the whole Worker, that is half.
+    // The running application was launched two minutes ago, ends after ten, and uses half of the Worker.
     let apps = |runs: App| [runs, gang("gang", 4, 1)];
     let (told, untold) = (app("runs", 1, 2).runs(10), app("runs", 1, 2));
     for (what, runs, new, given) in [
@@ -233,7 +231,7 @@ fn an_application_that_ends_before_a_gang_is_expected_to_start_may_use_its_room(
 
 #[test]
 fn room_is_reserved_for_as_many_gangs_as_the_master_has_reservations() {
-    // The first gang waits for the first Worker, and the second one for the second.
+    // The first gang waits for the first Worker, and the second for the second.
     let apps = [app("runs", 2, 3).runs(60), gang("first", 2, 2), gang("second", 4, 1)];
     for (reservations, given) in [(1, 1), (2, 0)] {
         let config = Config { reservations, ..Config::default() };
@@ -253,7 +251,7 @@ fn a_gang_that_has_not_waited_for_long_has_nothing_ended_in_a_plan_either() {
         order: ServingOrder::Shortest,
         ..Config::default()
     };
-    // It came a minute after what runs, and is due before it.
+    // It registered a minute later than the running application, and is due earlier.
     let late = app("runs", 4, 1);
     for (patience, taken) in [(0, 3), (300, 0)] {
         let stage = stage(config(patience), &[4], &[late]);
@@ -292,7 +290,7 @@ fn a_gang_for_which_room_is_reserved_goes_before_other_queues_in_a_plan_too() {
     stage(config(), &[4], &[runs]).expect("no gang waits", new, 1, 0);
 }
 
-/// A Worker says that it runs this executor, or how it ended.
+/// A Worker's report that this executor runs, or how it ended.
 fn reports(stage: &mut Stage, worker: u64, app: &str, executor: u32, state: ExecutorState) {
     let executor = ExecutorKey { app: stage.named(app), executor: ExecutorId(executor) };
     let report = ExecutorReport::new(executor, state);
@@ -375,7 +373,7 @@ fn a_plan_is_made_although_the_master_goes_on_between_its_answers() {
     let view = stage.master.view();
     let first = stage.named("first");
     let mut details = vec![stage.detail(&first)];
-    // The first application ends, the second one gets its address, and the third one that of a new Worker.
+    // The first application ends, the second gets its address, and the third gets that of a new Worker.
     stage.tell(
         PeerId(102),
         Inbound::Driver(DriverToMaster::UnregisterApplication { app: first, outcome: None }),

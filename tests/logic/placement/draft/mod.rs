@@ -1,4 +1,4 @@
-//! Clusters on paper: what is read, what is refused in which words, and that a real Master decides.
+//! Drafts of clusters: what is read, what is refused with which message, and that a real Master decides.
 
 mod draft_of_master;
 mod plan;
@@ -93,7 +93,7 @@ fn what_is_wrong_with_a_file_is_one_line_with_line_and_field() {
         let error = Draft::from_toml(text).expect_err(text).to_string();
         assert_eq!(error, expected, "{text}");
     }
-    // The parser's own words, for what is no TOML.
+    // The parser's own message for text that is not TOML.
     let error = Draft::from_toml("[[workers]]\ncores = \n").expect_err("no TOML").to_string();
     assert!(error.starts_with("line 2: ") && error.lines().count() == 1, "{error}");
 }
@@ -157,8 +157,8 @@ fn queues_priorities_and_gangs_are_decided_as_a_master_decides_them() {
     assert_eq!(given(text), [0, 1, 3], "the gang is too large, and the last one comes first");
 }
 
-/// An application waits if it has less than its own bounds allow; free capacity is stranded if waiting applications ask
-/// for it and have no room for an executor where it is.
+/// An application waits if it has less than its own limits allow. Free capacity is stranded if waiting applications
+/// request it and have no room for an executor on its Worker.
 #[test]
 fn capacity_is_stranded_only_if_a_waiting_application_asks_for_it_and_cannot_use_it() {
     const SMALL: &str = "[[workers]]\ncores = 8\nmemory = \"4g\"\nresources = { gpu = 1 }\n";
@@ -212,7 +212,7 @@ fn capacity_is_stranded_only_if_a_waiting_application_asks_for_it_and_cannot_use
     }
 }
 
-/// What an application's own bounds leave over is not asked for.
+/// Cores that the application's own limits exclude are not requested.
 #[test]
 fn an_application_that_has_all_that_its_own_bounds_allow_is_not_short() {
     const WORKERS: &str = "[[workers]]\ncount = 5\ncores = 64\nmemory = \"256g\"\n[[applications]]\n";
@@ -241,8 +241,8 @@ fn a_draft_of_ten_thousand_workers_is_decided() {
     assert_eq!((outcome.applications[0].given, outcome.workers.len()), (25_000, 10_000));
 }
 
-/// `a` and `b` ask for all; the third is of higher priority and begins with five at once, for which there is no room
-/// beside what runs.
+/// `a` and `b` request everything. The third has a higher priority and starts with five executors at once: they have no
+/// room beside the running ones.
 #[test]
 fn queues_priorities_and_gangs_of_a_file_are_those_of_a_master() {
     let file = |queues: &str, of_b: &str| {
@@ -269,12 +269,12 @@ fn queues_priorities_and_gangs_of_a_file_are_those_of_a_master() {
         let counts: Vec<u64> = outcome.applications.iter().map(|app| app.given).collect();
         (counts, hindered(&outcome.applications[3]))
     };
-    // The Worker has room for three, and is kept for the four: those behind have none of it.
+    // The Worker has room for three executors, and is reserved for the four: later applications get nothing.
     let (counts, hindrance) = given(&file("", "max-cores = 4"));
     assert_eq!(counts, [0, 0, 0, 0]);
     let hindrance = hindrance.expect("it waits for all at once");
     assert!(hindrance.starts_with("it needs 4 executors at once, and there is room for 3"), "{hindrance}");
-    // In another queue b takes what its share is before the gang's turn comes.
+    // In another queue, b gets its share before the gang's turn.
     let (counts, _) = given(&file("queues = \"main=1,other=1\"\n", "max-cores = 4\nqueue = \"other\""));
     assert_eq!(counts[2], 1, "{counts:?}");
 }

@@ -1,4 +1,4 @@
-//! Lines of a plan: what is refused, and with which words.
+//! Lines of a plan: what is refused, with which message.
 
 use firesteel_sim::plan::{self, LineError};
 

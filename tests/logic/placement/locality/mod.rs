@@ -1,4 +1,4 @@
-//! What holds of wants that meet places, against a rule that looks at every pair.
+//! Laws of matching requests with places, compared with a rule that checks every pair.
 
 mod needs;
 
@@ -9,8 +9,7 @@ use quickcheck::{Arbitrary, Gen};
 
 use crate::suites::laws::{ensure, hold};
 
-/// Wants by the hosts that they name, places by the host where they are, the places' room, and the racks of the
-/// hosts that have one.
+/// Requests by their hosts, places by their host, the places' room, and racks of hosts.
 #[derive(Clone, Debug)]
 struct Crowd {
     wants: Vec<Vec<u8>>,
@@ -39,7 +38,7 @@ impl Arbitrary for Crowd {
     }
 }
 
-/// A want, its place, and how near that is.
+/// A request, its place, and their locality.
 type Met = (usize, usize, Locality);
 
 impl Crowd {
@@ -57,12 +56,12 @@ impl Crowd {
         (wants, self.places.iter().map(|(host, _)| sites(&[*host])).collect())
     }
 
-    /// All served by the index: a level to its end before the next one, places in turn.
+    /// The matches by the index: each level completely before the next one, places in turn.
     fn served(&self) -> Vec<Met> {
         let (sites_of_wants, sites_of_places) = self.sites();
         let (mut wants, mut places) = (LocalityIndex::default(), LocalityIndex::default());
         let mut room: Vec<u8> = self.places.iter().map(|(_, room)| *room).collect();
-        // From the last to the first: the order of coming must not matter.
+        // From last to first: the order of insertion must not matter.
         (0..sites_of_wants.len()).rev().for_each(|want| wants.insert(want, &sites_of_wants[want]));
         (0..sites_of_places.len()).rev().for_each(|place| places.insert(place, &sites_of_places[place]));
         let (mut met, mut turn) = (Vec::new(), 0);
@@ -81,7 +80,7 @@ impl Crowd {
         met
     }
 
-    /// The same by looking at every pair each time.
+    /// The matches by checking every pair.
     fn served_slowly(&self) -> Vec<Met> {
         let (wants, places) = self.sites();
         let mut room: Vec<u8> = self.places.iter().map(|(_, room)| *room).collect();
@@ -152,7 +151,7 @@ fn the_nearest_in_an_index_is_the_nearest_of_all_in_it_and_taking_out_undoes_put
                 let near = |id: &usize| nearness(sites, &places[*id]) <= level;
                 let met = match level {
                     Locality::Host | Locality::Any => (0..places.len()).find(near),
-                    // A rack holds those on the host itself, too.
+                    // A rack includes places on the host itself.
                     Locality::Rack => (0..places.len()).find(|id| {
                         let racks: Vec<_> = sites.racks().collect();
                         places[*id].racks().any(|rack| racks.contains(&rack))

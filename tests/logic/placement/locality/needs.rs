@@ -1,4 +1,4 @@
-//! What holds of the hosts on which executors are asked for.
+//! Laws of the hosts on which executors are requested.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use quickcheck::{Arbitrary, Gen};
 
 use crate::suites::laws::{ensure, hold};
 
-/// Executors for tasks that prefer numbered hosts, some of which have executors already.
+/// Executors for tasks with preferred hosts; some hosts have executors already.
 #[derive(Clone, Debug)]
 struct Case {
     executors: u64,
@@ -71,7 +71,7 @@ impl Case {
         needs(&self.expected(), |host| self.held(host), &self.asked())
     }
 
-    /// How many executors are wished for on each host, if each request names one, and how many anywhere.
+    /// The number of executors wanted on each host if each request names one, and the number wanted anywhere.
     fn wished_one_by_one(&self) -> (BTreeMap<String, u64>, u64) {
         let (held, topology) = (|host: &str| self.held(host), Topology::default());
         let wishes =
@@ -86,7 +86,7 @@ impl Case {
         (named, free)
     }
 
-    /// The hosts that each executor names, one executor after the other.
+    /// The hosts that each executor names, executor by executor.
     fn wished(&self) -> Vec<Vec<String>> {
         let preferences = host_preferences(self.executors, &self.needs(), &Topology::default());
         let names = preferences.iter().flat_map(|one| (0..one.executors).map(|_| &one.sites));
@@ -94,7 +94,7 @@ impl Case {
     }
 }
 
-/// The rule as Spark's class walks it: one executor at a time, each host that it names wants one less.
+/// The rule of Spark's class: one executor at a time; each host that it names needs one less.
 fn walk(executors: u64, needs: &BTreeMap<&str, u64>) -> Vec<Vec<String>> {
     let located = needs.values().sum::<u64>().min(executors);
     let greatest = needs.values().copied().max().unwrap_or(0).max(1);
@@ -145,8 +145,8 @@ fn whoever_needs_more_is_named_more_and_whoever_needs_none_is_not_named() {
     });
 }
 
-/// What is asked for is what will come: no host is asked for more than it needs, and none is left out while another that
-/// needs less is asked.
+/// The requests equal the later executors: no host gets more requests than it needs, and none is left out in favour of
+/// a host with a smaller need.
 #[test]
 fn requests_of_one_host_each_add_up_and_no_host_is_asked_for_more_than_it_needs() {
     hold("requests_of_one_host_each_add_up", 50_000, |case: &Case| {

@@ -1,4 +1,4 @@
-//! Expressions decide what they say, and no text does any harm.
+//! Expressions compute the stated values, and any text is accepted or rejected safely.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::suites::laws::{ensure, hold};
 /// The number of billionths in one.
 const ONE: i128 = 1_000_000_000;
 
-/// An expression as a tree, whose value is computed without what it checks.
+/// An expression as a tree. Its value is computed without the code under test.
 #[derive(Clone, Debug)]
 enum Tree {
     /// A number of thousandths.
@@ -69,7 +69,7 @@ impl Tree {
         }
     }
 
-    /// The value in billionths. `None` if numbers become so large that they may stop at the end of their range.
+    /// The value in billionths; `None` if numbers may exceed the range.
     fn value(&self, looked: &Looked<'_>, ask: &Ask, workers: &[Worker]) -> Option<i128> {
         let of = |tree: &Tree| tree.value(looked, ask, workers);
         let truth = |is_true: bool| if is_true { ONE } else { 0 };
@@ -193,7 +193,7 @@ fn the_formula_of_best_fit_decides_as_best_fit() {
     });
 }
 
-/// A text of words that expressions are made of, and of others.
+/// A text of words that occur in expressions, and of other words.
 #[derive(Clone, Debug)]
 struct Text(String);
 

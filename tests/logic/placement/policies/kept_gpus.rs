@@ -1,4 +1,4 @@
-//! Where GPUs are kept usable, fewer are left over than under Spark's rule: on a synthetic cluster that fills up.
+//! Policies that keep GPUs usable leave fewer unallocated than Spark's rule, on a synthetic cluster that fills up.
 
 use firesteel_placement::index::{Index, Share, Slot};
 use firesteel_placement::policy::{Candidate, ClusterTotal, fill};
@@ -7,7 +7,7 @@ use firesteel_sim::trace::{Trace, synthetic};
 
 use crate::placement::policies::MEASURES;
 
-/// The synthetic trace's cluster while it fills up, and nothing ends.
+/// The synthetic trace's cluster while it fills up; no application ends.
 struct Filling {
     index: Index<String>,
     slots: Vec<Slot>,

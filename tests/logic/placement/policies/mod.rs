@@ -1,4 +1,4 @@
-//! Policies choose the worker that they say, keep to what there is, and place as many executors as Spark's rule does.
+//! Policies choose the stated worker, stay within free amounts, and place as many executors as Spark's rule.
 
 mod expressions;
 mod kept_gpus;
@@ -21,7 +21,7 @@ use crate::suites::laws::{Verdict, ensure, hold};
 
 const MEASURES: [Measure; 2] = [Measure::LeftOver, Measure::Unusable];
 
-/// The same workers with numbers, as an index gives them.
+/// The same workers by number, as in an index.
 pub(super) struct Numbered<'a> {
     pub(super) index: Index<&'a str>,
     pub(super) offers: Vec<Offer<'a>>,
@@ -36,7 +36,7 @@ impl<'a> Numbered<'a> {
         Self { index, offers }
     }
 
-    /// Each with a host to itself, and of the rank that its id has.
+    /// Candidates with a separate host each, and the rank of their id.
     pub(super) fn candidates(&self, rank: impl Fn(&str) -> u64) -> impl Iterator<Item = Candidate<'a, u64>> {
         self.offers.iter().map(move |offer| Candidate {
             slot: self.index.slot(&offer.worker).expect("it was inserted"),
@@ -52,18 +52,18 @@ impl<'a> Numbered<'a> {
         whole
     }
 
-    /// Worker, executors and cores of each.
+    /// Worker, executors and cores of each share.
     pub(super) fn named(&self, shares: &[Share]) -> Vec<(&'a str, u64, i64)> {
         let names: BTreeMap<Slot, &str> = self.index.iter().map(|(id, slot)| (slot, *id)).collect();
         shares.iter().map(|share| (names[&share.slot], share.executors, share.cores.0)).collect()
     }
 }
 
-/// What was asked, and of each worker its id, executors and cores.
+/// A request, and the id, executors and cores of each worker.
 type Placed = (Ask, Vec<(String, i64, i64)>);
 
-/// One executor after the other, each time with a look at every worker. It shares nothing with what it checks but the
-/// unit in which shares are counted.
+/// Places one executor after the other, each time checking every worker. It shares only the unit of shares with the
+/// code under test.
 fn one_by_one(
     measure: Measure,
     ask: &Ask,
@@ -73,15 +73,15 @@ fn one_by_one(
     one_by_one_with(&|_| 0, matches!(measure, Measure::Unusable), ask, workers, rank)
 }
 
-/// A Worker that is looked at for one executor more.
+/// A Worker that is considered for one more executor.
 pub(super) struct Looked<'a> {
     pub(super) before: &'a Worker,
     pub(super) after: &'a Worker,
-    /// The number of executors of the placement that it has already.
+    /// How many executors of this placement it has already.
     pub(super) placed: u64,
 }
 
-/// The same with a value that counts before all measures.
+/// Like `one_by_one`, with a value that precedes all measures.
 pub(super) fn one_by_one_with(
     value: &dyn Fn(&Looked<'_>) -> i128,
     counts_unusable: bool,
@@ -222,7 +222,7 @@ fn policies_place_as_many_executors_as_sparks_rule_and_never_more_than_there_is_
     });
 }
 
-/// For how long a Worker is in use: one of four is idle, the others run for one, ten and a hundred minutes.
+/// How long a Worker will be in use: one of four is idle, the others run for one, ten and a hundred minutes.
 fn rest_of(slot: Slot) -> Option<Duration> {
     match slot.index() % 4 {
         0 => None,
@@ -242,7 +242,7 @@ fn executors_that_end_in_time_are_not_put_where_they_keep_a_worker_in_use_for_lo
             let given = |slot: Slot| {
                 shares.iter().find(|share| share.slot == slot).map_or(0, |share| share.executors)
             };
-            // How badly a Worker suits: it is not in use, or not for long enough.
+            // How badly a Worker suits: it is not in use, or too briefly.
             let longer = |slot: Slot| {
                 let rest = rest_of(slot).map(|rest| rest.max(Duration::from_secs(60)));
                 (rest.is_none(), rest.zip(own).is_some_and(|(rest, own)| rest < own))
@@ -404,7 +404,7 @@ fn the_cache_decides_what_looking_at_every_worker_decides() {
                 Step::Places { ask, spread_out, kept } => {
                     let measure = if *spread_out { Measure::LeftOver } else { Measure::Unusable };
                     let demand = case::demand(ask);
-                    // Scores are relative to a total that does not change with the free amounts.
+                    // Scores are relative to a total that does not change with free amounts.
                     let mut whole = ClusterTotal::default();
                     history.workers.iter().for_each(|worker| {
                         let resources = case::addresses(worker);
@@ -421,7 +421,7 @@ fn the_cache_decides_what_looking_at_every_worker_decides() {
                     };
                     let by_expression =
                         |expression| Measure::Expression(Formula { expression, whole: &total });
-                    // The last one is kept.
+                    // The last value is kept.
                     let mut shares = Vec::new();
                     for measure in expressions.iter().map(by_expression).chain([measure]) {
                         let all = workers().map(|(slot, _)| slot);

@@ -1,4 +1,4 @@
-//! 6,000 calls of the placement rule as Spark's Master answered them.
+//! 6,000 calls of the placement rule, with the answers of Spark's Master.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ fn every_recorded_call_is_answered_as_spark_answered_it() {
         let recorded = call.recorded.clone().expect("recorded calls have an answer");
         let answer = call.answer().assigned_cores;
         if sum_wraps(&call) {
-            // Spark's sum of free cores is wrong here, and Spark places nothing. The right answer is the
-            // reference's.
+            // Spark's sum of free cores overflows here, so that it places nothing. The reference gives the right
+            // answer.
             assert!(kind == "int_overflow" && recorded.iter().all(|&cores| cores == Cores::ZERO));
             assert_eq!(answer, in_wide_integers(&call), "call {}", call.i);
             assert_ne!(answer, recorded, "call {}", call.i);
@@ -53,7 +53,7 @@ fn every_recorded_call_is_answered_as_spark_answered_it() {
     assert_eq!((placing, wrapped), (3760, 34));
 }
 
-/// The reference stands for Spark in the laws, so it is held to the same answers.
+/// The laws use the reference in place of Spark, so it must give the same answers.
 #[test]
 fn the_slow_reference_answers_as_spark_answered() {
     let calls = recorded().filter(|call| !sum_wraps(call));

@@ -1,4 +1,4 @@
-//! Decisions that were recorded from Spark's Master, made again.
+//! Repeats decisions that were recorded from Spark's Master.
 
 mod golden;
 mod schedule;

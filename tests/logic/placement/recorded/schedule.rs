@@ -1,4 +1,4 @@
-//! 1,000 whole scheduling passes as Spark's Master made them, made again by Firesteel's.
+//! 1,000 whole scheduling passes of Spark's Master, repeated by Firesteel's.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn every_recorded_pass_comes_out_as_sparks_master_made_it() {
     }
 }
 
-/// Recorded answers are read by the same type, so what it writes has their form.
+/// Recorded answers are parsed into the same type, so written answers have their form.
 fn written_and_read(answer: &PassAnswer) -> PassAnswer {
     let mut line = Vec::new();
     plan::write_line(&mut line, answer).expect("a vector takes it");

@@ -1,4 +1,4 @@
-//! Arbitrary placements, in the reference's words, and their translation into the crate's.
+//! Random placements in the reference's types, and their translation into the crate's.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use quickcheck::{Arbitrary, Gen};
 
 use super::{Ask, ORDERS, Order, Worker};
 
-/// One placement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     pub ask: Ask,
@@ -18,7 +17,7 @@ pub struct Case {
     pub spread_out: bool,
 }
 
-/// The same in the crate's types. Owns the addresses that offers borrow.
+/// The same case in the crate's types. Owns the addresses that offers borrow.
 pub struct Translated {
     pub demand: Demand,
     pub order: WorkerOrder,
@@ -79,8 +78,8 @@ pub fn addresses(worker: &Worker) -> Resources {
 pub struct Crowd(pub Case);
 
 impl Case {
-    /// Few different amounts, so that ties abound; ids of different lengths, not in order; now and then
-    /// amounts below zero, and resources.
+    /// Few different amounts, so that there are many ties; ids of different lengths, not in order; sometimes negative
+    /// amounts and resources.
     pub fn with_workers(g: &mut Gen, count: usize) -> Self {
         let most_cores = pick(g, &[2, 4, 10, 16]);
         let odd = pick(g, &[false, false, false, true]);
@@ -130,7 +129,7 @@ impl Arbitrary for Case {
         Self::with_workers(g, count)
     }
 
-    /// Fewer workers, then less to mind, then smaller numbers. No step may undo another.
+    /// Fewer workers, then fewer features, then smaller numbers. No step may undo another.
     fn shrink(&self) -> Box<dyn Iterator<Item = Self>> {
         const SIMPLER: [fn(&mut Case); 8] = [
             |case| case.ask.resources.clear(),
@@ -144,7 +143,7 @@ impl Arbitrary for Case {
         ];
         let (whole, other) = (self.clone(), self.clone());
         let count = self.workers.len();
-        // Half of them first, then a quarter, then each: a large case becomes small in few steps.
+        // First halves, then quarters, then single workers, so that a large case shrinks in few steps.
         let sizes = [count.div_ceil(2), count.div_ceil(4), 1].into_iter().filter(|&size| size > 0);
         let spans = sizes.flat_map(move |size| {
             (0..count).step_by(size).map(move |start| start..(start + size).min(count))
@@ -174,7 +173,7 @@ fn resources(g: &mut Gen, any: bool, amounts: &[u64]) -> BTreeMap<String, u64> {
     resources
 }
 
-/// A smaller number, but not of one that stands for no bound.
+/// A smaller number, unless it stands for no limit.
 fn smaller(number: i64) -> i64 {
     if number < i64::from(i32::MAX) { number * 3 / 4 } else { number }
 }

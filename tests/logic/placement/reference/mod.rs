@@ -1,4 +1,4 @@
-//! A slow reference for placements: the rule as one would say it, arbitrary cases in its words, and victims of preemption.
+//! A slow reference for placements: the rule in its plainest form, random cases, and victims of preemption.
 
 pub(super) mod case;
 pub(super) mod plain_victims;

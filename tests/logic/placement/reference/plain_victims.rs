@@ -1,21 +1,20 @@
-//! Victims of preemption by a slow reference, which keeps nothing from one executor to the next.
+//! Victims of preemption by a slow reference, which keeps no state between executors.
 
 use std::borrow::Cow;
 
 use firesteel_placement::preemption::PreemptibleWorker;
 use firesteel_placement::{Demand, Offer};
 
-/// The choice of victims on one Worker, as far as it is made.
+/// A partial choice of victims on one Worker.
 #[derive(Debug)]
 struct Choice<'a> {
     worker: &'a PreemptibleWorker,
-    /// The numbers of the victims that end, in order.
+    /// The indexes of the chosen victims, in order.
     ended: Vec<usize>,
-    /// The number of new executors.
     placed: u64,
 }
 
-/// What `victims` of the placement decides. Every Worker is asked anew for each executor.
+/// The result that `victims` must give. Every Worker is checked again for each executor.
 pub(crate) fn victims(
     demand: &Demand,
     executors: u64,
@@ -48,7 +47,7 @@ pub(crate) fn victims(
 }
 
 impl Choice<'_> {
-    /// The further victims that one more executor needs: none if it fits. `None` if all victims do not suffice.
+    /// The additional victims for one more executor: none if it fits. `None` if all victims together do not suffice.
     fn one_more(&self, demand: &Demand) -> Option<Vec<usize>> {
         let fits = |more: &[usize]| self.fits(demand, self.placed + 1, more);
         if fits(&[]) {
@@ -78,12 +77,12 @@ impl Choice<'_> {
         Some(some)
     }
 
-    /// Whether this number of executors fits after the chosen victims and `more` have ended.
+    /// Whether this number of executors fits once the chosen victims and `more` have ended.
     fn fits(&self, demand: &Demand, executors: u64, more: &[usize]) -> bool {
         self.executors_that_fit(demand, more) >= executors
     }
 
-    /// The number of executors that fit after the chosen victims and `more` have ended.
+    /// How many executors fit once the chosen victims and `more` have ended.
     fn executors_that_fit(&self, demand: &Demand, more: &[usize]) -> u64 {
         let PreemptibleWorker { mut cores, mut memory, ref resources, ref victims } = *self.worker;
         let mut resources = Cow::Borrowed(resources);
@@ -98,7 +97,7 @@ impl Choice<'_> {
     }
 }
 
-/// Spares the victims that need not end for this number of executors, on whichever Workers the executors then fit.
+/// Removes victims that are not needed for this number of executors, on whichever Workers the executors then fit.
 fn spare(demand: &Demand, executors: u64, choices: &mut [Choice<'_>]) {
     let mut fitting: Vec<u64> = choices.iter().map(|choice| choice.executors_that_fit(demand, &[])).collect();
     for number in (0..choices.len()).rev() {

@@ -1,7 +1,7 @@
-//! The rule as one would say it aloud: one core, or one executor, at a time. Slow and obvious. It shares
-//! nothing with the crate that it checks, neither types nor code.
+//! The rule in its plainest form: one core, or one executor, at a time. Slow and obvious. It shares neither types nor
+//! code with the crate under test.
 //!
-//! Source: Spark Master, 4.0.1, but for its 32-bit sums.
+//! Source: Spark Master, 4.0.1, except for its 32-bit sums.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub enum Order {
 pub const ORDERS: [Order; 5] =
     [Order::MostCores, Order::FewestCores, Order::MostMemory, Order::LeastMemory, Order::Id];
 
-/// The executors to launch, in order: worker's id and cores.
+/// The executors to launch, in order: each worker's id, and cores.
 pub fn place(ask: &Ask, workers: &[Worker], order: Order, spread_out: bool) -> Vec<(String, i64)> {
     let step = ask.cores.unwrap_or(1);
     if step <= 0 || ask.cores_left < step {

@@ -1,4 +1,4 @@
-//! How amounts and addresses are written: for people, and in messages as peers of version 6 read them.
+//! Text forms of amounts and addresses, and their bytes in messages for peers of version 6.
 
 use std::collections::{BTreeMap, BTreeSet};
 

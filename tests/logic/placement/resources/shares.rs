@@ -1,4 +1,5 @@
-//! Parts of addresses and kinds of resources, against a slow reference that knows each thousandth of each address.
+//! Parts of addresses and kinds of resources, compared with a slow reference that counts each thousandth of each
+//! address.
 
 use std::collections::BTreeMap;
 
@@ -26,9 +27,9 @@ struct History {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// This number of executors of one core is asked for, each with these amounts in thousandths.
+    /// Requests this number of executors of one core, each with these amounts in thousandths.
     Place { executors: u64, amounts: BTreeMap<&'static str, u64> },
-    /// The executor with this number, counted round, ends.
+    /// The executor at this index, modulo their number, ends.
     End(usize),
 }
 
@@ -74,11 +75,11 @@ impl Arbitrary for Step {
     }
 }
 
-/// A Worker as the reference knows it: name, address and free thousandths of each address, in order.
+/// A Worker in the reference: name, address and free thousandths of each address, in order.
 #[derive(Clone, Debug, PartialEq)]
 struct SlowWorker(Vec<(&'static str, String, u64)>);
 
-/// What one executor holds: index of the address, and thousandths.
+/// What one executor uses: index of the address, and thousandths.
 type Held = Vec<(usize, u64)>;
 
 impl SlowWorker {
@@ -89,7 +90,7 @@ impl SlowWorker {
         Self(all)
     }
 
-    /// Takes for one executor. Nothing is taken if something is missing.
+    /// Takes amounts for one executor, or nothing if any is missing.
     fn take(&mut self, amounts: &BTreeMap<&'static str, u64>) -> Option<Held> {
         let before = self.clone();
         let mut held = Held::new();
@@ -129,13 +130,13 @@ impl SlowWorker {
         }
     }
 
-    /// How many executors fit, at most `most`.
+    /// How many executors fit, up to `most`.
     fn fit(&self, amounts: &BTreeMap<&'static str, u64>, most: u64) -> u64 {
         let mut free = self.clone();
         (0..most).take_while(|_| free.take(amounts).is_some()).count() as u64
     }
 
-    /// The same as the crate has it.
+    /// The same resources in the crate's type.
     fn resources(&self) -> Resources {
         let mut all: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (name, address, free) in self.0.iter().filter(|(.., free)| *free > 0) {
@@ -160,7 +161,7 @@ struct Cluster {
     index: Index<String>,
     leaves: Index<String>,
     total: ClusterTotal,
-    /// The Worker of each executor, and what it holds in both accounts.
+    /// The Worker of each executor, and its resources in both accounts.
     running: Vec<(usize, Held, Resources)>,
     cache: PlacementCache,
     seen: SeenDemands,
@@ -202,7 +203,7 @@ impl Cluster {
         .collect()
     }
 
-    /// Counts what is asked for, and learns from it if it is time.
+    /// Counts a request, and updates the learned policy if it is due.
     fn learn(&mut self, demand: &Demand) {
         self.seen.add(demand, demand.most_executors());
         if self.seen.is_lesson_due() {
@@ -284,7 +285,7 @@ impl Cluster {
             let cached = self.cache.place(measure, &demand, &self.total, all, plain, offer);
             ensure!(cached == shares, "{measure:?}: the cache gives {cached:?}, not {shares:?}");
         }
-        // The last placement is committed, first in the indexes, then executor by executor.
+        // Commits the last placement, first in the indexes, then executor by executor.
         self.index.take(&demand, &shares);
         self.leaves.take(&demand, &shares);
         for share in &shares {
@@ -354,7 +355,7 @@ fn parts_and_kinds_are_given_as_the_slow_reference_gives_them() {
     });
 }
 
-/// What is free on a Worker, and two kinds of executors.
+/// The free amounts of a Worker, and two kinds of executors.
 #[derive(Clone, Debug)]
 struct Two {
     free: Resources,

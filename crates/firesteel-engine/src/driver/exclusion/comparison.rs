@@ -10,49 +10,48 @@ use super::failure_rates::{FailureRates, Subject};
 use super::health_tracker::{Affected, NewExclusion, Success};
 use crate::driver::ExclusionCause;
 
-/// How long something is excluded the first time. The time doubles each time that a trial fails.
+/// How long the first exclusion lasts. The time doubles each time that a trial fails.
 const FIRST: Duration = Duration::from_secs(60);
-/// The longest time for which something is excluded.
+/// The longest time that an exclusion lasts.
 const LONGEST: Duration = Duration::from_secs(900);
-/// The number of executors in a row that must fail to start on a host before it is avoided.
+/// How many executors in a row must fail to start on a host before the driver avoids it.
 const FAILED_STARTS: u32 = 2;
 
 /// Compares executors of the same profile with each other, and the hosts of these executors.
 ///
 /// As in Spark, a failed task counts against an executor once it has succeeded on another one; a task that fails
-/// everywhere counts against none. What such failures prove is the business of [`Evidence`](super::evidence::Evidence).
-/// An executor or host that is proven worse than the others is excluded for a minute. Then one task is tried there. If
-/// it succeeds, the executor or host is trusted again; if it fails and succeeds elsewhere, it is excluded for twice as
+/// everywhere counts against none. [`Evidence`](super::evidence::Evidence) decides what such failures prove. An
+/// executor or host that is proven worse than the others is excluded for a minute. Then one task is tried there. If it
+/// succeeds, the executor or host is trusted again; if it fails and succeeds elsewhere, it is excluded for twice as
 /// long.
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct Comparison {
     executors: BTreeMap<ProfileId, FailureRates>,
     hosts: BTreeMap<ProfileId, FailureRates>,
-    /// Those of which chance was ruled out, and that have not been excluded since.
+    /// Executors and hosts that are proven worse than the others and have not been excluded since.
     suspects: BTreeSet<Subject>,
-    /// Those that were excluded and are not cleared yet.
+    /// Executors and hosts that were excluded and are not trusted again yet.
     records: BTreeMap<Subject, Record>,
     /// The hosts where executors failed to start.
     starts: BTreeMap<String, FailedStarts>,
-    /// The number of times that a host was excluded or readmitted.
+    /// How many times a host was excluded or readmitted.
     changes: u64,
-    /// Whether something is trusted again, or will be tried, since this was last asked.
+    /// Whether an executor or a host was trusted again, or became due for a trial, since the last call.
     readmitted: bool,
-    /// Whether a trial began since this was last asked.
+    /// Whether a trial began since the last call.
     trial_began: bool,
 }
 
-/// The record of an executor or a host.
+/// The history of an executor or a host that was excluded.
 #[derive(Clone, Debug)]
 struct Record {
-    /// The host.
     host: String,
-    /// The number of times that it was excluded.
+    /// How many times it was excluded.
     times: u32,
     standing: Standing,
 }
 
-/// How far an executor or a host is trusted.
+/// The state of trust in an executor or a host.
 ///
 /// ```text
 ///  TRUSTED --worse than the others--> EXCLUDED --time--> DUE --a task is launched--> TRIED --failed--> FAILED
@@ -67,15 +66,15 @@ struct Record {
 enum Standing {
     /// It gets tasks.
     Trusted,
-    /// It gets no tasks until then.
+    /// It gets no tasks until this time.
     Excluded(Timestamp),
     /// Its next task is a trial.
     Due,
-    /// This task is tried there. If it still runs at that time, it is no failure.
+    /// This task is the trial. If it still runs at this time, the trial has passed.
     Tried(TaskId, Timestamp),
-    /// This task failed there, and has not ended.
+    /// The trial's task failed here and has not ended elsewhere yet.
     Failed(TaskId),
-    /// The task that was tried there failed and succeeded elsewhere.
+    /// The trial's task failed here and succeeded elsewhere.
     Convicted,
 }
 
@@ -87,7 +86,7 @@ impl Standing {
         }
     }
 
-    /// The task whose end decides.
+    /// The task of the trial, which decides about trust.
     fn trial(self) -> Option<TaskId> {
         match self {
             Self::Tried(task, _) | Self::Failed(task) => Some(task),
@@ -95,7 +94,7 @@ impl Standing {
         }
     }
 
-    /// When it changes by itself.
+    /// When the state changes by itself.
     fn until(self) -> Option<Timestamp> {
         match self {
             Self::Excluded(until) | Self::Tried(_, until) => Some(until),
@@ -104,14 +103,13 @@ impl Standing {
     }
 }
 
-/// What is known of failed starts on a host.
 #[derive(Clone, Copy, Debug, Default)]
 struct FailedStarts {
-    /// The number in a row since the host was last avoided.
+    /// The number of failed starts in a row, since the host was last avoided.
     in_a_row: u32,
-    /// The number of times in a row that the host was avoided.
+    /// How many times in a row the host was avoided.
     times: u32,
-    /// The host is avoided until then.
+    /// Until when the host is avoided.
     until: Option<Timestamp>,
 }
 
@@ -141,17 +139,17 @@ impl Comparison {
         self.changes
     }
 
-    /// Whether something is trusted again, or will be tried, since this was last asked.
+    /// Whether an executor or a host was trusted again, or became due for a trial, since the last call.
     pub(super) fn take_readmitted(&mut self) -> bool {
         std::mem::take(&mut self.readmitted)
     }
 
-    /// Whether a trial began since this was last asked.
+    /// Whether a trial began since the last call.
     pub(in crate::driver) fn take_trial_began(&mut self) -> bool {
         std::mem::take(&mut self.trial_began)
     }
 
-    /// The hosts where no executors are wanted, in order.
+    /// The hosts where the driver wants no executors, in order.
     pub(in crate::driver) fn hosts(&self) -> BTreeSet<&str> {
         let excluded = self.records.iter().filter_map(|(subject, record)| match subject {
             Subject::Host(host) if !record.standing.takes_tasks() => Some(host.as_str()),
@@ -171,7 +169,7 @@ impl Comparison {
         hosts
     }
 
-    /// A task begins on an executor: it may be a trial.
+    /// A task begins on an executor. It is a trial if the executor is due for one.
     pub(in crate::driver) fn launched(
         &mut self,
         task: TaskId,
@@ -191,7 +189,7 @@ impl Comparison {
         }
     }
 
-    /// A task failed on an executor, and has not ended.
+    /// A task failed on an executor, and will be tried again.
     pub(in crate::driver) fn failed(&mut self, task: TaskId) {
         for record in self.records.values_mut() {
             if matches!(record.standing, Standing::Tried(tried, _) if tried == task) {
@@ -200,7 +198,7 @@ impl Comparison {
         }
     }
 
-    /// A task ended, and nowhere with success. If it was a trial, the next task is one.
+    /// A task ended without success on any executor. If it was a trial, the next task is a trial.
     pub(in crate::driver) fn over(&mut self, task: TaskId) {
         for record in self.records.values_mut() {
             if record.standing.trial() == Some(task) {
@@ -210,14 +208,14 @@ impl Comparison {
         }
     }
 
-    /// A task succeeded: what it says of the executor, and of those where it failed.
+    /// A task succeeded. The success counts for its executor, and against the executors where the task failed before.
     pub(in crate::driver) fn succeeded(&mut self, success: &Success) {
         let Success { task, profile, on, host, .. } = success;
         let (here, at) = (Subject::Executor(*on), Subject::Host(host.clone()));
         let executors = self.executors.entry(*profile).or_default();
         executors.succeeded(&here);
         for (executor, _) in success.failed_on.iter().filter(|(executor, _)| executor != on) {
-            // An executor that is gone has no name to lose. Its host has.
+            // An executor that is gone need not be excluded. Its host may.
             if success.live.contains(executor) {
                 let subject = Subject::Executor(*executor);
                 executors.failed(&subject, *executor);
@@ -242,7 +240,7 @@ impl Comparison {
         self.clear(&at);
     }
 
-    /// A task has succeeded that may have been a trial.
+    /// A task succeeded that may have been a trial.
     fn judge(&mut self, task: TaskId, success: &Success) {
         let tried = self.records.iter().filter(|(_, record)| record.standing.trial() == Some(task));
         let tried: Vec<Subject> = tried.map(|(subject, _)| subject.clone()).collect();
@@ -264,7 +262,7 @@ impl Comparison {
         }
     }
 
-    /// A task succeeded there: it may have cleared its name.
+    /// A task succeeded on this executor or host, which may end the suspicion against it.
     fn clear(&mut self, subject: &Subject) {
         if self.suspects.contains(subject)
             && !self.rates_of(subject).any(|rates| rates.convinced(subject).is_some())
@@ -277,7 +275,7 @@ impl Comparison {
         }
     }
 
-    /// A subject gets tasks again. Few failures are enough to end this.
+    /// Trusts an executor or a host again. Few failures are enough to end this trust.
     fn trust(&mut self, subject: &Subject) {
         if let Some(record) = self.records.get_mut(subject) {
             record.standing = Standing::Trusted;
@@ -318,7 +316,7 @@ impl Comparison {
         }
     }
 
-    /// An executor is gone. Its number is not given again.
+    /// Forgets an executor that has ended. Its number is not used again.
     pub(in crate::driver) fn executor_ended(&mut self, executor: ExecutorId) {
         let subject = Subject::Executor(executor);
         self.rates_of_mut(&subject).for_each(|rates| rates.remove(&subject));
@@ -326,7 +324,7 @@ impl Comparison {
         self.suspects.remove(&subject);
     }
 
-    /// Forgets all executors: the Master starts their numbers again.
+    /// Forgets all executors, because the Master starts to number them again.
     pub(in crate::driver) fn forget_executors(&mut self) {
         self.executors.clear();
         self.records.retain(|subject, _| matches!(subject, Subject::Host(_)));
@@ -354,7 +352,7 @@ impl Comparison {
         again.chain(worse).chain(avoided).collect()
     }
 
-    /// What is to happen to a suspect.
+    /// Whether and how to exclude a suspect.
     fn verdict(
         &self,
         suspect: &Subject,
@@ -383,7 +381,7 @@ impl Comparison {
         self.records.get(subject).is_none_or(|record| record.standing == Standing::Trusted)
     }
 
-    /// Excludes an executor or a host, each time for twice as long.
+    /// Excludes an executor or a host; each exclusion lasts twice as long as the one before. Returns how long.
     pub(super) fn exclude(&mut self, &NewExclusion { cause, there, now }: &NewExclusion<'_>) -> Duration {
         if let ExclusionCause::HostAvoided { host, .. } = cause {
             self.changes += 1;
@@ -394,7 +392,7 @@ impl Comparison {
                 self.exclude_subject(&Subject::Executor(executor), host, now)
             }
             Affected::Host(host) => {
-                // What its executors did is what the host did.
+                // The failures of its executors were those of the host.
                 for executor in there.iter().copied().map(Subject::Executor) {
                     self.records.remove(&executor);
                     self.suspects.remove(&executor);
@@ -406,7 +404,7 @@ impl Comparison {
         }
     }
 
-    /// No executors are wanted on a host for a while. Returns for how long.
+    /// Avoids a host for a while. Returns how long.
     fn avoid(&mut self, host: &str, now: Timestamp) -> Duration {
         let starts = self.starts.entry(host.to_owned()).or_default();
         starts.times = starts.times.saturating_add(1);
@@ -436,13 +434,13 @@ impl Comparison {
         }
     }
 
-    /// When something changes by itself.
+    /// The next time at which a state changes by itself.
     pub(in crate::driver) fn deadline(&self) -> Option<Timestamp> {
         let records = self.records.values().filter_map(|record| record.standing.until());
         records.chain(self.starts.values().filter_map(|starts| starts.until)).min()
     }
 
-    /// Ends what is over by now.
+    /// Ends exclusions and trials that are over now.
     pub(super) fn expire(&mut self, now: Timestamp) {
         let over = |record: &Record| record.standing.until().is_some_and(|until| until <= now);
         let over: Vec<Subject> = self
@@ -470,7 +468,7 @@ impl Comparison {
     }
 }
 
-/// How long something is excluded this time.
+/// How long exclusion number `times` lasts.
 fn delay(times: u32) -> Duration {
     doubled(FIRST, times.saturating_sub(1), LONGEST)
 }

@@ -1,10 +1,11 @@
-//! Executors where one task after the other fails, before any of them has succeeded elsewhere.
+//! Executors where one task after the other fails, before any of these tasks has succeeded elsewhere.
 //!
-//! A failure says nothing of its executor as long as its task has not been tried elsewhere. Where good tasks take long, the other
-//! executors have no room to try it, and one that fails at once would take task after task. So an executor is in doubt after
-//! some failures in a row that no other host has confirmed or refuted. It takes no more tasks then, as long as another host
-//! runs some, whose next free core goes to the tasks that failed. Each task that ends, or fails on another host, is one
-//! doubt less. Nobody is excluded by doubt: that is left to the evidence, and so is its rate of false alarms.
+//! A failure says nothing about its executor until the task has been tried elsewhere. If good tasks take long, the
+//! other executors have no room to try it. Then an executor that fails every task at once would take all of them. So an
+//! executor is in doubt after several failures in a row that no other host has confirmed or refuted. It then takes no
+//! more tasks while another host runs some; the next free core there goes to the tasks that failed. The doubt about a
+//! task ends when the task ends, or fails on another host. Doubt excludes nobody: only evidence does, which bounds the
+//! rate of false alarms.
 
 use firesteel_protocol::ids::{ExecutorId, TaskId};
 
@@ -12,7 +13,7 @@ use crate::driver::Driver;
 use crate::driver::config::Exclusion;
 use crate::driver::executors::executor::Executor;
 
-/// The number of tasks that fail in a row until an executor is in doubt.
+/// How many tasks must fail in a row for an executor to be in doubt.
 pub(in crate::driver) const IN_DOUBT: usize = 8;
 
 impl Driver {
@@ -29,14 +30,14 @@ impl Driver {
         }
     }
 
-    /// A task says nothing more of the executors where it failed: it has ended, or failed on several hosts.
+    /// A task no longer counts as a doubt about executors: it has ended, or failed on several hosts.
     pub(in crate::driver) fn no_longer_doubt(&mut self, task: TaskId) {
         for (executor, _) in self.tasks.failed_on(task) {
             self.executors.no_longer_doubt(executor, task);
         }
     }
 
-    /// Gives no tasks to executors in doubt while others take some.
+    /// Gives no tasks to executors in doubt while other executors take some.
     pub(in crate::driver) fn hold_doubtful(&mut self) {
         for id in self.executors.doubtful() {
             let held = self.others_of(id).next().is_some();
@@ -44,7 +45,7 @@ impl Driver {
         }
     }
 
-    /// Gives tasks to executors in doubt again where nothing runs on others. Returns whether there are any.
+    /// Lets executors in doubt take tasks again if other hosts run none. Returns whether there are any.
     pub(in crate::driver) fn release_doubtful(&mut self) -> bool {
         let alone = |id: &ExecutorId| {
             self.executors.live(*id).held
@@ -55,7 +56,7 @@ impl Driver {
         !alone.is_empty()
     }
 
-    /// The executors on other hosts that can do the work of one in doubt.
+    /// The executors on other hosts that can do the work of an executor in doubt.
     fn others_of(&self, id: ExecutorId) -> impl Iterator<Item = &Executor> {
         let doubted = self.executors.live(id);
         let enough = doubted.cores.min(self.tasks.largest(doubted.profile));

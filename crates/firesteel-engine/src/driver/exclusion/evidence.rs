@@ -3,40 +3,39 @@
 /// The value of [`Evidence::level`] that a bet of one unit begins with.
 const ONE: u128 = 1 << 64;
 
-/// The level at which chance is ruled out. Chance alone ever reaches it for at most one executor in this number.
+/// The level at which chance is ruled out. By chance alone, at most one of 10,000 executors reaches it.
 const CONVINCING: u128 = 10_000 * ONE;
 
-/// The highest level. What is above is not needed, and would take longer to fall.
+/// The highest level. A higher one would prove no more, and would take longer to fall.
 const HIGHEST: u128 = 32 * CONVINCING;
 
-/// The level of an executor or a host that is tried again: three failures at most are convincing then.
+/// The level of an executor or a host after a trial began: at most three failures are convincing then.
 const ON_PAROLE: u128 = CONVINCING / 32;
 
 /// The evidence that tasks fail on an executor or a host more often than elsewhere.
 ///
-/// It is the wealth of a gambler who bets that they do, at fair odds if they do not:
+/// It is the wealth of a gambler who bets on it. The odds are fair if failures are no more frequent here:
 ///
-/// - A task failed on this or another executor. If all are alike, it is this one with a probability that is its *share*
-///   of the tasks that ended lately. The gambler bets that failures are `ratio` times as frequent here. If the task
-///   failed here, the level is multiplied by `ratio / (1 + (ratio - 1) * share)`, otherwise by
-///   `1 / (1 + (ratio - 1) * share)`. The expected factor is 1.
+/// - A task failed on this or another executor. If all executors are alike, the probability that it failed here is this
+///   executor's *share* of the tasks that ended lately. The gambler bets that failures are `ratio` times as frequent
+///   here. If the task failed here, the level is multiplied by `ratio / (1 + (ratio - 1) * share)`, otherwise by `1 /
+///   (1 + (ratio - 1) * share)`. The expected factor is 1.
 /// - A task succeeded here: the level is multiplied by 3/4. So an executor where most tasks succeed is never given up,
 ///   even if it is a little worse than the others.
-/// - The gambler begins with a stake of 1 in all. Half of it is put up after the first failure here, a sixth after the
-///   second, and `1 / (n * (n + 1))` after failure `n`. So there is always a part that has not been lost in better times.
+/// - The gambler has a stake of 1 in all. Half of it is bet after the first failure here, a sixth after the second, and
+///   `1 / (n * (n + 1))` after failure `n`. So earlier successes never use up the whole stake.
 ///
-/// If all executors are alike, the level is expected never to rise above the stake, so the probability that it *ever*
-/// reaches 10,000 is at most 1/10,000 (Ville's inequality). This holds for any failure rate, which may change with time,
-/// for any number of tasks, and however often one looks.
+/// If all executors are alike, the level's expected value never rises above the stake. So the probability that the
+/// level *ever* reaches 10,000 is at most 1/10,000 (Ville's inequality). This holds for any failure rate, which may
+/// change with time, for any number of tasks, and however often one looks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Evidence {
     /// The gambler's wealth, in units of 2^-64.
     level: u128,
-    /// The number of failures here.
     failures: u128,
 }
 
-/// A part of the tasks that ended lately. Not more than the whole, which is less than 2^32.
+/// A fraction of the tasks that ended lately: `part` of `whole`. `part` is at most `whole`, which is less than 2^32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Share {
     pub(in crate::driver) part: u64,
@@ -49,35 +48,35 @@ impl Evidence {
         self.level >= CONVINCING
     }
 
-    /// Whether nothing is left of the suspicion.
+    /// Whether no suspicion is left.
     pub(super) fn is_weak(&self) -> bool {
         self.level < ONE
     }
 
-    /// A task succeeded here.
+    /// Lowers the level, because a task succeeded here.
     pub(in crate::driver) fn succeeded(&mut self) {
         self.level = self.level / 4 * 3;
     }
 
-    /// A task failed here. `share` is the part of all tasks that end here, and `ratio` how many times as many failures the
-    /// gambler expects.
+    /// Changes the level, because a task failed here. `share` is the part of all tasks that end here. `ratio` is the
+    /// gambler's guess: failures are this many times as frequent here.
     pub(super) fn failed_here(&mut self, share: Share, ratio: u64) {
         self.level = bet(self.level, u128::from(ratio), share, ratio);
         self.failures += 1;
         self.level = (self.level + ONE / (self.failures * (self.failures + 1))).min(HIGHEST);
     }
 
-    /// A task failed elsewhere.
+    /// Lowers the level, because a task failed elsewhere.
     pub(super) fn failed_elsewhere(&mut self, share: Share, ratio: u64) {
         self.level = bet(self.level, 1, share, ratio);
     }
 
-    /// The failures so far have had their consequence.
+    /// Starts afresh: the failures so far have led to an exclusion.
     pub(in crate::driver) fn settle(&mut self) {
         self.level = 0;
     }
 
-    /// It is tried again, and few failures are enough.
+    /// A trial begins: few more failures are convincing.
     pub(super) fn put_on_parole(&mut self) {
         self.level = ON_PAROLE;
     }
@@ -95,7 +94,7 @@ mod tests {
 
     const SIXTEENTH: Share = Share { part: 1, whole: 16 };
 
-    /// The number of failures in a row that are convincing, if none is elsewhere.
+    /// The number of failures in a row that are convincing, if there is none elsewhere.
     fn failures_until_convinced(share: Share, ratio: u64) -> u32 {
         let mut evidence = Evidence::default();
         (1..)

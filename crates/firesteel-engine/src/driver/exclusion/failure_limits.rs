@@ -1,4 +1,4 @@
-//! Spark's rule: excludes executors and hosts where a number of tasks fail that succeed elsewhere.
+//! Spark's rule: excludes an executor or host after a number of tasks failed there and succeeded elsewhere.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::driver::config::ExclusionPolicy;
 /// Counts failures by executor and host, and remembers what is excluded.
 ///
 /// A failed task counts against an executor once the same task has succeeded on another executor. A task that fails
-/// everywhere counts against none. An executor with too many such tasks is excluded. A host is excluded if it has
-/// too many excluded executors, or if too many executors in a row ended there before they registered. Exclusions
-/// expire. The tracker does not know whether the application can do without an executor: the caller asks what is
-/// [`to_exclude`](Self::to_exclude) and decides.
+/// everywhere counts against none. An executor with too many such tasks is excluded. A host is excluded if it has too
+/// many excluded executors, or if too many executors in a row ended there before they registered. Exclusions expire.
+/// The tracker does not know whether the application can do without an executor. The caller gets the suspects from
+/// [`to_exclude`](Self::to_exclude), and decides.
 ///
 /// Source: Spark's driver, 4.0.1 (`HealthTracker`), which counts the failures of task sets that succeeded.
 #[derive(Clone, Debug)]
@@ -26,29 +26,24 @@ pub(in crate::driver) struct FailureLimits {
     failures: BTreeMap<ExecutorId, FailedTasks>,
     /// For each host, the number of executors in a row that ended before they registered.
     failed_starts: BTreeMap<String, u32>,
-    /// The excluded executors.
     executors: BTreeMap<ExecutorId, ExcludedExecutor>,
-    /// The excluded hosts, each with the time when its exclusion expires.
+    /// The excluded hosts, each with the time at which its exclusion expires.
     hosts: BTreeMap<String, Timestamp>,
-    /// The number of times that a host was excluded or readmitted.
+    /// How many times a host was excluded or readmitted.
     changes: u64,
 }
 
 /// The tasks that count against an executor.
 #[derive(Clone, Debug)]
 struct FailedTasks {
-    /// The executor's host.
     host: String,
-    /// Each task, with the time when it no longer counts.
+    /// Each task, and the time from which it no longer counts.
     tasks: BTreeMap<TaskId, Timestamp>,
 }
 
-/// An executor that is excluded.
 #[derive(Clone, Debug)]
 struct ExcludedExecutor {
-    /// The executor's host.
     host: String,
-    /// When the exclusion expires.
     expiry: Timestamp,
 }
 
@@ -72,12 +67,12 @@ impl FailureLimits {
         !self.executors.is_empty() || !self.hosts.is_empty()
     }
 
-    /// The number of times that a host was excluded or readmitted.
+    /// How many times a host was excluded or readmitted.
     pub(in crate::driver) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Readmits all hosts, with the executors on them. Returns the hosts.
+    /// Readmits all hosts, and the executors on them. Returns the hosts.
     pub(super) fn readmit_hosts(&mut self) -> Vec<String> {
         self.changes += 1;
         let hosts: Vec<String> = std::mem::take(&mut self.hosts).into_keys().collect();
@@ -85,12 +80,11 @@ impl FailureLimits {
         hosts
     }
 
-    /// The excluded hosts, in order.
     pub(in crate::driver) fn hosts(&self) -> impl Iterator<Item = &str> {
         self.hosts.keys().map(String::as_str)
     }
 
-    /// A task succeeded on executor `on`: its failures on other executors count against those. An executor's count
+    /// A task succeeded on executor `on`: its failures on other executors now count against these. An executor's count
     /// stops at the limit.
     pub(in crate::driver) fn succeeded(
         &mut self,
@@ -109,24 +103,24 @@ impl FailureLimits {
         }
     }
 
-    /// An executor on that host ended by itself before it registered.
+    /// An executor on this host ended by itself before it registered.
     pub(in crate::driver) fn start_failed(&mut self, host: &str) {
         let count = self.failed_starts.entry(host.to_owned()).or_default();
         *count = count.saturating_add(1);
     }
 
-    /// An executor registered on that host: executors can start there.
+    /// An executor registered on this host, so executors can start there.
     pub(in crate::driver) fn started(&mut self, host: &str) {
         self.failed_starts.remove(host);
     }
 
-    /// Forgets all executors: the Master starts their numbers again.
+    /// Forgets all executors, because the Master starts to number them again.
     pub(in crate::driver) fn forget_executors(&mut self) {
         self.failures.clear();
         self.executors.clear();
     }
 
-    /// The executors and hosts whose counts have reached a limit and that are not excluded yet.
+    /// The executors and hosts that have reached a limit and are not excluded yet.
     pub(super) fn to_exclude(&self) -> Vec<ExclusionCause> {
         let executors = self.failures.iter().filter(|(executor, failed)| {
             !self.is_excluded(**executor, &failed.host)
@@ -155,7 +149,7 @@ impl FailureLimits {
         executors.chain(hosts.chain(starts)).filter(fresh).collect()
     }
 
-    /// Excludes an executor or a host for the time of the policy.
+    /// Excludes an executor or a host for the time that the policy sets.
     pub(super) fn exclude(&mut self, &NewExclusion { cause, now, .. }: &NewExclusion<'_>) -> Duration {
         self.changes += 1;
         let expiry = now + self.policy.timeout;
@@ -174,7 +168,7 @@ impl FailureLimits {
         self.policy.timeout
     }
 
-    /// Ends an executor's exclusion, and its host's exclusion with those of all executors on that host.
+    /// Ends the exclusion of an executor, of its host, and of all executors on that host.
     pub(super) fn readmit(&mut self, executor: ExecutorId, host: &str) {
         self.executors.remove(&executor);
         if self.hosts.remove(host).is_some() {
@@ -222,7 +216,7 @@ mod tests {
         Timestamp::from_millis(1_000)
     }
 
-    /// A task that failed on these executors succeeds on executor `on`. Each host has two executors.
+    /// Reports a task that failed on `failed_on` and succeeded on `on`. Each host has two executors.
     fn succeed(tracker: &mut FailureLimits, task: u64, failed_on: &[u32], on: u32) {
         let failed_on = failed_on.iter().map(|number| (ExecutorId(*number), format!("h{}", number / 2)));
         tracker.succeeded(TaskId(task), failed_on, ExecutorId(on), now());

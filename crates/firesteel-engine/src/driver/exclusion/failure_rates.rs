@@ -1,4 +1,4 @@
-//! Which executors or hosts fail more often than the others.
+//! Finds executors and hosts that fail more often than the others.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use firesteel_protocol::ids::ExecutorId;
 
 use super::evidence::{Evidence, Share};
 
-/// How much one task counts in the weights, which are halved from time to time.
+/// The weight of one task. The weights are halved from time to time.
 const TASK: u64 = 16;
 
-/// The weights are halved when this number of tasks has ended on each row on average.
+/// The weights are halved when each row has this many ended tasks on average.
 const TASKS_PER_ROW: u64 = 16;
 
 /// The least number of tasks after which the weights are halved.
 const FEWEST_TASKS: u64 = 128;
 
-/// The largest ratio of failures that is bet on.
+/// The largest ratio of failures that the gambler bets on.
 const LARGEST_RATIO: u64 = 32;
 
 /// What is compared: an executor, or all executors on a host.
@@ -27,8 +27,8 @@ pub(in crate::driver) enum Subject {
 
 /// The executors of one profile, or their hosts, and how often tasks failed there lately.
 ///
-/// Tasks of long ago count less: all weights are halved again and again. A newcomer begins with the average weight, so
-/// that its first failures are not taken for more than its share.
+/// Old tasks count less, because all weights are halved from time to time. A new executor begins with the average
+/// weight, so that its first failures are not overrated.
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct FailureRates {
     rows: BTreeMap<Subject, Row>,
@@ -38,9 +38,8 @@ pub(in crate::driver) struct FailureRates {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Weights {
-    /// Of the tasks that succeeded or failed, where a failure counts once its task has succeeded elsewhere.
+    /// The weight of tasks that succeeded or failed. A failure counts once its task has succeeded elsewhere.
     ended: u64,
-    /// Of those that failed.
     failed: u64,
 }
 
@@ -51,16 +50,14 @@ struct Row {
     spell: Spell,
 }
 
-/// The latest tasks, as far back as more than a quarter of them failed.
+/// The latest tasks, going back as far as more than a quarter of them failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Spell {
-    /// The number of tasks that failed.
     pub(in crate::driver) failed: u64,
-    /// The number of tasks in all.
     pub(in crate::driver) ended: u64,
     /// The executor where the first of them failed.
     first: Option<ExecutorId>,
-    /// Whether others failed on another executor.
+    /// Whether tasks also failed on another executor.
     pub(super) on_several: bool,
 }
 
@@ -80,14 +77,14 @@ impl Spell {
 }
 
 impl FailureRates {
-    /// A task succeeded there.
+    /// Counts a task that succeeded on the subject.
     pub(in crate::driver) fn succeeded(&mut self, subject: &Subject) {
         let row = self.count(subject);
         row.evidence.succeeded();
         row.spell.succeeded();
     }
 
-    /// A task failed there, on that executor, and succeeded elsewhere.
+    /// Counts a task that failed on the subject, on executor `on`, and succeeded elsewhere.
     pub(in crate::driver) fn failed(&mut self, subject: &Subject, on: ExecutorId) {
         self.count(subject).spell.failed(on);
         let all = self.all;
@@ -104,17 +101,17 @@ impl FailureRates {
         self.all.failed += TASK;
     }
 
-    /// Whether a subject is worse than the others, and chance is ruled out. Tells of its latest tasks.
+    /// If the subject is proven worse than the others, returns its latest tasks.
     pub(super) fn convinced(&self, subject: &Subject) -> Option<&Spell> {
         self.rows.get(subject).filter(|row| row.evidence.is_convincing()).map(|row| &row.spell)
     }
 
-    /// Whether nothing is left of the suspicion against a subject.
+    /// Whether no suspicion against the subject is left.
     pub(super) fn is_cleared(&self, subject: &Subject) -> bool {
         self.rows.get(subject).is_none_or(|row| row.evidence.is_weak())
     }
 
-    /// What was held against a subject has had its consequence.
+    /// Starts afresh: the failures of the subject have led to an exclusion.
     pub(in crate::driver) fn settle(&mut self, subject: &Subject) {
         if let Some(row) = self.rows.get_mut(subject) {
             row.evidence.settle();
@@ -122,7 +119,7 @@ impl FailureRates {
         }
     }
 
-    /// A subject is trusted again, but few failures are enough to end this.
+    /// Trusts a subject again; few failures are enough to end this.
     pub(super) fn put_on_parole(&mut self, subject: &Subject) {
         if let Some(row) = self.rows.get_mut(subject) {
             row.evidence.put_on_parole();
@@ -130,7 +127,7 @@ impl FailureRates {
         }
     }
 
-    /// Forgets a subject that is gone.
+    /// Forgets a subject that has ended.
     pub(in crate::driver) fn remove(&mut self, subject: &Subject) {
         if let Some(row) = self.rows.remove(subject) {
             self.all.ended -= row.weights.ended;
@@ -138,7 +135,7 @@ impl FailureRates {
         }
     }
 
-    /// A task ended there.
+    /// Counts a task that ended on the subject.
     fn count(&mut self, subject: &Subject) -> &mut Row {
         let rows = self.rows.len() as u64;
         if self.all.ended >= TASK * FEWEST_TASKS.max(TASKS_PER_ROW * rows) {
@@ -156,7 +153,7 @@ impl FailureRates {
         row
     }
 
-    /// Halves all weights.
+    /// Halves all weights, so that old tasks count less.
     fn fade(&mut self) {
         let mut all = Weights::default();
         for row in self.rows.values_mut() {
@@ -169,8 +166,8 @@ impl FailureRates {
     }
 }
 
-/// How many times as frequent failures are on a row, if half of its tasks fail, as on the other ones; at least twice as
-/// frequent. Few tasks on the others count as if they succeeded.
+/// How many times as frequent failures would be on this row as on the others, if half of its tasks fail; at least 2. If
+/// the others have few tasks, more successes are assumed for them.
 fn ratio(all: Weights, row: Weights) -> u64 {
     let ended = all.ended - row.ended + 64 * TASK;
     let failed = all.failed - row.failed + TASK;
@@ -185,8 +182,8 @@ mod tests {
         Subject::Executor(ExecutorId(number))
     }
 
-    /// Sixteen executors take turns; `fails` says whether a task fails on that executor in that round. Returns who is worse
-    /// than the others after which round.
+    /// Lets sixteen executors take turns; `fails` tells whether the task on an executor fails in a round. Returns which
+    /// executors are found worse than the others, and after which round.
     fn rounds(rounds: u32, fails: impl Fn(u32, u32) -> bool) -> Vec<(u32, u32)> {
         let mut rates = FailureRates::default();
         let mut found = Vec::new();

@@ -12,34 +12,31 @@ use super::failure_limits::FailureLimits;
 use crate::driver::Readmission;
 use crate::driver::config::{Exclusion, ExclusionPolicy};
 
-/// Remembers what is excluded. It does not know whether the application can do without an executor: the caller asks what is
-/// [`to_exclude`](Self::to_exclude) and decides.
+/// Remembers which executors and hosts are excluded. The tracker does not know whether the application can do without
+/// them: the caller asks for [`to_exclude`](Self::to_exclude) and decides.
 #[derive(Clone, Debug)]
 pub(in crate::driver) enum HealthTracker {
-    /// Nothing is excluded.
     Off,
-    /// Those that are worse than the others: Firesteel's rule.
+    /// Firesteel's rule: those that are worse than the others.
     ByComparison(Comparison),
-    /// Those that have reached a limit: Spark's rule.
+    /// Spark's rule: those that have reached a limit.
     ByLimits(FailureLimits),
 }
 
-/// A task that succeeded.
+/// A task that succeeded, and the executors where it had failed.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Success {
     pub(in crate::driver) task: TaskId,
     pub(in crate::driver) profile: ProfileId,
-    /// The executor where it succeeded.
     pub(in crate::driver) on: ExecutorId,
-    /// The executor's host.
     pub(in crate::driver) host: String,
     /// The executors where it failed before, with their hosts.
     pub(in crate::driver) failed_on: Vec<(ExecutorId, String)>,
-    /// Those of them that have not ended.
+    /// Those of `failed_on` that have not ended.
     pub(in crate::driver) live: BTreeSet<ExecutorId>,
 }
 
-/// An executor or host to exclude, with the reason.
+/// Which executor or host to exclude, and why.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum ExclusionCause {
     /// By Spark's rule: an executor where tasks failed that succeeded elsewhere.
@@ -48,38 +45,24 @@ pub enum ExclusionCause {
         counted(*tasks, "task")
     )]
     Executor {
-        /// The executor's number.
         executor: ExecutorId,
-        /// The executor's host.
         host: String,
-        /// The number of those tasks.
+        /// The number of tasks that failed there and succeeded elsewhere.
         tasks: usize,
     },
     /// By Spark's rule: a host with excluded executors.
     #[display("excluded host {host}: it has {}", counted(*executors, "excluded executor"))]
-    HostOfExcluded {
-        /// The host's name.
-        host: String,
-        /// The number of excluded executors on it.
-        executors: usize,
-    },
+    HostOfExcluded { host: String, executors: usize },
     /// By Spark's rule: a host on which executors failed before they registered.
     #[display("excluded host {host}: {} in a row failed to start there", counted(*starts, "executor"))]
-    HostOfFailedStarts {
-        /// The host's name.
-        host: String,
-        /// The number of failed starts in a row.
-        starts: u32,
-    },
+    HostOfFailedStarts { host: String, starts: u32 },
     /// An executor where tasks fail far more often than on the others.
     #[display(
         "excluded executor {executor} on {host}: {failed} of its last {ended} tasks failed there and \
         succeeded elsewhere"
     )]
     WorseExecutor {
-        /// The executor's number.
         executor: ExecutorId,
-        /// The executor's host.
         host: String,
         /// The number of its latest tasks that failed there and succeeded elsewhere.
         failed: u64,
@@ -91,38 +74,24 @@ pub enum ExclusionCause {
         "excluded host {host}: {failed} of its last {ended} tasks failed there and succeeded elsewhere"
     )]
     WorseHost {
-        /// The host's name.
         host: String,
         /// The number of its latest tasks that failed there and succeeded elsewhere.
         failed: u64,
         /// The number of its latest tasks.
         ended: u64,
     },
-    /// An excluded executor where the task that was tried failed, too.
+    /// An excluded executor where the trial's task failed, too.
     #[display(
         "excluded executor {executor} on {host} again: a task that was tried there failed and succeeded \
         elsewhere"
     )]
-    ExecutorAgain {
-        /// The executor's number.
-        executor: ExecutorId,
-        /// The executor's host.
-        host: String,
-    },
-    /// An excluded host where the task that was tried failed, too.
+    ExecutorAgain { executor: ExecutorId, host: String },
+    /// An excluded host where the trial's task failed, too.
     #[display("excluded host {host} again: a task that was tried there failed and succeeded elsewhere")]
-    HostAgain {
-        /// The host's name.
-        host: String,
-    },
-    /// A host on which executors failed before they registered. Those that run there go on.
+    HostAgain { host: String },
+    /// A host on which executors failed before they registered. Executors that already run there stay.
     #[display("avoiding host {host}: {} in a row failed to start there", counted(*starts, "executor"))]
-    HostAvoided {
-        /// The host's name.
-        host: String,
-        /// The number of failed starts in a row.
-        starts: u32,
-    },
+    HostAvoided { host: String, starts: u32 },
 }
 
 impl ExclusionCause {
@@ -140,7 +109,7 @@ impl ExclusionCause {
         }
     }
 
-    /// What it takes away.
+    /// The executor or host that gets no more tasks.
     pub(super) fn affected(&self) -> Affected<'_> {
         match self {
             Self::Executor { executor, host, .. }
@@ -159,17 +128,15 @@ impl ExclusionCause {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct NewExclusion<'a> {
     pub(in crate::driver) cause: &'a ExclusionCause,
-    /// The executors that get no tasks because of it.
+    /// The executor or host that an exclusion affects.
     pub(in crate::driver) there: &'a [ExecutorId],
     pub(in crate::driver) now: Timestamp,
 }
 
-/// What an exclusion takes away.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) enum Affected<'a> {
-    /// An executor, on that host.
     Executor(ExecutorId, &'a str),
-    /// A host with all its executors.
+    /// A host, with all its executors.
     Host(&'a str),
 }
 
@@ -198,7 +165,7 @@ impl HealthTracker {
         }
     }
 
-    /// Whether at most half of the executors may be excluded at a time. By Spark's rule, one must be left.
+    /// Whether this rule excludes at most half of the executors at a time. Spark's rule only leaves one.
     pub(super) fn spares_half(&self) -> bool {
         match self {
             Self::ByComparison(_) => true,
@@ -206,7 +173,7 @@ impl HealthTracker {
         }
     }
 
-    /// Why an executor gets tasks again whose time of exclusion is over.
+    /// Why an executor whose exclusion has expired gets tasks again.
     pub(super) fn readmission(&self, executor: ExecutorId, host: &str) -> Readmission {
         match self {
             Self::ByComparison(comparison) if comparison.is_due(executor, host) => Readmission::OnTrial,
@@ -215,7 +182,7 @@ impl HealthTracker {
         }
     }
 
-    /// The number of times that a host was excluded or readmitted.
+    /// How many times a host was excluded or readmitted.
     pub(in crate::driver) fn changes(&self) -> u64 {
         match self {
             Self::Off => 0,
@@ -224,7 +191,7 @@ impl HealthTracker {
         }
     }
 
-    /// The hosts where no executors are wanted, in order.
+    /// The hosts where the driver wants no executors, in order.
     pub(in crate::driver) fn hosts(&self) -> BTreeSet<&str> {
         match self {
             Self::Off => BTreeSet::new(),
@@ -233,7 +200,7 @@ impl HealthTracker {
         }
     }
 
-    /// Readmits all hosts, with the executors on them. Returns the hosts.
+    /// Readmits all hosts, and the executors on them. Returns the hosts.
     pub(super) fn readmit_hosts(&mut self) -> Vec<String> {
         match self {
             Self::Off => Vec::new(),
@@ -242,7 +209,7 @@ impl HealthTracker {
         }
     }
 
-    /// A task begins on an executor.
+    /// A task succeeded: its failures on other executors now count against these.
     pub(in crate::driver) fn launched(
         &mut self,
         task: TaskId,
@@ -255,21 +222,21 @@ impl HealthTracker {
         }
     }
 
-    /// An attempt at a task failed.
+    /// An executor on this host ended by itself before it registered.
     pub(in crate::driver) fn failed(&mut self, task: TaskId) {
         if let Self::ByComparison(comparison) = self {
             comparison.failed(task);
         }
     }
 
-    /// A task ended, and nowhere with success.
+    /// An executor registered on this host, so executors can start there.
     pub(in crate::driver) fn over(&mut self, task: TaskId) {
         if let Self::ByComparison(comparison) = self {
             comparison.over(task);
         }
     }
 
-    /// A task succeeded: its failures on other executors count against those.
+    /// Forgets all executors, because the Master starts to number them again.
     pub(in crate::driver) fn succeeded(&mut self, success: Success, now: Timestamp) {
         match self {
             Self::Off => {}
@@ -278,7 +245,6 @@ impl HealthTracker {
         }
     }
 
-    /// An executor on that host ended by itself before it registered.
     pub(in crate::driver) fn start_failed(&mut self, host: &str) {
         match self {
             Self::Off => {}
@@ -287,7 +253,6 @@ impl HealthTracker {
         }
     }
 
-    /// An executor registered on that host: executors can start there.
     pub(in crate::driver) fn started(&mut self, host: &str) {
         match self {
             Self::Off => {}
@@ -296,14 +261,12 @@ impl HealthTracker {
         }
     }
 
-    /// An executor is gone.
     pub(in crate::driver) fn executor_ended(&mut self, executor: ExecutorId) {
         if let Self::ByComparison(comparison) = self {
             comparison.executor_ended(executor);
         }
     }
 
-    /// Forgets all executors: the Master starts their numbers again.
     pub(in crate::driver) fn forget_executors(&mut self) {
         match self {
             Self::Off => {}
@@ -312,7 +275,7 @@ impl HealthTracker {
         }
     }
 
-    /// The executors and hosts that are to be excluded and are not yet. `host_of` names the host of a live executor.
+    /// The executors and hosts that should be excluded and are not yet. `host_of` names the host of a live executor.
     pub(super) fn to_exclude(&self, host_of: impl Fn(ExecutorId) -> Option<String>) -> Vec<ExclusionCause> {
         match self {
             Self::Off => Vec::new(),
@@ -321,7 +284,7 @@ impl HealthTracker {
         }
     }
 
-    /// Excludes an executor or a host. Returns for how long.
+    /// Excludes an executor or a host. Returns how long the exclusion lasts.
     pub(super) fn exclude(&mut self, new: &NewExclusion<'_>) -> Duration {
         match self {
             Self::Off => Duration::ZERO,
@@ -330,7 +293,7 @@ impl HealthTracker {
         }
     }
 
-    /// Ends an executor's exclusion, and its host's exclusion with those of all executors on that host.
+    /// Ends the exclusion of an executor, of its host, and of all executors on that host.
     pub(super) fn readmit(&mut self, executor: ExecutorId, host: &str) {
         match self {
             Self::Off => {}
@@ -348,7 +311,7 @@ impl HealthTracker {
         }
     }
 
-    /// Ends what is over by now. Returns whether an exclusion has ended since this was last called.
+    /// Ends exclusions that are over now. Returns whether an exclusion has ended since the last call.
     pub(super) fn expire(&mut self, now: Timestamp) -> bool {
         match self {
             Self::Off => false,
@@ -360,7 +323,7 @@ impl HealthTracker {
         }
     }
 
-    /// Whether a trial began since this was last asked.
+    /// Whether a trial began since the last call.
     pub(in crate::driver) fn take_trial_began(&mut self) -> bool {
         match self {
             Self::ByComparison(comparison) => comparison.take_trial_began(),

@@ -17,8 +17,8 @@ use super::executors::executor::{Executor, Trust};
 use super::{Driver, ExclusionCause, Note, Readmission};
 
 impl Driver {
-    /// Excludes executors and hosts while another executor can do their work, ends exclusions that have expired, and
-    /// readmits an executor if no other is left.
+    /// Excludes executors and hosts while other executors can do their work. Ends expired exclusions. Readmits an
+    /// executor if no other is left.
     pub(super) fn update_exclusions(&mut self, now: Timestamp) {
         let over = self.health.expire(now);
         let host_of = |executor| self.executors.get(executor).map(|row| row.host.clone());
@@ -32,7 +32,7 @@ impl Driver {
             }
         }
         if !self.health.hosts().is_empty() && !self.executors.iter().any(|(_, row)| row.could_offer()) {
-            // The Master launches no executors on excluded hosts, and may have no room elsewhere.
+            // The Master launches no executors on excluded hosts, and there may be no room elsewhere.
             let hosts = self.health.readmit_hosts();
             self.apply_exclusions(Readmission::NoOtherLeft);
             self.effects.note(Note::HostsReadmitted { hosts });
@@ -46,7 +46,7 @@ impl Driver {
         }
     }
 
-    /// A task begins on an executor. If it is a trial, it is the only one.
+    /// A task begins on an executor. A trial runs alone there.
     pub(super) fn begin_on(&mut self, now: Timestamp, task: TaskId, executor: ExecutorId) {
         let host = &self.executors.live(executor).host;
         self.health.launched(task, executor, host, now);
@@ -55,7 +55,7 @@ impl Driver {
         }
     }
 
-    /// Gives tasks to exactly the executors that the health tracker does not exclude.
+    /// Lets an executor take tasks exactly if the health tracker does not exclude it.
     fn apply_exclusions(&mut self, why: Readmission) {
         let change = |(id, row): (ExecutorId, &Executor)| {
             let excluded = self.health.is_excluded(id, &row.host);
@@ -74,8 +74,8 @@ impl Driver {
         }
     }
 
-    /// Whether other executors of the same profile, large enough for every task, can do the work of what would be excluded:
-    /// by Spark's rule, one of them; by Firesteel's, as many as are excluded then.
+    /// Whether enough other executors can do the work of the excluded ones. They have the same profile and are large
+    /// enough for every task. Spark's rule needs one such executor; Firesteel's needs as many as would be excluded.
     fn can_do_without(&self, cause: &ExclusionCause) -> bool {
         let large = |row: &Executor| row.could_offer() && row.cores >= self.tasks.largest(row.profile);
         let all = || self.executors.iter().filter(|(_, row)| large(row));
@@ -93,7 +93,7 @@ impl Driver {
         others().next().is_some() && hit.into_iter().all(enough)
     }
 
-    /// An excluded executor to readmit, since no executor of its profile that is as good gets tasks.
+    /// An excluded executor to readmit, because no equally good executor of its profile takes tasks.
     pub(super) fn last_resort(&self) -> Option<(ExecutorId, String)> {
         if !self.health.any_excluded() {
             return None;
@@ -109,7 +109,7 @@ impl Driver {
     }
 }
 
-/// Whether an executor gets no tasks once that is excluded.
+/// Whether this exclusion would take tasks from this executor.
 fn is_affected(cause: &ExclusionCause, executor: ExecutorId, row: &Executor) -> bool {
     match cause.affected() {
         Affected::Executor(id, _) => id == executor,

@@ -1,4 +1,4 @@
-//! The executors in doubt: which they are, and whether they are held.
+//! The executors in doubt, and whether they are held back.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use firesteel_protocol::ids::{ExecutorId, TaskId};
 use super::Executors;
 
 impl Executors {
-    /// The executors in doubt.
+    /// The executors in doubt: many of their tasks failed in a row without a result from elsewhere.
     pub(in crate::driver) fn doubtful(&self) -> Vec<ExecutorId> {
         self.doubtful.iter().copied().collect()
     }
 
-    /// A task failed on an executor, and nothing is known of it from elsewhere.
+    /// A task failed on an executor, and has not been tried elsewhere.
     pub(in crate::driver) fn doubt(&mut self, id: ExecutorId, task: TaskId) {
         self.change_doubts(id, |doubts| {
             doubts.insert(task);
         });
     }
 
-    /// A task says nothing more of an executor, which may have ended.
+    /// A task no longer counts as a doubt about an executor. The executor may have ended.
     pub(in crate::driver) fn no_longer_doubt(&mut self, id: ExecutorId, task: TaskId) {
         if self.rows.get(&id).is_some_and(|row| row.doubts.contains(&task)) {
             self.change_doubts(id, |doubts| {
@@ -28,7 +28,7 @@ impl Executors {
         }
     }
 
-    /// A task succeeded on an executor.
+    /// A task succeeded on an executor, which ends the doubt.
     pub(in crate::driver) fn believe(&mut self, id: ExecutorId) {
         if !self.live(id).doubts.is_empty() {
             self.change_doubts(id, BTreeSet::clear);
@@ -45,7 +45,7 @@ impl Executors {
         }
     }
 
-    /// Gives no tasks to an executor in doubt, or tasks again.
+    /// Gives no more tasks to an executor in doubt, or tasks again.
     pub(in crate::driver) fn hold(&mut self, id: ExecutorId, held: bool) {
         if self.live(id).held != held {
             self.change(id, |row| row.held = held);

@@ -1,4 +1,4 @@
-//! The numbers of executors that have ended, which are never used again.
+//! The numbers of ended executors. They are never used again.
 
 use std::collections::BTreeSet;
 

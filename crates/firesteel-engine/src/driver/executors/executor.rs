@@ -1,4 +1,4 @@
-//! One executor of the application.
+//! One executor of the application, as the driver records it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,29 +27,29 @@ pub(in crate::driver) struct Executor {
     pub(in crate::driver) state: State,
     pub(in crate::driver) fate: Fate,
     pub(in crate::driver) trust: Trust,
-    /// What no task of its uses, for tasks that it takes.
+    /// What is free for tasks: unused amounts, or nothing if the executor takes no more tasks now.
     pub(in crate::driver) spare: Spare,
-    /// The cores that no task of its uses.
+    /// The cores that no task uses.
     free: Cores,
-    /// What is known of the shortage of its machine, if it gave tasks back.
+    /// The shortage of its machine, if the executor gave tasks back because of one.
     pub(in crate::driver) shortage: Option<Shortage>,
     addresses: AddressPool,
     running: BTreeMap<TaskId, Load>,
-    /// Tasks that it ended unasked, because it ends itself: they run again.
+    /// The number of its tasks that it ended itself because it is ending. They run again.
     pub(super) interrupted: usize,
-    /// Whether it will end with its Worker, or for an urgent application.
+    /// Whether it will end with its Worker, or to make room for an urgent application.
     pub(super) drains: bool,
-    /// The tasks that failed here since one succeeded, and of which nothing is known from elsewhere.
+    /// The tasks that failed here since the last success, and have no result from elsewhere.
     pub(super) doubts: BTreeSet<TaskId>,
-    /// Whether it takes no tasks because it is in doubt.
+    /// Whether it gets no tasks because it is in doubt.
     pub(in crate::driver) held: bool,
-    /// When the latest message arrived from it.
+    /// When the latest message arrived.
     pub(super) heard: LastHeard,
-    /// When to look whether it is silent. A message does not change this: looking does.
+    /// When to check whether the executor is silent. Only a check moves this, not a message.
     pub(super) look: Timestamp,
 }
 
-/// What a task uses of its executor.
+/// What one task uses on its executor.
 #[derive(Clone, Debug)]
 struct Load {
     cores: Cores,
@@ -67,15 +67,15 @@ pub(in crate::driver) struct Assigned {
     pub(in crate::driver) resources: Resources,
 }
 
-/// Whether the driver wants an executor.
+/// Whether the driver still wants an executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum Fate {
     Wanted,
-    /// The Master was asked to end it, or will be when there is one. It takes no more tasks.
+    /// The Master was asked to end it, or will be once there is a Master. It takes no more tasks.
     Killed,
 }
 
-/// Whether an executor is given tasks, as far as exclusion goes.
+/// Whether exclusion lets an executor take tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum Trust {
     Trusted,
@@ -91,21 +91,20 @@ pub(in crate::driver) enum Trust {
 ///                                   `- RegisterExecutor --+--> OFFERING --is said to leave, or killed a task unasked--> LEAVING
 ///                                                                 |                                   |
 ///                                                                 `--------- connection ended --------+--> DISCONNECTED
-/// ```
-/// An executor that registers before the Master has told of it waits, outside of the table.
-/// In each state the Master may report that the executor is lost. An executor whose connection ended is also lost after a
-/// while, and so is a connected one from which nothing arrives. An expected one that takes too long is ended.
+/// ``` An executor that registers before the Master has announced it waits outside the table. In each state the Master
+/// may report that the executor is lost. A disconnected executor is lost after a while. So is a connected executor that
+/// stays silent. An expected executor that takes too long is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum State {
     /// The Master assigned it; it has not connected.
     Announced,
-    /// Its process runs. It is ended at this time if it has not registered.
+    /// Its process runs. It is ended if it has not registered by this time.
     Expected(Timestamp),
     /// It is registered and takes tasks.
     Offering(PeerId),
     /// It is ending by itself and takes no more tasks.
     Leaving(PeerId),
-    /// Its connection ended. The driver waits until then for the Master to say how it ended.
+    /// Its connection ended. Until this time, the driver waits for the Master to report how the executor ended.
     Disconnected(Timestamp),
 }
 
@@ -151,17 +150,16 @@ impl Executor {
         self.running.keys().copied()
     }
 
-    /// Whether a task runs on it.
     pub(in crate::driver) fn runs(&self, task: TaskId) -> bool {
         self.running.contains_key(&task)
     }
 
-    /// Its cores and addresses in all.
+    /// All its cores and addresses, free or not.
     pub(in crate::driver) fn size(&self) -> Size {
         Size { cores: self.cores, room: AddressPool::of(&self.resources).free() }
     }
 
-    /// Gives a task a part of what is free. Returns the task's addresses, or `None` if that is not free.
+    /// Assigns free cores and addresses to a task. Returns the task's addresses, or `None` if there is too little.
     pub(super) fn load(&mut self, task: TaskId, needs: &Needs) -> Option<Resources> {
         let taken = self.addresses.take(&needs.resources)?;
         let addresses = taken.addresses();
@@ -171,7 +169,7 @@ impl Executor {
         Some(addresses)
     }
 
-    /// Takes back what a task that runs here uses.
+    /// Frees the cores and addresses of a task that runs here.
     pub(super) fn unload(&mut self, task: TaskId) {
         let Load { cores, taken } = self.running.remove(&task).expect("the task runs on the executor");
         self.addresses.give_back(&taken);
@@ -179,7 +177,8 @@ impl Executor {
         self.count_spare();
     }
 
-    /// Counts anew what is free for tasks. While its machine is short of something, nothing is if it runs as many as it can.
+    /// Recomputes the room for tasks. On a machine with a shortage, nothing is free once the executor runs as many
+    /// tasks as it can.
     pub(super) fn count_spare(&mut self) {
         self.spare = self.counted_spare();
     }
@@ -190,22 +189,21 @@ impl Executor {
         Spare { cores, room: self.addresses.free() }
     }
 
-    /// Whether it takes tasks, or would if it were not excluded, and has none.
+    /// Whether it has no tasks, and takes some (or would if it were not excluded).
     pub(in crate::driver) fn is_idle(&self) -> bool {
         self.could_offer() && self.running.is_empty()
     }
 
-    /// Whether many tasks in a row failed here, of which nothing is known from elsewhere.
+    /// Whether many tasks in a row failed here that have no result from elsewhere.
     pub(in crate::driver) fn is_in_doubt(&self) -> bool {
         self.doubts.len() >= IN_DOUBT
     }
 
-    /// Whether it will end with its Worker, and has no task: nothing is lost if it ends now.
+    /// Whether it will end with its Worker and has no task, so that nothing is lost if it ends now.
     pub(super) fn is_drained(&self) -> bool {
         self.drains && self.running.is_empty() && self.fate == Fate::Wanted
     }
 
-    /// Whether it takes tasks.
     pub(in crate::driver) fn is_offering(&self) -> bool {
         self.could_offer() && self.trust == Trust::Trusted
     }
@@ -223,7 +221,7 @@ impl Executor {
         }
     }
 
-    /// Until when the driver waits for it to register, for a sign of life, or for the news of its end.
+    /// When the driver stops waiting for it: to register, to show a sign of life, or for the report of its end.
     pub(in crate::driver) fn until(&self) -> Option<Timestamp> {
         match (self.state, self.fate) {
             (State::Disconnected(until), _) | (State::Expected(until), Fate::Wanted) => Some(until),
@@ -242,8 +240,8 @@ impl Executor {
         }
     }
 
-    /// Checks that the amounts of its tasks and the free ones add up. `needs` tells what a task takes, if it
-    /// runs here.
+    /// Checks that the amounts of its tasks and the free amounts add up. `needs` returns what a task takes, if it runs
+    /// here.
     pub(in crate::driver) fn contradiction<'a>(
         &self,
         needs: impl Fn(TaskId) -> Option<&'a Needs>,

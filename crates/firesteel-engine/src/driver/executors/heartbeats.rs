@@ -1,4 +1,4 @@
-//! Heartbeats: the driver tells executors that it is alive, and replaces an executor that is silent.
+//! Heartbeats: the driver shows executors that it is alive, and replaces silent executors.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use firesteel_protocol::time::Timestamp;
 use crate::driver::{Driver, Effect, ExecutorLoss, Note};
 
 impl Driver {
-    /// An executor is connected: heartbeats begin, if it is the first one.
+    /// An executor has connected. Starts the heartbeats if it is the first.
     pub(super) fn begin_heartbeats(&mut self, now: Timestamp) {
         let interval = self.config.heartbeats.interval;
         self.next_heartbeat.get_or_insert(now + interval);
     }
 
-    /// Sends every connected executor a heartbeat, if they are due. They do not answer those of executors: a driver whose
-    /// owner takes no reports reads nothing, and is alive.
+    /// Sends every connected executor a heartbeat, if one is due. These are not answers to the executors' heartbeats. A
+    /// driver reads no messages while its owner takes no reports, but it is alive.
     pub(in crate::driver) fn send_heartbeats(&mut self, now: Timestamp) {
         if self.next_heartbeat.is_none_or(|due| due > now) {
             return;
@@ -30,7 +30,8 @@ impl Driver {
         }
     }
 
-    /// If the driver itself was behind, what executors sent may wait unread: the silent ones get their time once more.
+    /// If the driver itself was behind, messages of executors may wait unread: silent executors get the full time-out
+    /// again.
     pub(in crate::driver) fn excuse_executors(&mut self, now: Timestamp) {
         let late = self.executors.next_due().map_or(Duration::ZERO, |(due, _)| now.since(due));
         if late > LATE {
@@ -41,8 +42,8 @@ impl Driver {
         }
     }
 
-    /// Looks whether a connected executor is silent. If so, what arrived from it and waits unread is handled before the
-    /// executor is lost: a driver whose owner takes no reports reads nothing.
+    /// Checks whether a connected executor is silent. If so, its unread messages are handled before it counts as lost,
+    /// since a driver stops reading while its owner takes no reports.
     pub(in crate::driver) fn look_for_life(&mut self, now: Timestamp, executor: ExecutorId) {
         let timeout = self.config.heartbeats.timeout;
         let row = self.executors.live(executor);
@@ -56,7 +57,7 @@ impl Driver {
         self.executors.look_at(executor, now + timeout);
     }
 
-    /// Everything that had arrived from an executor is handled. If the executor is still silent, it is lost.
+    /// All messages that had arrived from an executor are handled. If the executor is still silent, it is lost.
     ///
     /// Source: Spark's driver, 4.0.1 (`HeartbeatReceiver`, `killAndReplaceExecutor`). There, the tasks count as failed.
     pub(in crate::driver) fn on_arrived_handled(&mut self, now: Timestamp, peer: PeerId) {

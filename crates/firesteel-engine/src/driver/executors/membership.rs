@@ -15,10 +15,10 @@ use crate::driver::tasks::TaskPhase;
 use crate::driver::tasks::unfit::MAX_ADDRESSES;
 use crate::driver::{Answer, Driver, ExecutorLoss, FailureCause, MasterStatus, Note};
 
-/// The maximum number of executors that may wait for the Master to tell of them.
+/// The most executors that may wait for the Master to announce them.
 const MOST_EARLY: usize = 4096;
 
-/// What an executor says of itself when it registers.
+/// What an executor sends when it registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Newcomer {
     pub(in crate::driver) app: AppId,
@@ -27,8 +27,8 @@ pub(in crate::driver) struct Newcomer {
 }
 
 impl Driver {
-    /// An executor registers. It is taken in only if it knows the secret and a Master has told of it. It may be
-    /// faster than the Master's message to the driver, and then waits for it.
+    /// An executor registers. It is accepted only if it knows the secret and a Master has announced it. If it is faster
+    /// than the Master's message, it waits for this message.
     pub(in crate::driver) fn on_register_executor(
         &mut self,
         now: Timestamp,
@@ -46,7 +46,7 @@ impl Driver {
         }
     }
 
-    /// Takes an executor in, refuses it, or lets it wait for the Master's word.
+    /// Accepts an executor, refuses it, or lets it wait until the Master announces it.
     fn receive(&mut self, now: Timestamp, peer: PeerId, newcomer: Newcomer) {
         let executor = newcomer.executor;
         let mine = self.registration.app() == Some(&newcomer.app);
@@ -56,7 +56,7 @@ impl Driver {
             self.admit(now, peer, newcomer);
         } else if self.early.len() < MOST_EARLY {
             if mine {
-                // Another attempt of the Master must not give the number to another executor.
+                // A later attempt of the Master must not give this number to another executor.
                 self.registration.see(executor);
             }
             self.early.insert(peer, newcomer);
@@ -65,8 +65,8 @@ impl Driver {
         }
     }
 
-    /// The Master has named the application: executors that waited for its name are looked at again. Those with
-    /// lower numbers than `first` are of an earlier attempt, and gone.
+    /// The Master has named the application: executors that waited for this are checked again. Numbers below `first`
+    /// belong to an earlier attempt, whose executors are gone.
     pub(in crate::driver) fn receive_early(&mut self, now: Timestamp, first: ExecutorId) {
         for (peer, newcomer) in std::mem::take(&mut self.early) {
             if newcomer.executor < first {
@@ -76,7 +76,7 @@ impl Driver {
         }
     }
 
-    /// The Master has told of an executor, which may wait already.
+    /// The Master has announced an executor, which may already be waiting.
     pub(in crate::driver) fn receive_announced(&mut self, now: Timestamp, executor: ExecutorId) {
         let waits = |(_, newcomer): &(&PeerId, &Newcomer)| newcomer.executor == executor;
         let peers: Vec<PeerId> = self.early.iter().filter(waits).map(|(peer, _)| *peer).collect();
@@ -113,8 +113,8 @@ impl Driver {
         }
     }
 
-    /// An executor's process runs, but it has not registered in time. Another one is asked for. The failed
-    /// start counts against its host.
+    /// An executor's process runs but did not register in time. The driver asks for another executor. The failed start
+    /// counts against its host.
     pub(in crate::driver) fn replace_absent(&mut self, executor: ExecutorId) {
         let host = self.executors.live(executor).host.clone();
         self.executors.kill(executor);
@@ -123,9 +123,10 @@ impl Driver {
         self.send_kills(vec![executor]);
     }
 
-    /// Removes a lost executor. Its tasks run again. Unless the Master knows of its end, it is asked to end and replace it.
+    /// Removes a lost executor and runs its tasks again. Unless the Master already knows of the end, it is asked to end
+    /// and replace the executor.
     pub(in crate::driver) fn lose_executor(&mut self, id: ExecutorId, loss: ExecutorLoss) {
-        // The end of an executor may be told twice: by the Master and by its connection.
+        // The end of an executor may be reported twice: by the Master and by its connection.
         let Some(executor) = self.executors.remove(id) else { return };
         let (host, tasks) = (executor.host.clone(), executor.running().len() + executor.interrupted);
         if executor.is_to_come() && ended_by_itself(&loss) {
@@ -140,7 +141,7 @@ impl Driver {
         self.health.executor_ended(id);
         self.end_bound_to(id);
         match loss {
-            // The Master knows, or ends it by itself.
+            // The Master knows of it, or ends the executor itself.
             ExecutorLoss::Ended(_) | ExecutorLoss::ApplicationReplaced => {}
             ExecutorLoss::Disconnected | ExecutorLoss::HeartbeatTimeout { .. } | ExecutorLoss::Misbehaved => {
                 self.executors.abandon(id);
@@ -211,8 +212,8 @@ impl Driver {
         }
     }
 
-    /// Notes early why there is no executor, unless some are assigned, which take a moment to start. A reason that lasts
-    /// was noted before.
+    /// Notes early why there is no executor. Executors that are already assigned need a moment to start: no note then.
+    /// A lasting reason was noted before.
     fn say_why_none_came(&mut self, mut shortfalls: Vec<(ProfileId, Shortfall)>) {
         shortfalls.retain(|(_, shortfall)| !shortfall.reason.lasts());
         if self.executors.iter().next().is_none() && !shortfalls.is_empty() {
@@ -265,7 +266,7 @@ impl Driver {
     }
 }
 
-/// The maximum number of bytes that addresses take on the wire.
+/// The most bytes that these addresses take on the wire.
 fn addresses_length(resources: &Resources) -> usize {
     // The length before each text takes at most 5 bytes.
     let text = |text: &str| text.len() + 5;

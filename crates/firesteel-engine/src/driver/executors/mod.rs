@@ -25,7 +25,7 @@ use self::openings::Openings;
 use self::reach::Reach;
 use super::tasks::waiting::{Name, Needs, Shuns};
 
-/// The executors that have not ended, and the numbers of those that have.
+/// The executors that have not ended, and the numbers of the ended ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Executors {
     rows: BTreeMap<ExecutorId, Executor>,
@@ -33,26 +33,24 @@ pub(super) struct Executors {
     ended: Ended,
     profiles: BTreeMap<ProfileId, Profile>,
     reach: Reach,
-    /// The executors that came or went, or whose tasks changed, since this set was last taken.
+    /// Executors that were added or removed, or got other tasks, since this set was last taken.
     touched: BTreeSet<ExecutorId>,
-    /// Until when the driver waits for executors to register, for a sign of life, or for the news of their ends.
+    /// Deadlines of executors: to register, to show a sign of life, or for the Master to report their ends.
     awaited: BTreeSet<(Timestamp, ExecutorId)>,
-    /// The executors that the driver gave up, and that the Master has yet to end.
+    /// Executors that the driver gave up, while the Master has not ended them.
     abandoned: BTreeSet<ExecutorId>,
-    /// The executors whose machines are short of something.
+    /// Executors on machines that are short of processes, open files or memory.
     short: BTreeSet<ExecutorId>,
-    /// The executors in doubt.
     doubtful: BTreeSet<ExecutorId>,
 }
 
-/// The executors of one profile.
 #[derive(Clone, Debug, Default)]
 struct Profile {
     /// The executors with room for tasks.
     openings: Openings,
-    /// The number of executors that take tasks, or would if they were not excluded.
+    /// The number of executors that take tasks, including excluded ones.
     count: u64,
-    /// The cores of the latest executor that came to take tasks.
+    /// The cores of the executor that most recently began to take tasks.
     last_cores: Cores,
     /// The executor that gets the next task.
     next: ExecutorId,
@@ -70,12 +68,12 @@ impl Executors {
         self.rows.get(&id)
     }
 
-    /// Whether a Master has told of an executor with this number, or has told that it ended.
+    /// Whether a Master has announced an executor with this number, or its end.
     pub(super) fn is_known(&self, id: ExecutorId) -> bool {
         self.rows.contains_key(&id) || self.ended.contains(id)
     }
 
-    /// An executor that another table of the driver names, so that it has not ended.
+    /// Looks up an executor that another table names. It must not have ended.
     pub(super) fn live(&self, id: ExecutorId) -> &Executor {
         self.get(id).expect("the executor has not ended")
     }
@@ -98,12 +96,12 @@ impl Executors {
         self.profiles.values().any(|profile| !profile.openings.is_empty())
     }
 
-    /// The next time at which waiting for an executor is over, and its number.
+    /// The earliest deadline of an executor, and the executor's number.
     pub(super) fn next_due(&self) -> Option<(Timestamp, ExecutorId)> {
         self.awaited.first().copied()
     }
 
-    /// The process of an assigned executor runs. The executor has to register by `until`.
+    /// The process of an assigned executor runs. It must register by `until`.
     pub(super) fn expect(&mut self, id: ExecutorId, until: Timestamp) {
         if let Some(row) = self.rows.get_mut(&id)
             && row.state == State::Announced
@@ -113,7 +111,7 @@ impl Executors {
         }
     }
 
-    /// Updates until when the driver waits for an executor.
+    /// Updates the deadline of an executor, which was `before`.
     fn await_again(&mut self, id: ExecutorId, before: Option<Timestamp>) {
         if let Some(before) = before {
             self.awaited.remove(&(before, id));
@@ -123,7 +121,7 @@ impl Executors {
         }
     }
 
-    /// The Master assigned an executor. Changes nothing if the driver knows it already, or it has ended.
+    /// The Master assigned an executor. Changes nothing if the driver already knows the executor or its end.
     pub(super) fn announce(&mut self, id: ExecutorId, assigned: Assigned, topology: &Topology) {
         if !self.rows.contains_key(&id) && !self.ended.contains(id) {
             self.rows.insert(id, Executor::new(assigned, topology, State::Announced, Fate::Wanted));
@@ -131,7 +129,7 @@ impl Executors {
         }
     }
 
-    /// An executor registers now. At `look`, the driver will look for a sign of life. Returns whether its number was free.
+    /// An executor registers. At `look`, the driver checks for a sign of life. Returns whether its number was free.
     pub(super) fn register(
         &mut self,
         id: ExecutorId,
@@ -160,8 +158,8 @@ impl Executors {
         true
     }
 
-    /// The Master is asked to end an executor. Returns its profile, if the executor is in the table and was
-    /// wanted until now.
+    /// The Master is asked to end an executor. Returns its profile, if the executor is in the table and was still
+    /// wanted.
     pub(super) fn kill(&mut self, id: ExecutorId) -> Option<ProfileId> {
         let row = self.rows.get(&id).filter(|row| row.fate == Fate::Wanted)?;
         let (profile, before) = (row.profile, row.until());
@@ -172,22 +170,22 @@ impl Executors {
         Some(profile)
     }
 
-    /// The number of executors of a profile that take tasks, or would if they were not excluded.
+    /// The number of executors of a profile that take tasks, including excluded ones.
     pub(super) fn offering(&self, profile: ProfileId) -> u64 {
         self.profiles.get(&profile).map_or(0, |profile| profile.count)
     }
 
-    /// The cores of the latest executor of a profile that came to take tasks.
+    /// The cores of the executor of a profile that most recently began to take tasks.
     pub(super) fn last_cores(&self, profile: ProfileId) -> Option<Cores> {
         self.profiles.get(&profile).map(|profile| profile.last_cores)
     }
 
-    /// Takes the set of executors that came or went, or whose tasks changed.
+    /// Takes the executors that were added or removed, or got other tasks.
     pub(super) fn take_touched(&mut self) -> BTreeSet<ExecutorId> {
         std::mem::take(&mut self.touched)
     }
 
-    /// Gives an executor tasks from now on, or none.
+    /// Trusts an executor with tasks, or excludes it.
     pub(super) fn set_trust(&mut self, id: ExecutorId, trust: Trust) {
         if self.live(id).trust == trust {
             return;
@@ -199,35 +197,33 @@ impl Executors {
         self.enter_reach(id);
     }
 
-    /// The number of executors of a profile that are wanted.
     pub(super) fn wanted(&self, profile: ProfileId) -> usize {
         self.rows.values().filter(|row| row.profile == profile && row.fate == Fate::Wanted).count()
     }
 
-    /// The executors that the Master is to end and that have not ended.
+    /// Executors that have not ended, although their end was requested from the Master.
     pub(super) fn killed(&self) -> Vec<ExecutorId> {
         let killed = self.iter().filter(|(_, row)| row.fate == Fate::Killed).map(|(id, _)| id);
         killed.chain(self.abandoned.iter().copied()).collect()
     }
 
-    /// The connections of executors.
     pub(super) fn peers(&self) -> impl Iterator<Item = PeerId> {
         self.peers.keys().copied()
     }
 
-    /// A message arrived from a connected executor.
+    /// Records a message from a connected executor as a sign of life.
     pub(super) fn hear(&mut self, id: ExecutorId, now: Timestamp) {
         self.live_mut(id).heard = LastHeard::at(now);
     }
 
-    /// Puts off looking for a sign of life of a connected executor.
+    /// Moves the next check for a sign of life of a connected executor to `look`.
     pub(super) fn look_at(&mut self, id: ExecutorId, look: Timestamp) {
         let row = self.live_mut(id);
         let before = std::mem::replace(&mut row.look, look);
         self.await_again(id, Some(before));
     }
 
-    /// Begins the time of connected executors that are silent again, once for each silence. Returns their number.
+    /// Gives silent connected executors the full time-out again, once per silence. Returns their number.
     pub(super) fn excuse(&mut self, now: Timestamp, timeout: Duration) -> usize {
         let is_silent = |row: &&mut Executor| row.peer().is_some() && row.heard.silent_at(timeout) <= now;
         self.rows.values_mut().filter(is_silent).filter_map(|row| row.heard.excuse(now).then_some(())).count()
@@ -238,12 +234,12 @@ impl Executors {
         self.abandoned.insert(id);
     }
 
-    /// Forgets the executors with numbers below `first` that the driver gave up: they have ended.
+    /// Forgets the given-up executors with numbers below `first`: they have ended.
     pub(super) fn forget_abandoned(&mut self, first: ExecutorId) {
         self.abandoned.retain(|id| *id >= first);
     }
 
-    /// An executor ended a task unasked: it is ending by itself and takes no more tasks.
+    /// An executor ended a task on its own: the executor is ending and takes no more tasks.
     pub(super) fn leave(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get_mut(&id) {
             row.interrupted += 1;
@@ -251,8 +247,8 @@ impl Executors {
         self.expect_end(id);
     }
 
-    /// An executor will end with its Worker, or for an urgent application: it takes no more tasks, and is
-    /// [drained](Self::drained) when it has none.
+    /// An executor will end with its Worker, or to make room for an urgent application. It takes no more tasks, and is
+    /// [drained](Self::drained) once it has none.
     pub(super) fn drain(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get_mut(&id) {
             row.drains = true;
@@ -261,13 +257,13 @@ impl Executors {
         }
     }
 
-    /// The executors that will end and have no task, as far as that is new.
+    /// Executors that were told to drain and have no task, if not reported before.
     pub(super) fn drained(&self) -> Vec<ExecutorId> {
         let is_drained = |id: &ExecutorId| self.get(*id).is_some_and(Executor::is_drained);
         self.touched.iter().copied().filter(is_drained).collect()
     }
 
-    /// An executor will end: it takes no more tasks, if it is one that does.
+    /// Stops giving tasks to an executor that will end.
     fn expect_end(&mut self, id: ExecutorId) {
         let state = self.rows.get(&id).map(|row| row.state);
         if let Some(State::Offering(peer)) = state {
@@ -275,7 +271,8 @@ impl Executors {
         }
     }
 
-    /// An executor's connection ended. The driver waits until `until` for the news of its end.
+    /// The connection of an executor ended. The driver waits until `until` for the Master to report how the executor
+    /// ended.
     pub(super) fn disconnect(&mut self, id: ExecutorId, until: Timestamp) {
         let row = self.live(id);
         let (peer, before) = (row.peer().expect("the executor had a connection"), row.until());
@@ -284,7 +281,7 @@ impl Executors {
         self.await_again(id, before);
     }
 
-    /// Removes an executor for good. Its number stays taken.
+    /// Removes an executor that has ended. Its number is not used again.
     pub(super) fn remove(&mut self, id: ExecutorId) -> Option<Executor> {
         self.ended.insert(id);
         self.abandoned.remove(&id);
@@ -302,14 +299,14 @@ impl Executors {
         Some(row)
     }
 
-    /// Forgets the numbers that were taken, for a new application. Every executor must have been removed.
+    /// Forgets the used numbers, for a new application. All executors must have been removed.
     pub(super) fn forget_numbers(&mut self) {
         self.ended = Ended::default();
         self.abandoned.clear();
         self.profiles.values_mut().for_each(|profile| profile.next = ExecutorId::default());
     }
 
-    /// Gives a task a part of an executor. Returns the executor's connection and the task's addresses.
+    /// Assigns a task its part of an executor. Returns the executor's connection and the task's addresses.
     pub(super) fn occupy(&mut self, id: ExecutorId, task: TaskId, needs: &Needs) -> (PeerId, Resources) {
         let row = self.rows.get_mut(&id).expect("tasks are launched on live executors");
         let before = row.spare.clone();
@@ -322,13 +319,13 @@ impl Executors {
         (peer, addresses)
     }
 
-    /// Takes back what a task used of its executor.
+    /// Frees the cores and addresses of a task on its executor.
     pub(super) fn vacate(&mut self, id: ExecutorId, task: TaskId) {
         self.change(id, |row| row.unload(task));
         self.touched.insert(id);
     }
 
-    /// Changes what is free on an executor.
+    /// Changes the room on an executor, and updates the index of executors with room.
     fn change<T>(&mut self, id: ExecutorId, change: impl FnOnce(&mut Executor) -> T) -> T {
         let row = self.rows.get_mut(&id).expect("a task runs on a live executor");
         let before = row.spare.clone();
@@ -340,7 +337,6 @@ impl Executors {
         result
     }
 
-    /// Whether an executor has room for a task.
     pub(super) fn has_room(&self, id: ExecutorId, needs: &Needs) -> bool {
         self.rows.get(&id).is_some_and(|row| row.spare.holds(needs))
     }
@@ -350,7 +346,7 @@ impl Executors {
         self.rows.get(&id).is_some_and(|row| row.is_offering() && row.spare.holds(needs))
     }
 
-    /// The places of executors that take tasks, or will soon.
+    /// The hosts and racks of executors that take tasks, or will soon.
     pub(super) fn reach(&self) -> &Reach {
         &self.reach
     }
@@ -360,13 +356,13 @@ impl Executors {
         self.reach.take_changed()
     }
 
-    /// The executor of a profile that gets the next task.
+    /// The executor of a profile that gets the next task, in rotation.
     pub(super) fn next_in_rotation(&self, profile: ProfileId) -> ExecutorId {
         self.profiles.get(&profile).map_or(ExecutorId::default(), |profile| profile.next)
     }
 
-    /// An executor for a task that failed before. Prefers hosts where it did not fail, and among these the
-    /// nearest. Never takes an executor where it failed too often while another one could run it.
+    /// An executor for a task that failed before. Prefers hosts where the task did not fail, then the nearest host.
+    /// Never takes an executor where the task failed too often if another one could run it.
     pub(super) fn for_retry(&self, needs: &Needs, shuns: &Shuns, wanted: &Sites) -> Option<ExecutorId> {
         let openings = self.openings(needs.profile);
         let large = openings.as_large(needs);
@@ -403,7 +399,7 @@ impl Executors {
         self.reach.leave(id, row.profile, &row.sites);
     }
 
-    /// An executor starts to take tasks, or would if it were not excluded.
+    /// An executor begins to take tasks, unless it is excluded.
     fn start_offering(&mut self, id: ExecutorId) {
         let row = self.rows.get(&id).expect("the executor has not ended");
         if row.could_offer() {

@@ -12,17 +12,17 @@ use crate::driver::tasks::waiting::Needs;
 /// The executors of one profile that take tasks, by size and by free amounts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Openings {
-    /// The number of executors of each size.
+    /// How many executors have this size.
     sizes: BTreeMap<Size, usize>,
     /// The executors with free cores, by their free addresses.
     rooms: BTreeMap<FreeAddresses, FreeExecutors>,
 }
 
-/// The cores and addresses of an executor in all.
+/// All cores and addresses of an executor, free or not.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::driver) struct Size {
     pub(in crate::driver) cores: Cores,
-    /// Its addresses when no task uses them.
+    /// Its addresses while no task uses them.
     pub(in crate::driver) room: FreeAddresses,
 }
 
@@ -47,17 +47,15 @@ impl Spare {
     }
 }
 
-/// Executors with free cores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct FreeExecutors {
-    /// The executors by their free cores.
     by_cores: BTreeMap<Cores, BTreeSet<ExecutorId>>,
     /// The executors by host and rack.
     located: LocalityIndex<ExecutorId>,
 }
 
 impl Openings {
-    /// The openings of a profile without executors.
+    /// For a profile without executors.
     pub(in crate::driver) const NONE: Self = Self { sizes: BTreeMap::new(), rooms: BTreeMap::new() };
 
     /// Whether no executor takes tasks.
@@ -65,12 +63,12 @@ impl Openings {
         self.sizes.is_empty()
     }
 
-    /// The most cores that any executor has in all.
+    /// The most cores that any of these executors has, free or not.
     pub(in crate::driver) fn most_cores(&self) -> Option<Cores> {
         self.sizes.keys().next_back().map(|size| size.cores)
     }
 
-    /// The number of executors that could run the task if they were idle.
+    /// How many executors could run the task if they were idle.
     pub(super) fn as_large(&self, needs: &Needs) -> usize {
         self.sizes.iter().filter(|(size, _)| size.holds(needs)).map(|(_, count)| count).sum()
     }
@@ -81,7 +79,8 @@ impl Openings {
             .any(|free| free.by_cores.last_key_value().is_some_and(|(most, _)| *most >= needs.cores))
     }
 
-    /// The executors with room for the task; of each kind those with the most free cores first.
+    /// The executors with room for the task. Those with the same free addresses come in order of free cores, most
+    /// first.
     pub(super) fn with_free<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = ExecutorId> {
         let cores = needs.cores;
         let enough =
@@ -89,8 +88,7 @@ impl Openings {
         self.fitting(needs).flat_map(enough).copied()
     }
 
-    /// The executors with enough free addresses for the task, by host and rack. Their free cores may not
-    /// suffice.
+    /// The executors with enough free addresses for the task, by host and rack. Some may have too few free cores.
     pub(in crate::driver) fn located<'a>(
         &'a self,
         needs: &'a Needs,
@@ -102,7 +100,7 @@ impl Openings {
         self.rooms.iter().filter(|(room, _)| room.covers(&needs.resources)).map(|(_, free)| free)
     }
 
-    /// Adds an executor that takes tasks from now on.
+    /// Adds an executor that takes tasks now.
     pub(super) fn put_up(&mut self, id: ExecutorId, row: &Executor) {
         *self.sizes.entry(row.size()).or_default() += 1;
         self.enter(id, &row.spare, &row.sites);
@@ -119,7 +117,7 @@ impl Openings {
         }
     }
 
-    /// Updates an executor, which had `before` free.
+    /// Updates the entry of an executor, which had `before` free.
     pub(in crate::driver) fn change(&mut self, id: ExecutorId, before: &Spare, row: &Executor) {
         self.leave(id, before, &row.sites);
         self.enter(id, &row.spare, &row.sites);

@@ -7,7 +7,7 @@ use firesteel_protocol::ids::{ExecutorId, ProfileId};
 
 use crate::driver::tasks::waiting::Name;
 
-/// The places of the executors of each profile that take tasks, or will soon. They decide how near to its
+/// The hosts and racks of the executors of each profile that take tasks, or will soon. They decide how near to its
 /// preferred hosts a task can run.
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct Reach {
@@ -18,7 +18,7 @@ pub(in crate::driver) struct Reach {
 }
 
 impl Reach {
-    /// The nearest level that a task of that profile with these preferences can have.
+    /// The nearest locality level that a task with these preferences can reach in this profile.
     pub(in crate::driver) fn nearest(&self, profile: ProfileId, sites: &Sites) -> Locality {
         self.executors.get(&profile).map_or(Locality::Any, |executors| executors.nearest(sites))
     }
@@ -32,12 +32,10 @@ impl Reach {
         self.executors.get(&profile).into_iter().flat_map(move |executors| executors.on_host(host))
     }
 
-    /// The number of hosts with executors of a profile.
     pub(in crate::driver) fn hosts(&self, profile: ProfileId) -> usize {
         self.executors.get(&profile).map_or(0, LocalityIndex::host_count)
     }
 
-    /// Whether a host has executors of a profile.
     pub(in crate::driver) fn is_on(&self, profile: ProfileId, host: &str) -> bool {
         self.on_host(profile, host).next().is_some()
     }
@@ -61,7 +59,7 @@ impl Reach {
         std::mem::take(&mut self.changed)
     }
 
-    /// Adds those hosts and racks that no other executor of the profile is in.
+    /// Records the hosts and racks without another executor of the profile.
     fn note_change(&mut self, profile: ProfileId, sites: &Sites) {
         let here = self.executors.get(&profile);
         let is_new = |found: Option<ExecutorId>| found.is_none();
@@ -72,7 +70,7 @@ impl Reach {
         self.changed.extend(names.map(|name| (profile, name)));
     }
 
-    /// Whether both tables have the same executors.
+    /// Whether both tables hold the same executors.
     pub(super) fn agrees(&self, expected: &Self) -> bool {
         self.executors == expected.executors
     }

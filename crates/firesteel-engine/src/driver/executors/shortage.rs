@@ -1,7 +1,8 @@
 //! Executors on machines that are short of processes, open files or memory.
 //!
-//! Such an executor gives tasks back, and takes as many as it runs. Like `xargs`, it then waits until one of its processes ends,
-//! and tries one more. It also tries one more after a pause, since what it lacks may be held by others.
+//! Such an executor gives tasks back, and then takes only as many as it runs. Like `xargs`, it waits until one of its
+//! processes ends, and tries one more. It also tries one more after a pause, because other programs may hold the
+//! resource.
 
 use std::time::Duration;
 
@@ -14,36 +15,34 @@ use super::Executors;
 use crate::driver::tasks::TaskPhase;
 use crate::driver::{Driver, FailureCause, Note};
 
-/// The first pause before another try. It doubles with each try until one succeeds.
+/// The first pause before another try. The pause doubles until a try succeeds.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// An executor that runs nothing and can start nothing for this time does not only lack something for now: then an attempt that
-/// is given back has failed.
+/// How long a shortage may last at an executor that runs nothing. After that, an attempt that is given back counts as
+/// failed.
 pub(super) const PASSES_WITHIN: Duration = Duration::from_secs(60);
 
-/// What is known of the shortage of an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Shortage {
-    /// The number of tasks that the executor takes.
+    /// How many tasks the executor takes now.
     pub(in crate::driver) most: usize,
-    /// How long it waits for an end before it tries one more.
+    /// The next pause before it tries one more task.
     pause: Duration,
-    /// When it tries one more.
+    /// When it tries one more task.
     pub(in crate::driver) again: Timestamp,
-    /// Since when it has run nothing, and started nothing.
+    /// Since when it has run and started nothing.
     stuck_since: Option<Timestamp>,
 }
 
 impl Shortage {
-    /// The shortage of an executor that begins to give tasks back.
+    /// The shortage of an executor that has begun to give tasks back.
     pub(in crate::driver) fn begin(now: Timestamp) -> Self {
         Self { most: 0, pause: FIRST_PAUSE, again: now + FIRST_PAUSE, stuck_since: None }
     }
 
-    /// An executor that runs this number of tasks gave one back. Returns whether it has been stuck for too long.
+    /// The executor gave a task back while it runs `running` tasks. Returns whether it has been stuck for too long.
     pub(super) fn given_back(&mut self, now: Timestamp, running: usize) -> bool {
         self.most = running;
         self.again = now + self.pause;
@@ -54,18 +53,18 @@ impl Shortage {
         now.since(*self.stuck_since.get_or_insert(now)) >= PASSES_WITHIN
     }
 
-    /// One of its tasks has started.
+    /// One of its tasks has started: the pauses are short again.
     pub(in crate::driver) fn started(&mut self) {
         self.pause = FIRST_PAUSE;
         self.stuck_since = None;
     }
 
-    /// A process has ended, or the pause is over: it takes one more.
+    /// A process has ended, or the pause is over: the executor takes one more task.
     pub(super) fn relax(&mut self, running: usize) {
         self.most = self.most.max(running).saturating_add(1);
     }
 
-    /// The pause is over, and the next one is longer.
+    /// Ends a pause and makes the next one longer.
     pub(super) fn lengthen(&mut self, now: Timestamp) {
         self.pause = self.pause.saturating_mul(2).min(LONGEST_PAUSE);
         self.again = now + self.pause;
@@ -73,8 +72,8 @@ impl Shortage {
 }
 
 impl Executors {
-    /// An executor gave a task back that it has no part of any more: it takes as many as it runs. Returns whether it has
-    /// been able to start nothing for too long.
+    /// An executor gave back a task, which is no longer among its tasks. It takes only as many as it runs now. Returns
+    /// whether it has been unable to start anything for too long.
     pub(super) fn gave_back(&mut self, id: ExecutorId, now: Timestamp) -> bool {
         self.short.insert(id);
         self.change(id, |row| {
@@ -83,14 +82,14 @@ impl Executors {
         })
     }
 
-    /// A task has started on an executor.
+    /// A task has started on an executor: its shortage is less severe then.
     pub(in crate::driver) fn started_task(&mut self, id: ExecutorId) {
         if let Some(shortage) = &mut self.live_mut(id).shortage {
             shortage.started();
         }
     }
 
-    /// A task has ended on an executor: if its machine is short of something, it takes one more than before.
+    /// A task has ended on an executor. If its machine has a shortage, the executor takes one more task than before.
     pub(in crate::driver) fn ended_task(&mut self, id: ExecutorId) {
         if self.short.contains(&id) {
             self.relax(id);
@@ -102,7 +101,7 @@ impl Executors {
             let (running, cores) = (row.running().len(), usize::try_from(row.cores.0).unwrap_or(0));
             let shortage = row.shortage.as_mut()?;
             shortage.relax(running);
-            // Each task takes a core, so it has run as many as it has cores for.
+            // Each task takes a core, so it has run as many tasks as it has cores.
             if shortage.most > cores {
                 row.shortage = None;
             }
@@ -113,12 +112,12 @@ impl Executors {
         }
     }
 
-    /// When an executor whose machine is short of something takes one more task, though none has ended.
+    /// When an executor with a shortage next takes one more task without one having ended.
     pub(in crate::driver) fn next_try(&self) -> Option<Timestamp> {
         self.short.iter().filter_map(|id| Some(self.live(*id).shortage.as_ref()?.again)).min()
     }
 
-    /// Gives one more task to executors whose pauses are over.
+    /// Lets executors whose pauses are over take one more task.
     pub(in crate::driver) fn try_again(&mut self, now: Timestamp) {
         let is_due =
             |id: &ExecutorId| self.live(*id).shortage.as_ref().is_some_and(|shortage| shortage.again <= now);
@@ -133,8 +132,8 @@ impl Executors {
 }
 
 impl Driver {
-    /// An executor could not start an attempt, since its machine is short of something: the attempt does not count. The
-    /// first time, a note says so.
+    /// An executor could not start an attempt because its machine is short of a resource. The attempt does not count.
+    /// The first time, a note reports it.
     pub(in crate::driver) fn on_task_given_back(
         &mut self,
         now: Timestamp,
@@ -159,7 +158,7 @@ impl Driver {
             let cause = FailureCause::Ended(TaskEnd::NotStarted(failure));
             self.fail_attempt(attempt, executor, &host, cause);
         } else {
-            // It has no output that could be discarded.
+            // The attempt has no output that would have to be discarded.
             self.tasks.requeue(attempt.task, self.executors.reach());
         }
     }

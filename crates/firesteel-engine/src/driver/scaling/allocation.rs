@@ -1,8 +1,8 @@
 //! Decides how many executors of a profile are wanted for its tasks, and which executors have been idle too
 //! long.
 //!
-//! Source: Spark's `ExecutorAllocationManager`, 4.0.1, which runs every 100 ms. Here the decision is made at
-//! every event, and time only matters where there is something to wait for.
+//! Source: Spark's `ExecutorAllocationManager`, 4.0.1, which runs every 100 ms. Here the decision is made at every
+//! event; a deadline is set only for something to wait for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub(in crate::driver) struct Ramp {
     step: u64,
     /// When executors are added, if tasks still wait then.
     add_at: Option<Timestamp>,
-    /// Whether the target is below what is needed.
+    /// Whether the target is below the number needed.
     has_room: bool,
 }
 
@@ -36,16 +36,15 @@ pub(in crate::driver) struct Situation {
     pub(in crate::driver) target: u64,
     /// The number of executors that the unfinished tasks could keep busy.
     pub(super) needed: u64,
-    /// The number of tasks that wait.
     pub(in crate::driver) waiting: u64,
     /// The number of executors that take tasks.
     pub(in crate::driver) executors: u64,
-    /// Whether the target must not fall yet.
+    /// Whether the initial target still stands, so that the target must not fall.
     pub(in crate::driver) holds: bool,
 }
 
 impl Ramp {
-    /// The number of executors wanted from now on.
+    /// Returns the new target.
     pub(in crate::driver) fn next(
         &mut self,
         now: Timestamp,
@@ -83,7 +82,7 @@ impl Ramp {
     }
 }
 
-/// The idle executors, with the times since when they are idle.
+/// The idle executors, and since when each is idle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Idle {
     since: BTreeMap<ExecutorId, Timestamp>,
@@ -91,14 +90,13 @@ pub(in crate::driver) struct Idle {
 }
 
 impl Idle {
-    /// An executor has a task again, or is gone.
+    /// An executor has a task again, or has ended.
     pub(in crate::driver) fn remove(&mut self, id: ExecutorId) {
         if let Some(since) = self.since.remove(&id) {
             self.in_order.remove(&(since, id));
         }
     }
 
-    /// An executor becomes idle.
     pub(in crate::driver) fn insert(&mut self, id: ExecutorId, now: Timestamp) {
         self.remove(id);
         self.since.insert(id, now);

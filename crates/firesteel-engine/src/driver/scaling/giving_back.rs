@@ -1,7 +1,7 @@
-//! Idle executors that hold the room of another profile's are given back for the time being.
+//! Gives back idle executors if another profile needs their room.
 //!
 //! Only with a fixed number of executors: dynamic allocation ends idle executors anyway. The target of their profile is
-//! lowered, or the Master would replace them, and stands again as soon as tasks of the profile wait.
+//! lowered, since the Master would otherwise replace them. The target is restored as soon as tasks of the profile wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use crate::driver::executors::executor::{Executor, Fate};
 use crate::driver::{Allocation, Driver, Note};
 
 impl Driver {
-    /// Gives idle executors back for each profile whose tasks wait and that has no executor, as far as that could help. Profiles
-    /// that tasks wait for give nothing. Returns whether any executor was given back.
+    /// Gives idle executors back for each profile that has waiting tasks and no executor, if that can help. Profiles
+    /// with waiting tasks give nothing back. Returns whether an executor was given back.
     pub(in crate::driver) fn give_back_idle(&mut self, shortfalls: &[(ProfileId, Shortfall)]) -> bool {
         match self.config.allocation {
             Allocation::Fixed => {}
@@ -42,15 +42,15 @@ impl Driver {
         any
     }
 
-    /// The idle executors whose cores are enough for one that is missing. None if that could not help.
+    /// Idle executors that together have enough cores for one missing executor. Empty if giving back cannot help.
     fn in_the_way(&self, waiting: &BTreeSet<ProfileId>, shortfall: &Shortfall) -> Vec<ExecutorId> {
         let is_idle = |row: &Executor| row.is_idle() && !waiting.contains(&row.profile);
         let mut idle: Vec<_> = self.executors.iter().filter(|(_, row)| is_idle(row)).collect();
         let elsewhere = match &shortfall.reason {
-            // The application's own maximum is reached, no matter where.
+            // The application has reached its own maximum of cores, which is the same on every Worker.
             Reason::TooFewCoresLeft { left } => *left,
             Reason::NotGranted { .. } => Cores::ZERO,
-            // One Worker must have room.
+            // One Worker must have room for the whole executor.
             Reason::Busy { workers } | Reason::Held { workers, .. } => {
                 let mut at = BTreeMap::<&WorkerId, Cores>::new();
                 for (_, row) in &idle {
@@ -85,8 +85,8 @@ impl Driver {
         if room + elsewhere < missing { Vec::new() } else { given }
     }
 
-    /// Ends executors, and lowers the targets of all profiles that no task waits for to the executors that are left: another
-    /// one would take the room.
+    /// Ends these executors. Lowers the target of every profile without waiting tasks to its remaining executors, or
+    /// the Master would fill the room with a replacement.
     fn give_back(&mut self, waiting: &BTreeSet<ProfileId>, executors: &[ExecutorId]) {
         let resting: Vec<ProfileId> =
             self.targets.iter().map(|(id, _)| id).filter(|id| !waiting.contains(id)).collect();
@@ -97,7 +97,7 @@ impl Driver {
         let (mut totals, mut asked) = (BTreeMap::new(), BTreeMap::new());
         for (id, before) in resting.into_iter().zip(before) {
             let left = self.executors.wanted(id) as u64;
-            // No message asks for any number: the executors that there were are asked for.
+            // No message can ask for an unlimited number: the target becomes the number of executors that there were.
             let target = self.targets.asked(id).unwrap_or(before.max(1));
             if left < target {
                 totals.insert(id, left);
@@ -108,7 +108,7 @@ impl Driver {
         self.targets.remember(asked);
     }
 
-    /// The targets that were asked for stand again for profiles that tasks wait for.
+    /// Restores the requested targets of profiles with waiting tasks.
     pub(super) fn restore_targets(&mut self) {
         let mut lowered: BTreeMap<ProfileId, u64> = self.targets.lowered().collect();
         if !lowered.is_empty() {

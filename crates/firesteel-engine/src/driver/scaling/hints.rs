@@ -1,4 +1,4 @@
-//! Tells the Master on which hosts executors are wanted.
+//! Tells the Master which hosts are preferred for executors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,47 +8,48 @@ use firesteel_protocol::time::Timestamp;
 
 use crate::driver::Driver;
 
-/// How long the first message about preferred hosts waits, so that it speaks of all tasks that come at once: what a manager
-/// is asked for first is not changed when it hears of more.
+/// The delay of the first message about preferred hosts, so that it covers all tasks that come at once. A cluster
+/// manager does not change its first request when it hears of more.
 const FIRST: Duration = Duration::from_millis(100);
 /// The least time between two messages about preferred hosts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The wishes that the Master knows, and when to look for changes.
+/// The host preferences that the Master knows, and when to check for changes.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Hints {
-    /// `None` if it is not known which of them the Master has.
+    /// `None` if it is uncertain which preferences the Master has.
     sent: Option<HostWishes>,
-    /// The count of changes when the waiting tasks were last looked at.
+    /// The count of changes when the waiting tasks were last checked.
     seen: u64,
-    /// They are not looked at before this time. `None` until there is a Master to tell and something to look at.
+    /// When to check next. `None` until there is a Master to tell and something to check.
     next: Option<Timestamp>,
 }
 
 impl Default for Hints {
-    /// The Master knows no wishes.
+    /// The Master knows no preferences yet.
     fn default() -> Self {
         Self { sent: Some(HostWishes::default()), seen: 0, next: None }
     }
 }
 
 impl Hints {
-    /// Another Master has the application, which knows no wishes.
+    /// A new Master has the application and knows no preferences.
     pub(in crate::driver) fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// A Master has the application again, with the wishes that it heard last. What was sent since may not have come.
+    /// A Master has the application again, with the preferences that it last received. Later messages may have been
+    /// lost.
     pub(in crate::driver) fn doubt(&mut self) {
         *self = Self { sent: None, ..Self::default() };
     }
 
-    /// When to look again, given the count of changes now.
+    /// When to check again, given the current count of changes.
     pub(in crate::driver) fn deadline(&self, changes: u64) -> Option<Timestamp> {
         self.next.filter(|_| self.seen != changes)
     }
 
-    /// Whether to look now. The first change is looked at after this time.
+    /// Whether to check now. The first change is checked `first` later.
     fn is_due(&mut self, now: Timestamp, changes: u64, first: Duration) -> bool {
         self.seen != changes && *self.next.get_or_insert(now + first) <= now
     }
@@ -59,8 +60,8 @@ impl Hints {
 }
 
 impl Driver {
-    /// Tells the Master which hosts waiting tasks prefer and which are excluded. Sent at most once a second,
-    /// and only if much has changed.
+    /// Tells the Master the preferred hosts of waiting tasks, and the excluded hosts. At most once a second, and only
+    /// after a considerable change.
     pub(in crate::driver) fn hint(&mut self, now: Timestamp) {
         let changes = self.hint_changes();
         let first = if self.health.changes() > 0 { Duration::ZERO } else { FIRST };
@@ -77,13 +78,13 @@ impl Driver {
         }
     }
 
-    /// When to look at the wishes again, if there is a Master to tell.
+    /// When to check the preferences again, if there is a Master to tell.
     pub(in crate::driver) fn hints_due(&self) -> Option<Timestamp> {
         self.registration.master()?;
         self.hints.deadline(self.hint_changes())
     }
 
-    /// A count that rises whenever the wishes may have changed.
+    /// A count that rises whenever the preferences may have changed.
     fn hint_changes(&self) -> u64 {
         self.tasks.waiting().changes() + self.health.changes()
     }
@@ -108,7 +109,8 @@ impl Driver {
     }
 }
 
-/// Whether other hosts are preferred or avoided, or a host by twice as many tasks, or by half.
+/// Whether the preferences differ considerably: other hosts are preferred or excluded, or a host is preferred by twice
+/// as many tasks, or by half.
 fn differs(sent: &HostWishes, wishes: &HostWishes) -> bool {
     let rough = |wishes: &HostWishes| -> Vec<(String, u32)> {
         wishes

@@ -17,18 +17,17 @@ use super::tasks::waiting::Needs;
 use super::{Driver, Note, Ratio, Reason, Replacement};
 use crate::applicant::starvation::Asked;
 
-/// The state of dynamic allocation.
 #[derive(Clone, Debug)]
 pub(super) struct Scaling {
     ramps: BTreeMap<ProfileId, Ramp>,
     idle: Idle,
     start: Start,
-    /// When the next executor has been idle for too long, among those that may be ended.
+    /// When the next idle executor reaches the idle timeout, and which one it is.
     idle_due: Option<(Timestamp, ExecutorId)>,
 }
 
-/// Until when the initial target stands: until executors for the first task had the time to come, or an
-/// executor has been idle for too long.
+/// When the initial target ends: executors for the first task have had time to come, or an executor has reached the
+/// idle timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
     NoTaskYet,
@@ -41,7 +40,7 @@ impl Scaling {
         Self { ramps: BTreeMap::new(), idle: Idle::default(), start: Start::NoTaskYet, idle_due: None }
     }
 
-    /// When targets or executors change, if no event comes before.
+    /// When targets or executors change if no event comes before, and why.
     pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
         let start = match self.start {
             Start::Until(at) => Some((at, Reason::InitialTarget)),
@@ -71,8 +70,9 @@ impl Scaling {
 }
 
 impl Driver {
-    /// Updates the targets and ends idle executors. With a fixed number of executors, targets may stand again. Called at the end
-    /// of each event, after tasks were launched, so that a task comes before an idle timeout of the same moment.
+    /// Updates the targets and ends idle executors. With a fixed number of executors, it may restore targets. Called at
+    /// the end of each event, after tasks were launched, so that at the same moment a task comes before an idle
+    /// timeout.
     pub(super) fn scale(&mut self, now: Timestamp) {
         let touched = self.executors.take_touched();
         let config = match self.config.allocation {
@@ -99,7 +99,7 @@ impl Driver {
             let next = self.scaling.ramps.entry(profile).or_default().next(now, &config, situation);
             if next != target {
                 totals.insert(profile, next);
-                // Asks for permanent shortfalls as soon as the first executor is wanted.
+                // The first executor is wanted: asks for permanent shortfalls at once.
                 if target == 0 {
                     self.request_shortfall(Asked::AtOnce);
                 }
@@ -109,7 +109,7 @@ impl Driver {
         self.end_idle(now, &config);
     }
 
-    /// Ends executors that will end anyway, as soon as they have no task, so that the Master replaces them.
+    /// Ends draining executors as soon as they have no task, so that the Master replaces them.
     pub(super) fn end_drained(&mut self) {
         let drained = self.executors.drained();
         if !drained.is_empty() {
@@ -117,7 +117,7 @@ impl Driver {
         }
     }
 
-    /// Ends executors that have been idle for too long, while there are more than wanted.
+    /// Ends executors that have reached the idle timeout, while there are more than wanted.
     fn end_idle(&mut self, now: Timestamp, config: &DynamicAllocation) {
         self.scaling.idle_due = None;
         if self.registration.master().is_none() {
@@ -153,7 +153,7 @@ impl Driver {
         }
     }
 
-    /// The number of executors of a profile beyond those that are wanted.
+    /// How many executors a profile has beyond its target.
     fn spare(&self, profile: ProfileId) -> u64 {
         let target = self.targets.iter().find(|(id, _)| *id == profile).map(|(_, target)| target);
         match target {
@@ -164,7 +164,7 @@ impl Driver {
 
     /// The number of executors that the unfinished tasks of a profile could keep busy.
     fn needed(&self, profile: ProfileId, config: &DynamicAllocation) -> u64 {
-        // Tasks that fit no executor need none.
+        // Tasks that fit no executor need no executor.
         let share = |(needs, count): (&Needs, u64)| {
             let slots = u128::from(self.slots(needs));
             config.ratio.of(count).checked_div(slots).map_or(0, |share| share.max(1))
@@ -173,7 +173,7 @@ impl Driver {
         u64::try_from(share.div_ceil(u128::from(Ratio::ONE.0))).unwrap_or(u64::MAX)
     }
 
-    /// The number of such tasks that one executor of their profile can run at once, as far as known.
+    /// How many of these tasks one executor of their profile can run at once, as far as known.
     fn slots(&self, needs: &Needs) -> u64 {
         let profile = needs.profile;
         let size = needs.cores.0.max(1);

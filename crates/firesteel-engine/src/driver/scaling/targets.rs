@@ -1,4 +1,4 @@
-//! The number of executors wanted of each profile, and executors that are ended on request.
+//! The number of executors wanted of each profile, and executors that the owner ends.
 
 use std::collections::BTreeMap;
 
@@ -20,40 +20,38 @@ pub(in crate::driver) struct Targets {
 struct Profile {
     needs: ResourceProfile,
     target: ExecutorLimit,
-    /// The target that was asked for, while a lower one gives room to another profile.
+    /// The target that the owner asked for, while a lower one leaves room to another profile.
     asked: Option<u64>,
 }
 
 impl Targets {
-    /// The default profile with its initial target.
+    /// The targets of an application that has only the default profile, with its initial target.
     pub(in crate::driver) fn new(description: &ApplicationDescription) -> Self {
         let default =
             Profile { needs: description.profile.clone(), target: description.initial_limit, asked: None };
         Self { profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]) }
     }
 
-    /// All profiles with their targets.
     pub(in crate::driver) fn iter(&self) -> impl Iterator<Item = (ProfileId, ExecutorLimit)> {
         self.profiles.iter().map(|(&id, profile)| (id, profile.target))
     }
 
-    /// The addresses of custom resources that an executor of that profile has.
+    /// The custom resources of an executor of this profile.
     pub(in crate::driver) fn resources(&self, id: ProfileId) -> Option<&ResourceAmounts> {
         self.profiles.get(&id).map(|profile| &profile.needs.resources)
     }
 
-    /// The cores of an executor of that profile, if they are fixed.
+    /// The cores of an executor of this profile, if they are fixed.
     pub(in crate::driver) fn cores(&self, id: ProfileId) -> Option<Cores> {
         let default = self.profiles.get(&ProfileId::DEFAULT)?.needs.cores;
         self.profiles.get(&id)?.needs.cores.or(default)
     }
 
-    /// Whether no executor of a profile is wanted.
     pub(in crate::driver) fn wants_none(&self, id: ProfileId) -> bool {
         self.profiles.get(&id).is_some_and(|profile| profile.target == ExecutorLimit::AtMost(0))
     }
 
-    /// The target of a profile that was asked for, if there is one.
+    /// The requested target of a profile; `None` if there is none.
     pub(in crate::driver) fn asked(&self, id: ProfileId) -> Option<u64> {
         let profile = self.profiles.get(&id)?;
         profile.asked.or(match profile.target {
@@ -62,12 +60,12 @@ impl Targets {
         })
     }
 
-    /// The profiles of which a lower target stands than the one that was asked for, with that one.
+    /// The profiles with a lower target than requested, each with the requested one.
     pub(in crate::driver) fn lowered(&self) -> impl Iterator<Item = (ProfileId, u64)> {
         self.profiles.iter().filter_map(|(&id, profile)| Some((id, profile.asked?)))
     }
 
-    /// Remembers what was asked for of profiles whose targets were lowered.
+    /// Records the requested targets of profiles whose targets were lowered.
     pub(super) fn remember(&mut self, asked: BTreeMap<ProfileId, u64>) {
         for (id, total) in asked {
             if let Some(profile) = self.profiles.get_mut(&id) {
@@ -122,8 +120,8 @@ impl Driver {
 
     /// Ends executors on request. The targets are lowered first, or the Master would replace the executors.
     ///
-    /// Source: Spark's driver, 4.0.1 (`killExecutors`, `killAndReplaceExecutor`). There, the first executor
-    /// ended without a target leaves a target of 0; here it leaves the number of executors less one.
+    /// Source: Spark's driver, 4.0.1 (`killExecutors`, `killAndReplaceExecutor`). There, ending the first executor of
+    /// an application without a target sets the target to 0; here, to the number of executors less one.
     pub(in crate::driver) fn on_kill_executors(
         &mut self,
         executors: Vec<ExecutorId>,
@@ -170,7 +168,7 @@ impl Driver {
         self.send_kills(self.executors.killed());
     }
 
-    /// The target of a profile after `by` of its executors were ended.
+    /// The target of a profile after `by` of its executors were ended on request.
     fn total_less(&self, profile: ProfileId, by: u64) -> u64 {
         let less = match self.targets.asked(profile) {
             Some(total) => total.saturating_sub(by),

@@ -1,4 +1,4 @@
-//! The ends of attempts, and their output.
+//! How attempts end, and what happens to their output.
 
 use bytes::Bytes;
 use firesteel_placement::locality::{Locality, nearness};
@@ -54,7 +54,7 @@ impl Driver {
         stream: Stream,
         bytes: Bytes,
     ) {
-        // The output may be late: the task was cancelled, or the attempt is not this executor's.
+        // The output may be late: the task was cancelled, or the attempt runs elsewhere.
         let Some((_, credit)) = self.tasks.running_mut(attempt, executor) else { return };
         if bytes.is_empty() {
             return;
@@ -85,8 +85,8 @@ impl Driver {
         }
     }
 
-    /// A user cancels a task. A waiting task ends at once. A running task ends when its executor reports it
-    /// or is lost; its cores are not free before.
+    /// A user cancels a task. A waiting task ends at once. A running task ends when its executor reports the end or is
+    /// lost; until then its cores are not free.
     pub(in crate::driver) fn on_cancel_task(&mut self, task: TaskId) {
         if self.tasks.phase(task) == Some(&TaskPhase::Waiting) {
             self.end_cancelled(task);
@@ -100,7 +100,7 @@ impl Driver {
         }
     }
 
-    /// A cancelled task has ended, in whatever way.
+    /// Ends a cancelled task, whatever its result.
     pub(in crate::driver) fn end_cancelled(&mut self, task: TaskId) {
         self.health.over(task);
         self.no_longer_doubt(task);
@@ -157,8 +157,7 @@ impl Driver {
         }
     }
 
-    /// The cause of a failure that ends the task: it could not be started here, nor on any other host with
-    /// executors.
+    /// The cause of a failure that ends the task: neither this host nor any other host with executors could start it.
     fn starts_nowhere(&mut self, task: TaskId, host: &str, failure: &StartFailure) -> Option<FailureCause> {
         let (profile, barred) = self.tasks.bar(task, host);
         let reach = self.executors.reach();
@@ -167,7 +166,7 @@ impl Driver {
         (left == 0).then_some(FailureCause::StartsNowhere { failure, hosts })
     }
 
-    /// An attempt came to nothing: the task waits again.
+    /// An attempt ended without a result that counts: the task waits again.
     pub(in crate::driver) fn repeat_attempt(&mut self, attempt: AttemptId) {
         self.effects.push(Effect::DiscardOutput { attempt });
         self.tasks.requeue(attempt.task, self.executors.reach());

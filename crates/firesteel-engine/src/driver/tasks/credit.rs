@@ -1,7 +1,7 @@
 //! Flow control for the output of an attempt.
 
-/// The output window of one attempt. Each byte of it is either granted to the executor, or handed to the
-/// shell, or written and owed to the executor.
+/// The output window of one attempt. Each byte of it is in one of three states: granted to the executor; handed to the
+/// shell; or written by the shell, and not granted again yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Credit {
     window: u64,
@@ -10,10 +10,9 @@ pub(in crate::driver) struct Credit {
     owed: u64,
 }
 
-/// The executor sent more output than it was granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Exceeded {
-    /// The number of bytes that it was granted.
+    /// The number of bytes that the executor was granted.
     pub(in crate::driver) granted: u64,
 }
 
@@ -46,7 +45,7 @@ impl Credit {
         Some(std::mem::take(&mut self.owed))
     }
 
-    /// Checks that no byte is lost or made, and that an executor without credit waits only for the shell.
+    /// Checks that the parts add up to the window, and that an executor without credit waits only for the shell.
     pub(in crate::driver) fn contradiction(&self) -> Option<String> {
         let whole = self.granted + self.handed + self.owed == self.window;
         let alive = self.granted > 0 || self.handed > 0;

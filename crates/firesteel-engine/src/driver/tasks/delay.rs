@@ -9,18 +9,18 @@ use firesteel_protocol::time::Timestamp;
 
 use crate::driver::LocalityWait;
 
-/// The farthest level at which tasks with preferred hosts may run now, beyond the nearest level that they can have.
+/// The farthest locality level at which tasks with preferred hosts may run now.
 ///
 /// ```text
 ///  HOST --cores kept free for wait.node--> RACK --for wait.rack--> ANY
 ///    ^                                      |                       |
 ///    `------- a nearer task was launched, and nothing is kept free -'
 /// ```
-/// A level that no waiting task can have is skipped without a wait. When no task with a preference waits, the delay
+/// A level that no waiting task can reach is skipped without a wait. When no task with a preference waits, the delay
 /// starts again.
 ///
 /// Source: Spark's driver, 4.0.1 (`TaskSetManager`). There, the time counts from the last such launch. Here, it counts
-/// only while cores are kept free, so that a core that was busy for long is kept, too.
+/// only while cores are kept free. So a core is kept even after it was busy for a long time.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Delay {
     waits: LocalityWait,
@@ -43,12 +43,11 @@ impl Delays {
         Self { waits, profiles: BTreeMap::new() }
     }
 
-    /// The delay of a profile.
     pub(in crate::driver) fn of(&mut self, profile: ProfileId) -> &mut Delay {
         self.profiles.entry(profile).or_insert_with(|| Delay::new(self.waits))
     }
 
-    /// The profiles that have a delay.
+    /// The profiles with a delay entry.
     pub(in crate::driver) fn profiles(&self) -> impl Iterator<Item = ProfileId> {
         self.profiles.keys().copied()
     }
@@ -59,15 +58,15 @@ impl Delays {
     }
 }
 
-/// The result of a pass over the free cores.
+/// What a pass over the free cores found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum Pass {
     /// No task with a preference waits.
     NoneWaits,
-    /// Tasks with a preference wait, and no cores are kept free for them. Has the nearest level at which a
-    /// task was launched.
+    /// Tasks with a preference wait, but no cores are kept free for them. Carries the nearest level at which a task was
+    /// launched.
     NothingKept(Option<Locality>),
-    /// Cores are kept free that such a task could use if it went farther away.
+    /// Cores are kept free that a waiting task could use at a farther level.
     Kept,
 }
 
@@ -76,8 +75,8 @@ impl Delay {
         Self { waits, level: Locality::Host, since: None, until: None }
     }
 
-    /// The farthest level allowed now. `wanted` tells whether a waiting task could run nearer at a level than
-    /// beyond it.
+    /// The farthest level allowed now. `wanted` returns whether a waiting task could run at a level, and only farther
+    /// away otherwise.
     pub(in crate::driver) fn level(&mut self, now: Timestamp, wanted: impl Fn(Locality) -> bool) -> Locality {
         loop {
             let level = self.next_wanted(&wanted);
@@ -92,7 +91,7 @@ impl Delay {
         }
     }
 
-    /// A pass is over. Returns whether the wait is over, too, so that another pass is due.
+    /// Records the result of a pass. Returns whether the wait is over, so that another pass is due.
     pub(in crate::driver) fn after(
         &mut self,
         now: Timestamp,

@@ -10,7 +10,7 @@ use firesteel_protocol::process::ExitStatus;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExitCodes(BTreeSet<u8>);
 
-/// The text is no set of exit codes: neither `none` nor codes and ranges such as `2,124-126`.
+/// The text is not a set of exit codes: neither `none` nor codes and ranges such as `2,124-126`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("exit codes are numbers from 1 to 255 and ranges, such as 2,124-126")]
 pub struct BadExitCodes;
@@ -27,7 +27,7 @@ impl ExitCodes {
 }
 
 impl FromIterator<u8> for ExitCodes {
-    /// Leaves out 0, which is no failure.
+    /// Leaves out 0, which means success.
     fn from_iter<I: IntoIterator<Item = u8>>(codes: I) -> Self {
         Self(codes.into_iter().filter(|code| *code != 0).collect())
     }

@@ -23,16 +23,16 @@ use super::TaskRequest;
 use super::config::ExclusionPolicy;
 use super::executors::reach::Reach;
 
-/// The tasks that have not ended.
+/// The tasks that have not ended, with indexes and counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tasks {
     rows: BTreeMap<TaskId, Task>,
     waiting: Waiting,
     tally: Tally,
-    /// The number of tasks of each size.
+    /// How many tasks have each size.
     sizes: BTreeMap<Needs, u64>,
     last_submitted: Option<TaskId>,
-    /// The largest number of cores that any task has taken, by profile.
+    /// The most cores that any task of each profile has taken.
     largest: BTreeMap<ProfileId, Cores>,
 }
 
@@ -42,13 +42,12 @@ pub(super) struct Task {
     pub(super) spec: TaskSpec,
     /// Its own limit of failures, if it has one.
     pub(super) max_failures: Option<u32>,
-    /// The number of attempts that have failed.
+    /// How many attempts have failed.
     pub(super) failures: u32,
-    /// The number of its next attempt.
     next_attempt: u32,
     needs: Needs,
     shuns: Shuns,
-    /// The executors where it failed, each with its host and the number of failures.
+    /// The executors where the task failed, each with its host and the number of failures there.
     failed_on: BTreeMap<ExecutorId, (String, u32)>,
     /// The hosts where it cannot be started.
     barred: BTreeSet<String>,
@@ -56,7 +55,7 @@ pub(super) struct Task {
     on: Option<ExecutorId>,
     /// The hosts and racks that it prefers.
     sites: Sites,
-    /// The nearest level that it can have, while it waits.
+    /// The nearest locality level that it can reach, while it waits.
     best: Locality,
     pub(super) phase: TaskPhase,
 }
@@ -82,7 +81,7 @@ pub(super) enum TaskPhase {
         attempt: AttemptId,
         credit: Credit,
     },
-    /// Its executor was told to end it, and has not reported the end. Its output is not wanted any more.
+    /// Its executor was told to end it, and has not reported the end. Its output is discarded.
     Cancelling {
         executor: ExecutorId,
         attempt: AttemptId,
@@ -90,7 +89,7 @@ pub(super) enum TaskPhase {
 }
 
 impl TaskPhase {
-    /// The executor and the attempt, if the task runs, wanted or not.
+    /// The executor and the attempt, if the task runs or is being cancelled.
     pub(super) fn at(&self) -> Option<(ExecutorId, AttemptId)> {
         match self {
             Self::Running { executor, attempt, .. } | Self::Cancelling { executor, attempt } => {
@@ -101,7 +100,7 @@ impl TaskPhase {
     }
 }
 
-/// The number of tasks of each kind.
+/// How many tasks are in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) submitted: u64,
@@ -170,12 +169,12 @@ impl Tasks {
         true
     }
 
-    /// A task that another table of the driver names, so that it has not ended.
+    /// Looks up a task that another table of the driver names. It must not have ended.
     pub(super) fn live(&self, id: TaskId) -> &Task {
         self.rows.get(&id).expect("the task has not ended")
     }
 
-    /// The command and the credit of an attempt, if it runs on that executor.
+    /// The command and the credit of an attempt, if it runs on this executor.
     pub(super) fn running_mut(
         &mut self,
         attempt: AttemptId,
@@ -192,28 +191,24 @@ impl Tasks {
         }
     }
 
-    /// The executor of an attempt, if the attempt runs.
     pub(super) fn executor_of(&self, attempt: AttemptId) -> Option<ExecutorId> {
         let (executor, current) = self.rows.get(&attempt.task)?.phase.at()?;
         (current == attempt).then_some(executor)
     }
 
-    /// The phase of a task, if it has not ended.
     pub(super) fn phase(&self, id: TaskId) -> Option<&TaskPhase> {
         self.rows.get(&id).map(|task| &task.phase)
     }
 
-    /// The tasks that wait.
     pub(super) fn waiting(&self) -> &Waiting {
         &self.waiting
     }
 
-    /// The hosts and racks that a task prefers.
     pub(super) fn sites(&self, id: TaskId) -> &Sites {
         &self.live(id).sites
     }
 
-    /// Sorts waiting tasks again that prefer a host or rack whose executors changed.
+    /// Updates the locality of waiting tasks after changes of executors on the hosts and racks that they prefer.
     pub(super) fn reconsider(&mut self, changed: &BTreeSet<(ProfileId, Name)>, reach: &Reach) {
         let preferring = changed.iter().flat_map(|(profile, name)| self.waiting.preferring(*profile, name));
         let preferring: BTreeSet<TaskId> = preferring.collect();
@@ -228,7 +223,7 @@ impl Tasks {
         self.rows.get(&id).map(|task| &task.needs)
     }
 
-    /// Starts a new attempt at a waiting task. Returns the attempt, the command, and what it needs.
+    /// Starts a new attempt at a waiting task. Returns the attempt, its command and its needs.
     pub(super) fn launch(
         &mut self,
         id: TaskId,
@@ -252,7 +247,7 @@ impl Tasks {
         self.tally.failed += 1;
     }
 
-    /// Counts a failed attempt on that executor. Returns the number of failed attempts at the task.
+    /// Counts a failed attempt on this executor. Returns how many attempts at the task have failed.
     pub(super) fn count_failure(
         &mut self,
         id: TaskId,
@@ -276,7 +271,7 @@ impl Tasks {
         task.failures
     }
 
-    /// Notes that a task cannot be started on that host. Returns its profile and all such hosts.
+    /// Records that a task cannot be started on this host. Returns the task's profile and all such hosts.
     pub(super) fn bar(&mut self, id: TaskId, host: &str) -> (ProfileId, &BTreeSet<String>) {
         let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
         if !task.barred.contains(host) {
@@ -291,22 +286,22 @@ impl Tasks {
         failed_on.map(|(executor, (host, _))| (*executor, host.clone())).collect()
     }
 
-    /// Whether it may run on one executor only.
+    /// Whether the task may run on one executor only.
     pub(super) fn is_bound(&self, id: TaskId) -> bool {
         self.live(id).on.is_some()
     }
 
-    /// Forgets on which executors tasks failed: their numbers start again.
+    /// The Master starts to number executors again: forgets on which executors tasks failed.
     pub(super) fn forget_executors(&mut self) {
         self.rows.values_mut().for_each(|task| task.failed_on.clear());
     }
 
-    /// The largest number of cores that any task of a profile has taken.
+    /// The most cores that any task of a profile has taken.
     pub(super) fn largest(&self, profile: ProfileId) -> Cores {
         self.largest.get(&profile).copied().unwrap_or_default()
     }
 
-    /// A running task waits again, before all later tasks.
+    /// Puts a running task back among the waiting ones, before all later tasks.
     pub(super) fn requeue(&mut self, id: TaskId, reach: &Reach) {
         let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
         task.phase = TaskPhase::Waiting;
@@ -320,7 +315,7 @@ impl Tasks {
         self.tally.running -= 1;
     }
 
-    /// Cancels a running task. It stays until its executor reports its end. Returns where it runs.
+    /// Cancels a running task, which stays in the table until its executor reports its end. Returns where it runs.
     pub(super) fn cancel_running(&mut self, id: TaskId) -> Option<(ExecutorId, AttemptId)> {
         let task = self.rows.get_mut(&id)?;
         match task.phase {
@@ -332,7 +327,6 @@ impl Tasks {
         }
     }
 
-    /// Removes a task that was cancelled.
     pub(super) fn drop_cancelled(&mut self, id: TaskId) {
         match self.live(id).phase {
             TaskPhase::Waiting => self.stop_waiting(id),

@@ -8,14 +8,10 @@ use firesteel_protocol::process::Command;
 
 use crate::driver::TaskRequest;
 
-/// What a task needs of an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskNeeds {
-    /// The resource profile of the executor.
     pub profile: ProfileId,
-    /// The number of cores that it takes.
     pub cores: Cores,
-    /// The custom resources that it takes.
     pub resources: TaskResources,
 }
 
@@ -27,7 +23,7 @@ impl Default for TaskNeeds {
 }
 
 impl TaskNeeds {
-    /// The request for a task that runs this command in this directory, without further wishes.
+    /// The request for a task that runs this command in this directory, without preferences or limits of its own.
     #[must_use]
     pub fn request(self, command: Command, directory: TaskDirectory, stdin: Bytes) -> TaskRequest {
         let Self { profile, cores, resources } = self;

@@ -11,14 +11,13 @@ use super::delay::Pass;
 use crate::driver::Driver;
 
 impl Driver {
-    /// Launches all tasks that can be launched. First the tasks that are bound to one executor; then those
-    /// that failed before, on executors where they did not fail; then all others: tasks that can run on a
-    /// preferred host, then those that can run in its rack, then the rest. Within each group, tasks are taken
-    /// in order, and executors in rotation with one task each.
+    /// Launches all tasks that can be launched, in this order: first, tasks bound to one executor; second, tasks that
+    /// failed before, on other executors; last, all others, on a preferred host, in its rack, anywhere. Within each
+    /// group, tasks are taken in order, and executors in rotation with one task each.
     ///
-    /// A task takes the nearest level that it can have at once. It takes a farther level when cores were kept
-    /// free for such tasks for long enough ([`Delay`](super::delay::Delay)). A small task does not wait for a
-    /// larger one that needs more cores.
+    /// A task takes the nearest level that it can have at once. It takes a farther level once cores were kept free for
+    /// such tasks long enough ([`Delay`](super::delay::Delay)). A small task does not wait for a larger one that needs
+    /// more cores.
     pub(in crate::driver) fn offer(&mut self, now: Timestamp) {
         let changed = self.executors.take_changed();
         self.tasks.reconsider(&changed, self.executors.reach());
@@ -85,8 +84,8 @@ impl Driver {
         retries.min()
     }
 
-    /// The next launch at that level: of tasks that can have no nearer level, and of tasks that may go that
-    /// far.
+    /// The next launch at this level. Considers tasks that can reach no nearer level, and tasks that may now run this
+    /// far away.
     fn next_fresh(
         &self,
         profile: ProfileId,

@@ -4,21 +4,17 @@ use firesteel_placement::TaskResources;
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 use firesteel_protocol::messages::TaskSpec;
 
-/// A task with its needs and preferences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRequest {
-    /// The command to run, and its number of cores.
     pub spec: TaskSpec,
-    /// The number of the resource profile of its executor.
     pub profile: ProfileId,
     /// The amounts that it takes of its executor's custom resources.
     pub resources: TaskResources,
-    /// The hosts that it prefers, named as Workers name themselves. May be empty.
+    /// The preferred hosts, by the names that their Workers report. May be empty.
     pub preferred_hosts: Vec<String>,
-    /// The only executor that it may run on, if it is bound to one. When that executor ends, so does the
-    /// task.
+    /// The only executor that it may run on, if it is bound to one. The task ends with that executor.
     pub on: Option<ExecutorId>,
-    /// The number of failures after which it has failed, at least 1. `None`: the limit of the settings.
+    /// How many attempts may fail before the task has failed, at least 1. `None`: the limit of the settings.
     pub max_failures: Option<u32>,
 }
 

@@ -7,10 +7,9 @@ use firesteel_protocol::wire::MAX_FRAME;
 
 use crate::driver::{Driver, Effect, Note, TaskOutcome, TaskRequest};
 
-/// The maximum number of bytes that an executor's addresses take on the wire. A task's addresses are sent
-/// with it.
+/// The most bytes that an executor's addresses take on the wire. A task is sent with its addresses.
 pub(in crate::driver) const MAX_ADDRESSES: usize = 1 << 20;
-/// The maximum number of bytes that a task takes on the wire, without its addresses.
+/// The most bytes that a task takes on the wire, without its addresses.
 pub(in crate::driver) const MAX_TASK: usize = MAX_FRAME - MAX_ADDRESSES - 1024;
 
 /// Why no executor can run a task.
@@ -22,45 +21,24 @@ pub enum Unfit {
     TooLong {
         /// The number of bytes that it takes on the wire.
         length: usize,
-        /// The maximum number of bytes.
         limit: usize,
     },
     /// Its resource profile was never added.
     #[display("there is no resource profile {profile}")]
-    NoSuchProfile {
-        /// The number of the resource profile.
-        profile: ProfileId,
-    },
+    NoSuchProfile { profile: ProfileId },
     /// It takes more of a custom resource than an executor of its profile has.
     #[display("it takes {asked} of {name}, and an executor of its profile has {each}")]
-    TooFewAddresses {
-        /// The name of the resource.
-        name: String,
-        /// The amount that it asks for.
-        asked: TaskAmount,
-        /// What each executor has.
-        each: Amount,
-    },
+    TooFewAddresses { name: String, asked: TaskAmount, each: Amount },
     /// The executor that it is bound to does not exist, or has another profile.
     #[display("its profile has no executor {executor}, or this executor has ended")]
-    NoSuchExecutor {
-        /// The executor's number.
-        executor: ExecutorId,
-    },
+    NoSuchExecutor { executor: ExecutorId },
     /// It takes more cores than the executor that it is bound to has.
     #[display("it takes {}, and executor {executor} has {has}", counted(asked.0, "core"))]
-    TooFewCores {
-        /// The executor's number.
-        executor: ExecutorId,
-        /// The cores that it asks for.
-        asked: Cores,
-        /// The number of cores that the executor has.
-        has: Cores,
-    },
+    TooFewCores { executor: ExecutorId, asked: Cores, has: Cores },
 }
 
 impl Driver {
-    /// Why no executor can ever run a task, if so.
+    /// Why no executor can ever run a task, or `None` if one can.
     pub(in crate::driver) fn unfit(&self, request: &TaskRequest) -> Option<Unfit> {
         let TaskRequest { spec, profile, resources, on, .. } = request;
         let (length, limit) = (spec.wire_length(), MAX_TASK);
@@ -79,7 +57,7 @@ impl Driver {
         Some(Unfit::TooFewAddresses { name: name.clone(), asked, each: each(name) })
     }
 
-    /// Why the executor that a task is bound to can never run it, if so.
+    /// Why the executor that a task is bound to can never run it, or `None` if it can.
     fn unfit_for(&self, executor: ExecutorId, request: &TaskRequest) -> Option<Unfit> {
         let row = self.executors.get(executor).filter(|row| row.profile == request.profile);
         let Some(row) = row else { return Some(Unfit::NoSuchExecutor { executor }) };
@@ -87,7 +65,7 @@ impl Driver {
         (asked > has).then_some(Unfit::TooFewCores { executor, asked, has })
     }
 
-    /// Ends the tasks that are bound to an executor that is gone.
+    /// Ends the tasks that are bound to an ended executor.
     pub(in crate::driver) fn end_bound_to(&mut self, executor: ExecutorId) {
         let bound: Vec<TaskId> = self.tasks.waiting().bound_to(executor).collect();
         for task in bound {
@@ -97,7 +75,7 @@ impl Driver {
         }
     }
 
-    /// Writes a note, once for each size, about tasks that are too large for every executor of their profile.
+    /// Notes, once per size, that tasks are too large for every executor of their profile.
     pub(in crate::driver) fn note_too_large(&mut self) {
         let too_large = self.tasks.waiting().needs().filter_map(|(needs, task)| {
             let openings = self.executors.openings(needs.profile);

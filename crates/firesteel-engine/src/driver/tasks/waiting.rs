@@ -1,4 +1,4 @@
-//! The tasks that wait, indexed by what decides where they may run.
+//! The waiting tasks, indexed by what decides where they may run.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,61 +7,56 @@ use firesteel_placement::locality::{Locality, LocalityIndex, Sites};
 use firesteel_placement::{Cores, TaskResources};
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 
-/// The tasks that wait.
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct Waiting {
     /// Tasks that are bound to one executor, by executor and needs.
     bound: BTreeMap<(ExecutorId, Needs), BTreeSet<TaskId>>,
     /// Other tasks that have not failed, by needs.
     fresh: BTreeMap<Needs, Fresh>,
-    /// Tasks that have failed, by their needs and by what they shun.
+    /// Tasks that have failed, by their needs and by their excluded executors and hosts.
     failed: BTreeMap<(Needs, Shuns), BTreeSet<TaskId>>,
-    /// The number of waiting tasks of each profile that has any.
+    /// How many waiting tasks each profile has, if any.
     counts: BTreeMap<ProfileId, usize>,
-    /// The number of tasks with preferred hosts that have not failed.
+    /// How many tasks with preferred hosts wait and have not failed.
     picky: u64,
-    /// The number of times that a task with preferred hosts came or went.
+    /// How many times a task that has not failed was added or removed.
     changes: u64,
 }
 
-/// What a task needs of an executor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::driver) struct Needs {
-    /// The profile of the executor.
     pub(in crate::driver) profile: ProfileId,
-    /// The number of free cores.
     pub(in crate::driver) cores: Cores,
-    /// The amounts of the executor's addresses.
+    /// The amounts that it takes of the executor's custom resources.
     pub(in crate::driver) resources: TaskResources,
 }
 
 impl Needs {
-    /// A key before all needs of a profile, and after those of the profile before.
+    /// A key that sorts before all needs of a profile, and after those of lower profiles.
     pub(super) fn least_of(profile: ProfileId) -> Self {
         Self { profile, cores: Cores(i64::MIN), resources: TaskResources::new() }
     }
 }
 
-/// The executors and hosts where a failed task does not want to run again.
+/// The executors and hosts that a failed task excludes or avoids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::driver) struct Shuns {
-    /// Executors to avoid if possible, since it failed there too often.
+    /// Executors where it failed too often. Used only if there is no other.
     pub(in crate::driver) not_on: BTreeSet<ExecutorId>,
-    /// Hosts to avoid if possible, since it failed there too often.
+    /// Hosts where it failed too often. Used only if there is no other.
     pub(in crate::driver) not_at: BTreeSet<String>,
-    /// Hosts where it failed, which it prefers to avoid.
+    /// Hosts where it failed at least once. Others are preferred.
     pub(in crate::driver) rather_not_at: BTreeSet<String>,
 }
 
 impl Shuns {
-    /// Whether the task has not failed yet.
     pub(in crate::driver) fn is_empty(&self) -> bool {
         self.rather_not_at.is_empty()
     }
 }
 
-/// Waiting tasks of equal needs that have not failed, by the nearest level that they can have: where
-/// executors are, or will be soon.
+/// Waiting tasks of equal needs that have not failed, by the nearest locality level that they can reach. The level
+/// counts executors that exist or will soon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Fresh {
     host: LocalityIndex<TaskId>,
@@ -70,7 +65,7 @@ pub(in crate::driver) struct Fresh {
 }
 
 impl Fresh {
-    /// The tasks that can have that level and none nearer.
+    /// The tasks that can reach this level and no nearer one.
     pub(in crate::driver) fn at(&self, level: Locality) -> &LocalityIndex<TaskId> {
         match level {
             Locality::Host => &self.host,
@@ -87,12 +82,12 @@ impl Fresh {
         }
     }
 
-    /// Whether any of them can run nearer than anywhere.
+    /// Whether any of them can run on a preferred host or in its rack.
     pub(super) fn any_near(&self) -> bool {
         !self.host.all().is_empty() || !self.rack.all().is_empty()
     }
 
-    /// Whether any of them can run at that level, and not as near beyond it.
+    /// Whether any of them can run at this level, and otherwise only farther away.
     pub(super) fn wants(&self, level: Locality) -> bool {
         match level {
             Locality::Host => !self.host.all().is_empty(),
@@ -113,12 +108,11 @@ pub(in crate::driver) struct Ticket<'a> {
     pub(in crate::driver) needs: &'a Needs,
     pub(in crate::driver) shuns: &'a Shuns,
     pub(in crate::driver) sites: &'a Sites,
-    /// The nearest level that it can have.
+    /// The nearest locality level that the task can reach.
     pub(in crate::driver) best: Locality,
 }
 
 impl Waiting {
-    /// The number of waiting tasks.
     pub(in crate::driver) fn count(&self) -> usize {
         self.counts.values().sum()
     }
@@ -129,18 +123,16 @@ impl Waiting {
         self.counts.get(&profile).copied().unwrap_or(0) - bound.map(|(_, ids)| ids.len()).sum::<usize>()
     }
 
-    /// The profiles that have waiting tasks.
     pub(in crate::driver) fn profiles(&self) -> impl Iterator<Item = ProfileId> {
         self.counts.keys().copied()
     }
 
-    /// The kinds of bound tasks: the executor, the needs, and the first task.
+    /// One entry for each executor and needs of bound tasks, with the first task.
     pub(super) fn bound(&self) -> impl Iterator<Item = (ExecutorId, &Needs, TaskId)> {
         let first = |ids: &BTreeSet<TaskId>| ids.first().copied();
         self.bound.iter().filter_map(move |((on, needs), ids)| Some((*on, needs, first(ids)?)))
     }
 
-    /// The tasks that are bound to that executor.
     pub(super) fn bound_to(&self, executor: ExecutorId) -> impl Iterator<Item = TaskId> {
         let first = (executor, Needs::least_of(ProfileId::DEFAULT));
         let kinds = self.bound.range(first..).take_while(move |((on, _), _)| *on == executor);
@@ -152,29 +144,29 @@ impl Waiting {
         self.fresh.range(Needs::least_of(profile)..).take_while(move |(needs, _)| needs.profile == profile)
     }
 
-    /// The kinds of failed tasks: their needs, what they shun, and the first task.
+    /// One entry for each kind of failed tasks: their needs, what they exclude, and the first task.
     pub(in crate::driver) fn failed(&self) -> impl Iterator<Item = (&Needs, &Shuns, TaskId)> {
         self.failed.iter().filter_map(|((needs, shuns), ids)| Some((needs, shuns, *ids.first()?)))
     }
 
-    /// The needs of the waiting tasks, each with the first task. Needs may be repeated.
+    /// The needs of the waiting tasks, each with the first task. The same needs may occur more than once.
     pub(in crate::driver) fn needs(&self) -> impl Iterator<Item = (&Needs, TaskId)> {
         let fresh = self.fresh.iter().filter_map(|(needs, fresh)| Some((needs, fresh.first()?)));
         fresh.chain(self.failed().map(|(needs, _, first)| (needs, first)))
     }
 
-    /// The number of times that a task with preferred hosts came or went.
+    /// How many times a task with preferred hosts was added or removed.
     pub(in crate::driver) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// The number of waiting tasks that prefer each host and have not failed. A host may be repeated.
+    /// How many waiting tasks prefer each host and have not failed. A host may occur more than once.
     pub(in crate::driver) fn hosts(&self) -> impl Iterator<Item = (&str, usize)> {
         let levels = self.fresh.values().flat_map(|fresh| Locality::ALL.map(|level| fresh.at(level)));
         levels.flat_map(LocalityIndex::hosts)
     }
 
-    /// The number of waiting tasks that prefer any host and have not failed.
+    /// How many waiting tasks prefer any host and have not failed.
     pub(in crate::driver) fn picky(&self) -> u64 {
         self.picky
     }
@@ -193,7 +185,7 @@ impl Waiting {
         }
     }
 
-    /// Removes a task. The ticket must be the one that it was added with.
+    /// Removes a task. The ticket must be the one with which the task was added.
     pub(in crate::driver) fn remove(&mut self, id: TaskId, ticket: Ticket<'_>) {
         let count = self.counts.get_mut(&ticket.needs.profile).expect("a waiting task is counted");
         *count -= 1;
@@ -219,7 +211,7 @@ impl Waiting {
         *self = Self { changes: self.changes, ..Self::default() };
     }
 
-    /// The tasks of a profile that prefer that host or rack and have not failed.
+    /// The tasks of a profile that prefer this host or rack and have not failed.
     pub(super) fn preferring(&self, profile: ProfileId, name: &Name) -> BTreeSet<TaskId> {
         let levels = self.fresh(profile).flat_map(|(_, fresh)| Locality::ALL.map(|level| fresh.at(level)));
         match name {
@@ -228,7 +220,7 @@ impl Waiting {
         }
     }
 
-    /// Compares the index with the one that the rows lead to.
+    /// Compares the index with `expected`, which was rebuilt from the rows.
     pub(in crate::driver) fn contradiction(&self, expected: &Self) -> Option<String> {
         let same = (&self.bound, &self.fresh, &self.failed, &self.counts, self.picky)
             == (&expected.bound, &expected.fresh, &expected.failed, &expected.counts, expected.picky);

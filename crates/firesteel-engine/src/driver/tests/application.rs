@@ -182,7 +182,7 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
     seen.first_executor = ExecutorId(1);
     let message = Outbound::Master(resume("app-1", vec![ExecutorId(0)], seen));
     assert_eq!(connected, [Effect::Send { peer: again, message }]);
-    // The new application's executor is quicker than the Master's answer, and waits for the Master to tell of it.
+    // The new application's executor is faster than the Master's answer, and waits for the Master to announce it.
     let early = Event::Received { peer: PeerId(20), message: Inbound::Executor(register_for("app-2", 0, 1)) };
     assert_eq!(bench.apply(early), []);
     let lost = Note::ExecutorLost {
@@ -351,7 +351,7 @@ fn an_executor_without_the_secret_is_refused_whatever_it_claims() {
     let mut bench = Bench::registered();
     bench.added(0, 1);
     bench.submit(0, 1);
-    // A number that is expected, one that nobody was told of, and another application.
+    // An announced executor, one that was never announced, and one of another application.
     for (id, app, number) in [(7, "app-1", 0), (8, "app-1", 99), (9, "app-2", 0)] {
         let mut message = register_for(app, number, 1);
         if let ExecutorToDriver::RegisterExecutor { secret, .. } = &mut message {
@@ -379,7 +379,7 @@ fn an_executor_that_the_master_has_not_told_of_waits_without_a_task() {
     let welcome = to_executor(0, welcome());
     let effects = bench.added(0, 1);
     assert!(effects.contains(&welcome) && effects.contains(&launch(0, attempt(0, 0))), "{effects:?}");
-    // One that ended before the Master told of it is refused.
+    // An executor that ended before the Master announced it is refused.
     let reason = RefusedExecutor::NumberTaken;
     let refused = to_executor(99, DriverToExecutor::RegisterExecutorFailed(reason));
     let effects = bench.updated(99, ExecutorState::Killed(None));

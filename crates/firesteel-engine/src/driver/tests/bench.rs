@@ -1,4 +1,4 @@
-//! A driver with its Master and executors played by the test.
+//! A test bench: a driver whose Master and executors are played by the test.
 
 use std::time::Duration;
 
@@ -28,14 +28,14 @@ pub(super) const MASTER: PeerId = PeerId(1);
 pub(super) const WINDOW: u64 = 1000;
 const SEED: u64 = 7;
 
-/// Longer than any test: heartbeats have tests of their own.
+/// Longer than any test: heartbeats have their own tests.
 const NEVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// A driver and the time.
 pub(super) struct Bench {
     pub(super) driver: Driver,
     pub(super) now: Timestamp,
-    /// What the Master heard of preferred hosts.
+    /// The messages about preferred hosts that the Master received.
     pub(super) hints: Vec<HostWishes>,
 }
 
@@ -48,13 +48,13 @@ impl Bench {
         Self { driver: Driver::new(config), now: Timestamp::from_millis(1_000_000), hints: Vec::new() }
     }
 
-    /// Registered, with executors of these cores in that topology.
+    /// A registered driver with executors of these cores in this topology.
     pub(super) fn in_topology(topology: Topology, cores: &[i64]) -> Self {
         let wait = Duration::from_secs(3);
         Self::with_waits(topology, wait, wait, cores)
     }
 
-    /// The same with other waits.
+    /// Like `in_topology`, with these locality waits.
     pub(super) fn with_waits(topology: Topology, node: Duration, rack: Duration, cores: &[i64]) -> Self {
         let locality_wait = LocalityWait { node, rack };
         let mut bench = Self::of(Config { topology, locality_wait, ..config(&["m1"]) });
@@ -70,7 +70,7 @@ impl Bench {
         bench
     }
 
-    /// The same, with executors of that many cores each, as many as there is work for.
+    /// Like `registered`, with dynamic allocation of executors with `cores` cores each.
     pub(super) fn scaled(cores: i64, allocation: DynamicAllocation) -> Self {
         let mut config = Config { allocation: Allocation::Dynamic(allocation), ..config(&["m1"]) };
         config.description.profile.cores = Some(Cores(cores));
@@ -85,7 +85,7 @@ impl Bench {
         self.master(registered("app-1"));
     }
 
-    /// Registered, with executors of these cores: number i on host `hi` by connection 10 + i.
+    /// A registered driver with executors of these cores. Executor i is on host `hi`; its connection is number 10 + i.
     pub(super) fn with_executors(cores: &[i64]) -> Self {
         let mut bench = Self::registered();
         bench.add_executors(cores);
@@ -98,14 +98,14 @@ impl Bench {
         }
     }
 
-    /// The driver's next deadline but for heartbeats.
+    /// The driver's next deadline, apart from heartbeats.
     pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
         self.driver.next_deadline().filter(|(at, _)| at.since(self.now) < NEVER / 2)
     }
 
     pub(super) fn apply(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = self.driver.apply(self.now, event);
-        // What the Master hears of preferred hosts has its own test.
+        // Messages about preferred hosts have their own test.
         effects.retain(|effect| match effect {
             Effect::Send {
                 message: Outbound::Master(DriverToMaster::PreferHosts { wishes, .. }), ..
@@ -123,7 +123,7 @@ impl Bench {
         self.apply(Event::Received { peer: MASTER, message: Inbound::Master(message) })
     }
 
-    /// An executor says something. Before it registers, the Master tells of it.
+    /// An executor sends a message. Before it registers, the Master announces it.
     pub(super) fn executor(&mut self, id: u32, message: ExecutorToDriver) -> Vec<Effect> {
         if self.driver.view().master.is_some()
             && let Some(added) = self.announcement(&message)
@@ -133,7 +133,7 @@ impl Bench {
         self.unannounced(id, message)
     }
 
-    /// What the Master says before an executor of this application registers.
+    /// The Master's message before an executor of this application registers.
     pub(super) fn announcement(&self, message: &ExecutorToDriver) -> Option<MasterToDriver> {
         match message {
             ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, .. }
@@ -153,7 +153,7 @@ impl Bench {
         }
     }
 
-    /// The same without a word of the Master.
+    /// Like `executor`, but the Master does not announce the executor.
     pub(super) fn unannounced(&mut self, id: u32, message: ExecutorToDriver) -> Vec<Effect> {
         self.apply(Event::Received { peer: peer(id), message: Inbound::Executor(message) })
     }
@@ -184,14 +184,13 @@ impl Bench {
         self.apply(Event::Submit { task: TaskId(task), request: spec(cores).into() })
     }
 
-    /// The time passes without an event.
+    /// Lets time pass without an event.
     pub(super) fn pass(&mut self, time: Duration) -> Vec<Effect> {
         self.now = self.now + time;
         self.apply(Event::Deadline)
     }
 }
 
-/// What a driver of these Masters is told.
 pub(super) fn config(masters: &[&str]) -> Config {
     Config {
         masters: masters.iter().map(|&host| master(host)).collect(),
@@ -213,7 +212,7 @@ pub(super) fn config(masters: &[&str]) -> Config {
     }
 }
 
-/// The description with the token that the driver draws.
+/// The description, with the token that the driver draws.
 pub(super) fn with_token(description: ApplicationDescription) -> ApplicationDescription {
     let token = registration::token(SEED);
     let mut description = description;
@@ -221,7 +220,7 @@ pub(super) fn with_token(description: ApplicationDescription) -> ApplicationDesc
     description
 }
 
-/// What a driver says to a Master after it has lost one.
+/// A driver's registration at another Master after it has lost one.
 pub(super) fn resume(
     app: &str,
     executors: Vec<ExecutorId>,
@@ -284,17 +283,16 @@ pub(super) fn register_for(app: &str, id: u32, cores: i64) -> ExecutorToDriver {
     }
 }
 
-/// What executors of the application know.
+/// The secret that executors of the application know.
 pub(super) fn secret() -> Secret {
     Secret::new("hush")
 }
 
-/// The driver accepts an executor.
+/// The driver's message that accepts an executor.
 pub(super) fn welcome() -> DriverToExecutor {
     DriverToExecutor::RegisteredExecutor(config(&[]).heartbeats.rules())
 }
 
-/// Attempt `number` at a task.
 pub(super) fn attempt(task: u64, number: u32) -> AttemptId {
     AttemptId { task: TaskId(task), attempt: number }
 }
@@ -303,13 +301,13 @@ pub(super) fn exit(code: i32) -> TaskEnd {
     TaskEnd::Exited(ExitStatus::Code(code))
 }
 
-// What the driver decides.
+// Notes and effects of the driver:
 
 pub(super) fn to_master(message: DriverToMaster) -> Effect {
     Effect::Send { peer: MASTER, message: Outbound::Master(message) }
 }
 
-/// The Master is asked to end executors.
+/// The request to the Master to end these executors.
 pub(super) fn kill_asked(numbers: &[u32]) -> Effect {
     let (app, executors) = (AppId::new("app-1"), numbers.iter().copied().map(ExecutorId).collect());
     to_master(DriverToMaster::KillExecutors { app, executors })

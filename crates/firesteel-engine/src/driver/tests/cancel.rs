@@ -1,4 +1,4 @@
-//! One task is given up.
+//! Cancelling a single task.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Executors and hosts that are worse than the others get no more tasks, for minutes, and are tried again.
+//! Firesteel's rule: executors and hosts that are worse than the others get no tasks for minutes, and then a trial.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,18 +15,18 @@ use crate::driver::{Effect, Event, ExclusionCause, Inbound, Note, Outbound, Read
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A driver whose tasks all end in turns.
+/// A driver whose tasks end in rounds.
 struct Play {
     bench: Bench,
     /// The tasks that run, by executor.
     running: BTreeMap<u32, Vec<AttemptId>>,
     next: u64,
-    /// What was excluded and readmitted.
+    /// The notes about exclusion and readmission.
     notes: Vec<Note>,
 }
 
 impl Play {
-    /// With executors of a core each, four on each of the hosts `h0` ...
+    /// A driver with executors of one core each, four on each of the hosts `h0`, `h1`, ...
     fn on_hosts(hosts: u32) -> Self {
         let mut bench = Bench::registered();
         for id in 0..hosts * 4 {
@@ -75,7 +75,8 @@ impl Play {
         self.see(effects);
     }
 
-    /// As many new tasks as there are executors; then all that run end, in the order of the executors, a second later.
+    /// Submits as many tasks as there are executors. Then all running tasks end, in the order of the executors, a
+    /// second later.
     fn round(&mut self, executors: u32, fails: impl Fn(u32) -> bool) {
         for _ in 0..executors {
             self.submit();
@@ -105,7 +106,7 @@ fn readmitted(executor: u32, why: Readmission) -> Note {
     Note::Readmitted { executor: ExecutorId(executor), host: format!("h{}", executor / 4), why }
 }
 
-/// Executor 5 of 16 has failed until it was excluded, and nothing runs or waits any more.
+/// A driver whose executor 5 of 16 has failed until it was excluded. No task runs or waits.
 fn with_bad_executor() -> Play {
     let mut play = Play::on_hosts(4);
     while play.notes.is_empty() {
@@ -336,8 +337,7 @@ fn a_late_word_of_an_executor_that_is_gone_changes_nothing() {
     assert!(!play.bench.driver.health.any_excluded());
 }
 
-/// Executor 0 of 8 fails whatever it runs, again and again, while all others run their first tasks. Returns how many attempts it
-/// had.
+/// Executor 0 of 8 fails every task, while all others run their first ones. Returns how many attempts executor 0 had.
 fn failures_while_the_others_are_busy(play: &mut Play, most: u32) -> u32 {
     for _ in 0..60 {
         play.submit();
@@ -358,7 +358,7 @@ fn an_executor_where_one_task_after_the_other_fails_gets_no_more_before_another_
     let mut play = Play::on_hosts(2);
     assert_eq!(failures_while_the_others_are_busy(&mut play, 60), 8);
     assert_eq!((play.runs(0), play.take_notes()), (0, Vec::new()), "it is not excluded");
-    // Of a task that ends on the other host, or fails there too, nothing more is to be learnt: there is one doubt less.
+    // A task that ends or fails on the other host, too, proves nothing more: there is one doubt less.
     let attempt = play.running.get_mut(&4).and_then(Vec::pop).expect("it runs one");
     play.end(4, attempt, false);
     assert_eq!(play.runs(0), 0);

@@ -1,4 +1,4 @@
-//! Executors and hosts where tasks fail that succeed elsewhere get no more of them, by Spark's rule. Firesteel's own rule is
+//! Spark's rule: executors and hosts where tasks fail that succeed elsewhere get no more tasks. Firesteel's own rule is
 //! tested in `comparison`.
 
 use std::time::Duration;
@@ -32,7 +32,8 @@ fn readmitted(number: u32, why: Readmission) -> Effect {
     Effect::Note(Note::Readmitted { executor: ExecutorId(number), host: format!("h{number}"), why })
 }
 
-/// Executors 0 and 1 have a core each; tasks 0 and 2 fail on number 0 and succeed on number 1. What happened last.
+/// Executors 0 and 1 have a core each; tasks 0 and 2 fail on executor 0 and succeed on executor 1. Returns the last
+/// effects.
 fn spoilt(bench: &mut Bench) -> Vec<Effect> {
     bench.submit(0, 1);
     bench.end(0, attempt(0, 0), exit(1));
@@ -47,7 +48,7 @@ fn two_tasks_that_succeed_elsewhere_exclude_an_executor_for_an_hour() {
     let mut bench = by_limits(&[1, 1]);
     let last = spoilt(&mut bench);
     assert!(last.contains(&excluded(0)), "{last:?}");
-    // All tasks go to the other one.
+    // All tasks go to the other executor.
     bench.submit(10, 1);
     assert_eq!(bench.submit(11, 1), []);
     assert_eq!(bench.end(1, attempt(10, 0), exit(0))[1..], [launch(1, attempt(11, 0))]);

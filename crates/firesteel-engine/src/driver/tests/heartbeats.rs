@@ -1,4 +1,4 @@
-//! Executors that are silent are lost, and executors are told that the driver is alive.
+//! Silent executors are lost, and executors get heartbeats of the driver.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn bench(executors: u32) -> Bench {
     bench
 }
 
-/// Passes time until something is due, and returns what the driver then does.
+/// Lets time pass until the next deadline, and returns the driver's effects.
 fn next(bench: &mut Bench) -> Vec<Effect> {
     let (at, _) = bench.driver.next_deadline().expect("heartbeats are due");
     bench.pass(at.since(bench.now))
@@ -85,7 +85,7 @@ fn an_executor_that_is_silent_is_lost_and_replaced_and_its_tasks_run_elsewhere()
     assert_eq!(moved, [succeeded(attempt(1, 0), 1), launch(1, attempt(0, 1))]);
     assert_eq!(bench.driver.view().failed_attempts, 0, "no task is blamed");
 
-    // It goes on after all: nothing that it says counts, on this connection or on another one.
+    // The lost executor continues: its messages are ignored, on this connection and on a new one.
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), []);
     let reason = RefusedExecutor::NumberTaken;
     let refusal = DriverToExecutor::RegisterExecutorFailed(reason);
@@ -109,7 +109,7 @@ fn every_message_is_a_sign_of_life_and_what_waits_unread_is_handled_first() {
     };
     while !looks(&mut bench) {}
     assert_eq!(bench.now.millis(), 1_055_000, "30 s after the output");
-    // A heartbeat had arrived, and waited because nobody took the driver's reports.
+    // A heartbeat had arrived but was not handled, because nobody took the driver's reports.
     bench.executor(0, ExecutorToDriver::Heartbeat);
     assert_eq!(is_silent(&mut bench, 0), []);
     while !looks(&mut bench) {}

@@ -1,4 +1,4 @@
-//! Several Masters, one of which leads.
+//! Several Masters, of which one leads.
 
 use firesteel_protocol::master_search::Due;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Tasks that prefer hosts: on the host, then in its rack, then anywhere, each after its wait.
+//! Tasks with preferred hosts: on the host, then in its rack, then anywhere, each after its wait.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::driver::{Effect, Event, Reason, TaskOutcome, TaskRequest};
 const WAIT: Duration = Duration::from_secs(3);
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// Executors 0 and 1 are in one rack, 2 in another; 3 has none.
+/// Executors 0 and 1 share a rack, 2 is in another one, and 3 has none.
 fn racks() -> Topology {
     Topology::parse("h0 /r1\nh1 /r1\nh2 /r2").expect("rows of two")
 }
@@ -78,12 +78,12 @@ fn a_nearer_launch_begins_the_wait_anew_once_nothing_is_kept_free() {
     }
     bench.pass(WAIT);
     assert_eq!(bench.pass(WAIT), [launch(2, attempt(2, 0))]);
-    // Anywhere goes, until a task finds its host.
+    // Tasks may run anywhere until one runs on its host again.
     assert_eq!(bench.end(2, attempt(2, 0), exit(0))[1..], [launch(2, attempt(3, 0))]);
     assert_eq!(bench.end(0, attempt(0, 0), exit(0))[1..], [launch(0, attempt(4, 0))]);
     assert_eq!(bench.end(2, attempt(3, 0), exit(0))[1..], []);
     assert_eq!(bench.deadline(), Some((WAIT, Reason::Locality)));
-    // While cores are kept free, launches on the host do not prolong it.
+    // While cores are kept free, launches on the preferred host do not prolong the wait.
     bench.pass(WAIT - MOMENT);
     assert_eq!(bench.end(0, attempt(4, 0), exit(0))[1..], [launch(0, attempt(5, 0))]);
     assert_eq!(bench.deadline(), Some((MOMENT, Reason::Locality)));

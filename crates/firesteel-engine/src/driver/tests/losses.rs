@@ -1,4 +1,4 @@
-//! Executors end, and what ran on them runs again.
+//! Executors end, and their tasks run again.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn a_disconnected_executor_waits_for_the_masters_word_and_its_tasks_count_the_cr
     assert_eq!(disconnect(&mut bench, 0), []);
     let (at, reason) = bench.next_deadline().expect("the Master's word is waited for");
     assert_eq!((at.since(bench.now).as_secs(), reason), (5, Reason::ExecutorDelay(ExecutorId(0))));
-    // Tasks 0 and 2 ran there.
+    // Tasks 0 and 2 ran on this executor.
     let cause = FailureCause::ExecutorDied(CRASHED);
     assert_eq!(
         bench.updated(0, CRASHED),
@@ -210,7 +210,7 @@ fn an_executor_that_runs_and_does_not_come_is_ended_and_replaced_and_two_exclude
     let effects = bench.pass(Duration::from_secs(120));
     assert_eq!(effects, [Effect::Note(absent(1)), kill_asked(&[1])], "the target stays");
     assert_eq!(bench.next_deadline(), None);
-    // It comes after all, and takes no task.
+    // The executor registers late, and takes no task.
     bench.executor(1, register(1, 1));
     bench.submit(0, 1);
     assert_eq!(bench.submit(1, 1), []);

@@ -1,4 +1,4 @@
-//! The driver's laws, each as a table of events with everything that was decided.
+//! Tests of the driver: tables of events, each with every effect that follows.
 
 mod application;
 mod bench;

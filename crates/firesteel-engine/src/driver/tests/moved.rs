@@ -1,4 +1,4 @@
-//! Masters that restart at another address, and applications that the cluster's manager ends.
+//! A Master that restarts at another address, and an application that the cluster's manager ends.
 
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::master_search::connect_error::ConnectError;

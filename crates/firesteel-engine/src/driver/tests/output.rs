@@ -1,4 +1,4 @@
-//! Output and its credit.
+//! Output of attempts and its credit.
 
 use bytes::Bytes;
 use firesteel_protocol::ids::{AttemptId, ExecutorId};

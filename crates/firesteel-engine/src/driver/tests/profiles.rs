@@ -1,4 +1,4 @@
-//! Resource profiles: tasks run on executors of their own, and nowhere else.
+//! Resource profiles: tasks run only on executors of their profile.
 
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ fn dynamic() -> DynamicAllocation {
     }
 }
 
-/// The targets that the Master is told, by profile.
+/// The targets that the effects send to the Master, by profile.
 fn targets(effects: &[Effect]) -> Vec<(ProfileId, u64)> {
     let told = effects.iter().flat_map(|effect| match effect {
         Effect::Send {
@@ -137,7 +137,7 @@ fn each_profiles_target_follows_its_own_tasks_within_the_bounds() {
         |profile| told.iter().filter(|(id, _)| *id == profile).map(|(_, total)| *total).collect::<Vec<_>>();
     assert_eq!(of(ProfileId::DEFAULT), [1, 3]);
     assert_eq!(of(OTHER), [2, 4, 5]);
-    // 17 tasks, two for each executor: 9 could be busy, and 5 are the most.
+    // 17 tasks at two per executor could keep 9 busy, but the maximum is 5.
     bench.executor(0, register_of(OTHER, 0, 2));
     let ends: Vec<Effect> = (3..20).flat_map(|task| bench.end(0, attempt(task, 0), exit(0))).collect();
     assert_eq!(targets(&ends), [(OTHER, 4), (OTHER, 3), (OTHER, 2), (OTHER, 1), (OTHER, 0)]);
@@ -177,21 +177,21 @@ fn addresses_count_where_they_let_fewer_tasks_run_than_cores() {
         bench.apply(Event::Submit { task: TaskId(task), request });
     }
     (0..9).for_each(|_| _ = bench.pass(SECOND));
-    // 5 tasks by two, and 16 by eight: 2.5 and 2 executors.
+    // 5 tasks at two per executor, and 16 at eight: 2.5 and 2 executors.
     assert_eq!(bench.driver.view().targets, [(ProfileId::DEFAULT, ExecutorLimit::AtMost(5))]);
 }
 
-/// What the Master answers: an executor of that profile with those cores is missing, and why.
+/// The Master's answer: an executor of this profile with these cores is missing, and why.
 fn short(profile: ProfileId, cores: i64, reason: Reason) -> MasterToDriver {
     let asked = Amounts { cores: Cores(cores), ..Amounts::default() };
     let missing = Missing::Executors { missing: 1, of: 1 };
     MasterToDriver::Shortfalls(vec![(profile, Shortfall { missing, asked, reason })])
 }
 
-/// Fifteen seconds pass in which tasks of a profile have no executor. What follows from the Master's answer.
+/// Tasks of a profile have no executor for 15 seconds. Returns the effects of the Master's answer.
 fn starve(bench: &mut Bench, profile: ProfileId, cores: i64, reason: Reason) -> Vec<Effect> {
     let ask = to_master(DriverToMaster::RequestShortfall { app: AppId::new("app-1") });
-    // The very first question comes early, and gives nothing back.
+    // The very first question comes early, and leads to no executor being given back.
     for _ in 0..3 {
         let at = bench.next_deadline().expect("the Master is asked in the end").0;
         assert_eq!(bench.pass(at.since(bench.now)), std::slice::from_ref(&ask));
@@ -203,18 +203,18 @@ fn starve(bench: &mut Bench, profile: ProfileId, cores: i64, reason: Reason) -> 
     panic!("nothing followed");
 }
 
-/// No Worker has more cores free than that.
+/// The reason that no Worker has more than `free` cores free.
 fn busy(free: i64) -> Reason {
     let most = Amounts { cores: Cores(free), ..Amounts::default() };
     Reason::Busy { workers: vec![LackingWorkers { count: 1, least: most.clone(), most }] }
 }
 
-/// The application's maximum leaves these cores.
+/// The reason that the application's maximum leaves `left` cores.
 fn at_maximum(left: i64) -> Reason {
     Reason::TooFewCoresLeft { left: Cores(left) }
 }
 
-/// The executors that the Master is asked to end.
+/// The executors that the effects ask the Master to end.
 fn kills(effects: &[Effect]) -> Vec<u32> {
     let ended = effects.iter().flat_map(|effect| match effect {
         Effect::Send {
@@ -229,7 +229,7 @@ fn target(bench: &mut Bench, profile: ProfileId, total: u64) {
     bench.apply(Event::RequestExecutors { profile, total });
 }
 
-/// The targets that stand.
+/// The targets in force, by profile.
 fn standing(bench: &Bench) -> Vec<(ProfileId, u64)> {
     let of = |(id, limit)| match limit {
         ExecutorLimit::AtMost(total) => (id, total),
@@ -244,7 +244,7 @@ fn ended_by_request(bench: &mut Bench, executors: &[u32]) {
     }
 }
 
-/// Executors 0 to 2 of one core, all that are wanted, and profile 1, whose executor has no room.
+/// A driver with executors 0 to 2 of one core, which is its target, and profile 1 without room for an executor.
 fn full() -> Bench {
     let mut bench = Bench::with_executors(&[1, 1, 1]);
     target(&mut bench, ProfileId::DEFAULT, 4);
@@ -256,7 +256,7 @@ fn full() -> Bench {
 fn idle_executors_give_their_room_to_a_profile_that_has_none_and_get_it_back() {
     let mut bench = full();
     submit(&mut bench, 0, OTHER);
-    // Two are enough, and the fourth one that was asked for must not take the room.
+    // Giving back two is enough. The target falls, or a fourth executor would take the room.
     let note = Note::IdleExecutorsGivenBack { executors: vec![ExecutorId(0), ExecutorId(1)], to: OTHER };
     let effects = starve(&mut bench, OTHER, 2, at_maximum(0));
     assert_eq!(targets(&effects), [(ProfileId::DEFAULT, 1)]);
@@ -264,11 +264,11 @@ fn idle_executors_give_their_room_to_a_profile_that_has_none_and_get_it_back() {
     ended_by_request(&mut bench, &[0, 1]);
     let effects = bench.executor(3, register_of(OTHER, 3, 2));
     assert_eq!(effects[2..], [launch(3, attempt(0, 0))]);
-    // As long as the executor that is left does the work of the first profile, nothing changes.
+    // As long as the remaining executor can run the tasks of the first profile, nothing changes.
     assert_eq!(submit(&mut bench, 1, ProfileId::DEFAULT), [launch(2, attempt(1, 0))]);
     assert_eq!(standing(&bench), [(ProfileId::DEFAULT, 1), (OTHER, 1)]);
     assert_eq!(targets(&submit(&mut bench, 2, ProfileId::DEFAULT)), [(ProfileId::DEFAULT, 4)]);
-    // Nothing is taken from a profile at work, and from an idle one as from the other before.
+    // A profile with waiting tasks gives nothing back. An idle one does, as before.
     bench.updated(2, ExecutorState::Killed(None));
     let ask = to_master(DriverToMaster::RequestShortfall { app: AppId::new("app-1") });
     assert_eq!(bench.pass(15 * SECOND), [ask]);
@@ -318,7 +318,7 @@ fn profiles_whose_tasks_wait_or_run_keep_their_executors() {
     }
     let effects = starve(&mut bench, OTHER, 1, at_maximum(0));
     assert!(matches!(effects[..], [Effect::Note(Note::NoExecutor { .. })]), "all are at work");
-    // A task that is too large for any executor waits, though all are idle.
+    // A task that is too large for every executor waits, although all are idle.
     bench.submit(4, 9);
     for task in 1..4 {
         bench.end(task as u32 - 1, attempt(task, 0), exit(0));
@@ -335,7 +335,7 @@ fn a_profile_whose_executor_comes_takes_nothing() {
     let added = bench.announcement(&register_of(OTHER, 3, 2)).expect("it registers");
     bench.master(added);
     assert_eq!(kills(&bench.master(short(OTHER, 2, at_maximum(0)))), [0; 0]);
-    // One that was given up does not come.
+    // The executor that was given up does not register.
     bench.apply(Event::KillExecutors { executors: vec![ExecutorId(3)], replacement: Replacement::Wanted });
     assert_eq!(kills(&starve(&mut bench, OTHER, 2, at_maximum(0))), [0, 1]);
 }
@@ -353,7 +353,7 @@ fn a_target_that_is_set_meanwhile_is_the_one_that_was_asked_for() {
     target(&mut bench, ProfileId::DEFAULT, 2);
     (1..3).for_each(|task| _ = submit(&mut bench, task, ProfileId::DEFAULT));
     assert_eq!(standing(&bench), [(ProfileId::DEFAULT, 2), (OTHER, 1)]);
-    // To end one of four leaves three.
+    // Ending one of four executors leaves three.
     let mut bench = lowered();
     let replacement = Replacement::Unwanted;
     bench.apply(Event::KillExecutors { executors: vec![ExecutorId(2)], replacement });

@@ -1,4 +1,4 @@
-//! What the shell asks.
+//! Questions of the shell.
 
 use firesteel_placement::{Cores, Shortfall, shortfall};
 use firesteel_protocol::ids::{AppId, ProfileId};
@@ -38,7 +38,7 @@ fn a_look_at_the_tables_is_answered_at_once() {
 #[test]
 fn why_there_is_less_than_asked_is_the_masters_to_say() {
     let mut bench = Bench::registered();
-    // The first answer is to the question that every driver asks.
+    // The first answer belongs to the early question of every driver.
     bench.master(MasterToDriver::Shortfalls(Vec::new()));
     assert_eq!(ask(&mut bench, 1, Question::Explain), [request()]);
     assert_eq!(ask(&mut bench, 2, Question::Explain), [request()]);

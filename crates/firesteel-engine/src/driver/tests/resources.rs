@@ -1,4 +1,4 @@
-//! Custom resources: which addresses each task is given, and when they are free again.
+//! Custom resources: which addresses each task gets, and when they are free again.
 
 use firesteel_placement::{Amount, Cores, Resources, TaskAmount};
 use firesteel_protocol::ids::{ExecutorId, PeerId, TaskId};
@@ -8,7 +8,7 @@ use firesteel_protocol::process::ExitStatus;
 use super::bench::*;
 use crate::driver::{Effect, Event, FailureCause, TaskOutcome, TaskRequest, Unfit};
 
-/// Registered, with executors of 4 cores that have these gpus each.
+/// A registered driver with executors of 4 cores; each has these gpu addresses.
 fn with_gpus(executors: &[&[&str]]) -> Bench {
     let mut config = config(&["m1"]);
     let each = executors.first().map_or(0, |gpus| gpus.len() as u64);

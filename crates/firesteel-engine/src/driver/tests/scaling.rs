@@ -1,4 +1,4 @@
-//! Dynamic allocation: how many executors there are to be follows what there is to do.
+//! Dynamic allocation: the number of executors follows the tasks.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn dynamic() -> DynamicAllocation {
     }
 }
 
-/// What the Master is asked for, of all that is done: targets, and executors to end.
+/// What the effects ask of the Master: new targets, and executors to end.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
     Total(u64),
@@ -50,7 +50,7 @@ fn asked(effects: &[Effect]) -> Vec<Asked> {
     asked.collect()
 }
 
-/// Sleeps until the next deadline; how long it was, why, and what was asked.
+/// Sleeps until the next deadline. Returns how long that was, its reason, and the requests.
 fn sleep(bench: &mut Bench) -> (u64, Reason, Vec<Asked>) {
     let (at, reason) = bench.next_deadline().expect("something is to come");
     let slept = at.since(bench.now);
@@ -94,7 +94,7 @@ fn the_target_falls_as_tasks_end_and_idle_executors_end_after_a_while() {
     bench.now = bench.now + 9 * SECOND;
     assert_eq!(asked(&bench.end(1, attempt(1, 0), exit(0))), [Total(1)]);
     assert_eq!(sleep(&mut bench), (51, Reason::IdleExecutor(ExecutorId(0)), vec![Kill(vec![0])]));
-    // The next idle one is given a task before its time-out: nothing waits, and nobody is asked for or ended.
+    // The next idle executor gets a task before its timeout: nothing waits, and no executor is added or ended.
     assert_eq!(asked(&bench.submit(3, 1)), []);
     assert_eq!((target(&bench), bench.next_deadline()), (1, None));
 }

@@ -13,7 +13,6 @@ fn failure() -> StartFailure {
     StartFailure { step: StartStep::Program, error: "sh: Resource temporarily unavailable".to_owned() }
 }
 
-/// Executor 0 gives an attempt back.
 fn give_back(bench: &mut Bench, attempt: AttemptId) -> Vec<Effect> {
     bench.executor(0, ExecutorToDriver::TaskGivenBack { attempt, failure: failure() })
 }
@@ -32,7 +31,7 @@ fn short(running: usize) -> Effect {
     })
 }
 
-/// Passes time until the executor is given another task. Returns how long that took, and what is launched.
+/// Lets time pass until the executor gets another task. Returns how long that took, and what was launched.
 fn try_again(bench: &mut Bench) -> (u128, Vec<Effect>) {
     let begin = bench.now;
     loop {
@@ -60,7 +59,7 @@ fn a_task_that_is_given_back_does_not_count_and_waits_until_another_one_ends() {
     assert_eq!(give_back(&mut bench, attempt(3, 0)), [], "it was said");
     started(&mut bench, attempt(0, 0));
     started(&mut bench, attempt(1, 0));
-    // Like xargs, it tries one more than it could run: perhaps that works now.
+    // Like xargs, it tries one task more than it could run before, which may work now.
     let next = [succeeded(attempt(0, 0), 0), launch(0, attempt(2, 1)), launch(0, attempt(3, 1))];
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), next);
     assert_eq!(give_back(&mut bench, attempt(3, 1)), []);
@@ -81,7 +80,7 @@ fn a_shortage_is_over_when_an_executor_has_run_as_many_tasks_as_it_has_cores_for
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), both);
     bench.end(0, attempt(1, 1), exit(0));
     assert!(bench.next_deadline().is_none_or(|(_, reason)| reason != Reason::Shortage));
-    // Another one is another one.
+    // The note about each executor is separate.
     assert_eq!(give_back(&mut bench, attempt(3, 0))[0], short(1));
 }
 
@@ -100,7 +99,7 @@ fn an_executor_of_which_nothing_ends_tries_one_more_after_growing_pauses() {
         assert_eq!(tried, (millis, vec![launch(0, attempt(1, try_))]));
         give_back(&mut bench, attempt(1, try_));
     }
-    // Once one has started, the next is tried soon.
+    // Once a task has started, the next try comes soon.
     let (_, effects) = try_again(&mut bench);
     assert_eq!(effects, [launch(0, attempt(1, 9))]);
     started(&mut bench, attempt(1, 9));

@@ -1,4 +1,4 @@
-//! How many executors there are to be, and which are to end.
+//! Targets set by the owner, and executors that the owner ends.
 
 use firesteel_placement::{Cores, ExecutorLimit};
 use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};
@@ -61,7 +61,7 @@ fn a_target_is_told_to_the_master() {
 #[test]
 fn the_target_is_lowered_before_executors_are_ended_unless_others_are_to_come() {
     let mut bench = Bench::with_executors(&[1, 1, 1, 1]);
-    // Without a target, as many are left as there are, less those.
+    // Without a target, it becomes the number of executors less the ended ones.
     assert_eq!(
         bench.apply(kill(&[0, 2], Replacement::Unwanted)),
         [set(2), asked(2), killed(&[0, 2], Replacement::Unwanted), kill_asked(&[0, 2])]

@@ -1,4 +1,4 @@
-//! Who runs what, and what becomes of it.
+//! Which executor runs which task, and how tasks end.
 
 use super::bench::*;
 use crate::driver::{
@@ -45,7 +45,7 @@ fn an_executor_that_is_said_to_leave_gets_no_more_tasks() {
     assert_eq!(bench.master(leaving(7)), [], "nobody knows it");
     assert_eq!(bench.submit(1, 1), [launch(1, attempt(1, 0))]);
     assert_eq!(bench.submit(2, 1), [], "the other one has no room");
-    // What runs there goes on. Then the executor has no task, and is ended: the Master replaces it.
+    // Running tasks continue. Once the executor has no task, it is ended, and the Master replaces it.
     let ends = |executor| {
         let executors = vec![ExecutorId(executor)];
         let killed = Note::ExecutorsKilled { executors, replacement: Replacement::Wanted };
@@ -353,7 +353,7 @@ fn a_task_for_one_executor_waits_for_that_one_and_goes_with_it() {
     let mut bench = Bench::with_executors(&[1, 2]);
     let on = |executor, cores| TaskRequest { on: Some(ExecutorId(executor)), ..spec(cores).into() };
     let submit = |task, request| Event::Submit { task: TaskId(task), request };
-    // Executor 0 would be next, and is free.
+    // Executor 0 would be next in rotation, and is free.
     assert_eq!(bench.apply(submit(0, on(1, 1))), [launch(1, attempt(0, 0))]);
     assert_eq!(bench.apply(submit(1, on(1, 1))), [launch(1, attempt(1, 0))]);
     assert_eq!(bench.apply(submit(2, on(1, 1))), [], "it waits, though executor 0 is free");

@@ -1,4 +1,4 @@
-//! Whatever comes, in whatever order: the invariants hold, and each task ends once.
+//! Random events in random order: the invariants hold, and each task ends once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,12 +20,12 @@ use crate::driver::{
     TaskOutcome, Until,
 };
 
-/// Draws events that make sense now and then.
+/// Draws random events, of which only some are valid.
 struct Dice {
     rng: ChaCha8Rng,
     next_task: u64,
     next_question: u64,
-    /// Attempts that were launched, and by which connection.
+    /// Attempts that were launched, each with its connection.
     launched: Vec<(PeerId, AttemptId)>,
 }
 
@@ -38,7 +38,7 @@ impl Dice {
         if self.launched.is_empty() {
             return (peer(0), attempt(0, 0));
         }
-        // Mostly a late one.
+        // Mostly one of the latest attempts.
         let back = self.roll(8) as usize + 1;
         self.launched[self.launched.len().saturating_sub(back)]
     }
@@ -123,7 +123,6 @@ fn master_says(message: MasterToDriver) -> Event {
 struct Ledger {
     /// Tasks that were submitted and have not ended, each with its live attempt.
     open: BTreeMap<TaskId, Option<AttemptId>>,
-    /// Tasks that were given up.
     cancelled: BTreeSet<TaskId>,
     answers: BTreeSet<QuestionId>,
     ended: usize,
@@ -213,7 +212,7 @@ fn whatever_comes_the_invariants_hold_and_each_task_ends_once() {
                 ledger.cancelled.insert(*task);
             }
             bench.now = bench.now + Duration::from_millis(u64::from(dice.roll(400)));
-            // Mostly the Master tells of an executor before it registers.
+            // Mostly the Master announces an executor before it registers.
             let announced = match &event {
                 Event::Received { message: Inbound::Executor(message), .. }
                     if dice.roll(8) > 0 && bench.driver.view().master.is_some() =>

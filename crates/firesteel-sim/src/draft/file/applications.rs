@@ -1,4 +1,4 @@
-//! The applications of a file, and the executors that they have already.
+//! The applications of a file, with the executors that they already have.
 
 use std::ops::Range;
 
@@ -19,7 +19,6 @@ use crate::draft::{DraftApplication, DraftExecutor};
 const EXECUTOR_MEMORY: MiB = MiB(1024);
 
 impl DraftBuilder<'_> {
-    /// An application of the file.
     pub(super) fn application(
         &mut self,
         name: String,
@@ -108,7 +107,7 @@ impl DraftBuilder<'_> {
     }
 }
 
-/// Takes what an executor needs. Returns `false`, and takes nothing, if there is not enough.
+/// Takes an executor's needs from `free`. Returns `false`, and takes nothing, if there is too little.
 fn take(free: &mut (Cores, MiB, Resources), executor: &DraftExecutor) -> bool {
     let (cores, memory, resources) = free;
     if *cores < executor.cores || *memory < executor.memory || executor.resources.take(resources).is_none() {

@@ -1,4 +1,4 @@
-//! Makes a draft of the file of a file, entry by entry.
+//! Makes a draft from the entries of a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -15,10 +15,9 @@ use super::names::expanded;
 use super::{LONGEST_NAME, MOST_APPLICATIONS, MOST_EXECUTORS, MOST_WORKERS};
 use crate::draft::Draft;
 
-/// A draft in the making.
 pub(super) struct DraftBuilder<'a> {
     text: &'a str,
-    /// What each Worker has free for executors that run already.
+    /// What each Worker has left for running executors.
     pub(super) free: BTreeMap<WorkerId, (Cores, MiB, Resources)>,
     /// Number of digits in the names of Workers without a name.
     digits: usize,
@@ -28,7 +27,7 @@ pub(super) struct DraftBuilder<'a> {
 }
 
 impl<'a> DraftBuilder<'a> {
-    /// Begins with an empty draft. `text` is the file, `digits` the length of numbers in names that are made up.
+    /// Begins with the draft `draft`. `text` is the file, and `digits` the number of digits in generated names.
     pub(super) fn new(text: &'a str, digits: usize, draft: Draft) -> Self {
         Self { text, free: BTreeMap::new(), digits, nameless: 0, draft }
     }
@@ -100,7 +99,7 @@ impl<'a> DraftBuilder<'a> {
             if self.free.insert(id.clone(), (cores, memory, resources.clone())).is_some() {
                 return Err(self.error(at, &format!("{field}.name"), Fault::NameTwice { name }));
             }
-            // Each Worker on a host has its own port, as far as there are ports.
+            // Each Worker on a host has its own port, as long as there are ports.
             let port = (self.draft.workers.len() % usize::from(u16::MAX)) as u16;
             let offered = Offered { cores, memory, resources: resources.clone() };
             let description = WorkerDescription::new(id, Address::new(host, port), offered, "");
@@ -136,7 +135,7 @@ impl<'a> DraftBuilder<'a> {
     }
 }
 
-/// The addresses of a Worker. Those of one resource are numbered from 0, kind by kind.
+/// The addresses of a Worker. The addresses of one resource are numbered from 0 across its kinds.
 fn addresses(entry: &WorkerEntry) -> Resources {
     let mut next: BTreeMap<&str, i64> = BTreeMap::new();
     let numbered = entry.resources.iter().map(|(name, amount)| {

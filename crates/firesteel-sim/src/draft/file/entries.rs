@@ -8,7 +8,6 @@ use serde::Deserialize;
 use super::At;
 use super::scalar::{AddressAmount, Addresses, Memory, Positive};
 
-/// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct DraftFile {

@@ -1,7 +1,8 @@
 //! Names that a pattern stands for.
 
-/// The names that a pattern stands for. Its last row of `#` is the number, from 1, with as many digits as the last number
-/// has, and at least as many as there are `#`. A pattern without `#` is a name; if there are several, `-#` is added.
+/// Expands a pattern to `count` names. Its last row of `#` is replaced by the number, from 1. All numbers have as many
+/// digits as the last one, and at least as many as there are `#`. A pattern without `#` is a name; if `count` is more
+/// than 1, `-#` is appended.
 pub(super) fn expanded(pattern: &str, count: u64) -> Vec<String> {
     let Some(end) = pattern.rfind('#') else {
         return match count {

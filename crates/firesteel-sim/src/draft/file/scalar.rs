@@ -1,4 +1,4 @@
-//! Numbers and amounts of memory, with error messages that say what is expected.
+//! Numbers and amounts of memory in a file, with error messages that say what is expected.
 
 use std::fmt::{self, Formatter};
 
@@ -17,20 +17,20 @@ pub(super) struct Addresses(pub(super) i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AddressAmount(pub(super) firesteel_placement::Amount);
 
-/// An amount of addresses.
+/// Accepts a whole number of addresses, or a part of one.
 struct WholeOrPart;
 
 /// An amount of memory, at least 1 MiB: a number of MiB, or text such as `64g`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory(pub(super) MiB);
 
-/// The range of a number.
+/// Accepts a number within a range.
 struct Range {
     least: i64,
     most: i64,
 }
 
-/// An amount of memory.
+/// Accepts an amount of memory.
 struct Amount;
 
 impl<'de> Deserialize<'de> for Positive {

@@ -1,4 +1,4 @@
-//! What drivers ask for and are told, row by row.
+//! Requests of drivers and messages to them, row by row.
 
 use firesteel_placement::Policy;
 use firesteel_protocol::ids::AppId;

@@ -9,8 +9,8 @@ use firesteel_worker::{EarlierDirectory, Event};
 use crate::cluster::world::{NodeIndex, World};
 
 impl World {
-    /// A Worker looks for old directories. Some of the directories that it ever made count as old. Some of
-    /// their applications have a new executor there by the time the Worker gets the result.
+    /// A Worker searches for old directories. Some of all directories that it made count as old. By the time the Worker
+    /// gets the result, some of their applications have new executors.
     pub(crate) fn find_stale(&mut self, node: NodeIndex, keep: &BTreeSet<AppId>) {
         if let Some(app) = self.living_apps(node).difference(keep).next() {
             return self.violate(format!("application {app} is not kept though an executor of it lives"));
@@ -21,7 +21,6 @@ impl World {
         self.tell_worker(millis, node, Event::StaleFound { apps });
     }
 
-    /// A Worker removes an application's directory.
     pub(crate) fn remove_directory(&mut self, node: NodeIndex, app: &AppId) {
         if self.living_apps(node).contains(app) {
             self.violate(format!(
@@ -30,14 +29,13 @@ impl World {
         }
     }
 
-    /// What a Worker finds at its start: a directory that an executor of an earlier Worker left.
+    /// A directory that a Worker finds at its start, from an executor of an earlier Worker.
     pub(crate) fn earlier_directories() -> Event {
         let executor = ExecutorKey { app: AppId::new("app-20200101000000-0000"), executor: ExecutorId(0) };
         let last_written = Timestamp::default();
         Event::EarlierFound { directories: vec![EarlierDirectory { executor, last_written, bytes: 1 }] }
     }
 
-    /// A Worker removes the directories of executors.
     pub(crate) fn remove_executor_directories(&mut self, node: NodeIndex, executors: &[ExecutorKey]) {
         let lives = |key: &&ExecutorKey| {
             self.processes
@@ -51,7 +49,7 @@ impl World {
         }
     }
 
-    /// The applications with an executor that this Worker has started and that has not ended.
+    /// The applications of which this Worker has started an executor that has not ended.
     fn living_apps(&self, node: NodeIndex) -> BTreeSet<AppId> {
         let own =
             |process: &&NodeIndex| self.process(**process).is_some_and(|process| process.worker == node);

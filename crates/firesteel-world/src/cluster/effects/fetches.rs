@@ -1,4 +1,4 @@
-//! Files that applications bring: fake fetches, and the files that Workers really have.
+//! Files of applications: simulated fetches, and the files that Workers have.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::cluster::processes::node::{Body, NodeEvent};
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
-/// The files of applications that the living Workers have.
+/// The files of applications on live Workers.
 #[derive(Debug, Default)]
 pub(crate) struct Fetches {
     table: BTreeMap<(NodeIndex, AppId), Fetch>,
@@ -35,7 +35,7 @@ impl Fetches {
         }
     }
 
-    /// Ends a fetch. Returns how it ends, if the Worker still waits for it.
+    /// Ends a fetch. Returns whether it succeeded, if the Worker still waits for it.
     fn end(&mut self, worker: NodeIndex, app: &AppId, fetch: FetchId, succeeds: bool) -> bool {
         let key = (worker, app.clone());
         let awaited = self.table.get(&key) == Some(&Fetch::UnderWay(fetch));
@@ -59,12 +59,12 @@ impl Fetches {
         }
     }
 
-    /// Forgets a Worker that has ended. Its successor handles what is left on the disk.
+    /// Forgets a Worker that has ended. Its successor removes its files.
     pub(crate) fn forget(&mut self, worker: NodeIndex) {
         self.table.retain(|(node, _), _| *node != worker);
     }
 
-    /// Any files that some Worker has.
+    /// Some files on some Worker.
     pub(crate) fn any(&self) -> Option<(NodeIndex, &AppId)> {
         self.table.keys().next().map(|(worker, app)| (*worker, app))
     }

@@ -39,7 +39,6 @@ impl World {
         self.tell_worker(millis, node, Event::LogRead { peer, outcome });
     }
 
-    /// A Worker answers a client.
     pub(crate) fn answer_client(&mut self, node: NodeIndex, peer: PeerId, message: &WorkerToClient) {
         match message {
             WorkerToClient::LogResponse(piece) => {
@@ -59,7 +58,7 @@ impl World {
         }
     }
 
-    /// A Worker is told that a log was read. Its answer was already sent when this is called.
+    /// A Worker has read a log. Its answer was already sent when this is called.
     pub(crate) fn log_was_read(&mut self, node: NodeIndex, peer: PeerId) {
         if let Some(body) = self.worker_mut(node) {
             body.readings.remove(&peer);

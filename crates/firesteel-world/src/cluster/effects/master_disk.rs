@@ -1,8 +1,8 @@
-//! The disk of a durable Master: what is on it, and what waits for it.
+//! The disk of a durable Master: the records on it, and the effects that wait for it.
 //!
-//! As in the real daemon, nothing that a Master decides is told before its records are durable, and what is decided
-//! meanwhile becomes the next batch. A Master that dies loses what waits. Of the batch that was being written, either
-//! everything is on the disk or nothing.
+//! As in the real daemon, a Master's messages are sent only once its records are durable, and later decisions form the
+//! next batch. A Master that dies loses its waiting decisions. Of the batch that was being written, either everything
+//! is on the disk or nothing.
 
 use std::collections::VecDeque;
 
@@ -16,27 +16,26 @@ use crate::cluster::processes::node::{Body, NodeEffects};
 use crate::cluster::sabotage::Sabotage;
 use crate::cluster::world::{NodeIndex, World};
 
-/// How many of a Master's events pass between two recoveries for comparison.
+/// How many events of a Master pass between two test recoveries. Their result is compared with the Master.
 const COMPARED_EVERY: u64 = 64;
 
 /// The disk of a durable Master.
 #[derive(Debug, Default)]
 pub(crate) struct MasterDisk {
-    /// The records that are durable.
     records: Vec<Record>,
     /// Records that may wait. They become durable with the next ones.
     waiting: Vec<Record>,
-    /// What the Master has decided and told nobody, oldest first.
+    /// The Master's decisions whose messages are not sent yet, oldest first.
     held: VecDeque<Held>,
-    /// The number of those that the write under way makes durable.
+    /// How many of these decisions the current write makes durable.
     writing: usize,
-    /// Whether the Master does not reach it any more.
+    /// Whether the Master can no longer write to it.
     is_cut_off: bool,
-    /// With the bug: what a Master decided in vain, until the next one has begun.
+    /// With the bug: the former leader's unwritten decisions, until the next leader has begun.
     late: Vec<Held>,
 }
 
-/// An event of the Master whose effects wait.
+/// An event of the Master, and its effects, which wait for the disk.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) event: master::Event,
@@ -57,17 +56,17 @@ impl Held {
 }
 
 impl MasterDisk {
-    /// Whether the effects of the Master's next event have to wait, whatever they are.
+    /// Whether the effects of the Master's next event must wait in any case.
     pub(crate) fn is_busy(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Whether the Master does not reach it any more.
+    /// Whether the Master can no longer write to it.
     pub(crate) fn is_cut_off(&self) -> bool {
         self.is_cut_off
     }
 
-    /// The Master reaches it no more. Of the write under way nobody knows whether it is done.
+    /// The Master loses its disk. It is uncertain whether the current write succeeded.
     pub(crate) fn cut_off(&mut self) {
         self.is_cut_off = true;
     }
@@ -79,7 +78,7 @@ impl MasterDisk {
 }
 
 impl World {
-    /// A Master that is recovered from what is on its disk.
+    /// Recovers a Master from the records on its disk.
     pub(crate) fn recovered_master(&mut self, config: Config) -> Option<Master> {
         let mut records = self.master_disk.records.clone();
         if self.is_sabotaged_by(Sabotage::ReplayTwice) {
@@ -114,7 +113,7 @@ impl World {
         }
     }
 
-    /// Keeps the effects of an event back until they are durable.
+    /// Keeps the effects of an event back until its records are durable.
     pub(crate) fn hold_back(&mut self, node: NodeIndex, mut held: Held) {
         if self.is_sabotaged_by(Sabotage::TellBeforeDurable) {
             self.tell_of(node, &held);
@@ -131,7 +130,7 @@ impl World {
 
     fn begin_write(&mut self, node: NodeIndex) {
         self.master_disk.writing = self.master_disk.held.len();
-        // A Master that has just begun to lead is often slow. What the former one said may arrive before its first answers.
+        // A new leader is often slow, so that messages of the former one may arrive before its first answers.
         let one_in = if self.follows_one_that_is_held_up(node) { 3 } else { 50 };
         let is_slow = self.is_rough() && self.dice.one_in(one_in);
         if is_slow {
@@ -141,7 +140,7 @@ impl World {
         self.after(millis, Happening::Synced { node });
     }
 
-    /// A write of the Master's is over.
+    /// A write of the Master to its disk is complete.
     pub(crate) fn synced(&mut self, node: NodeIndex) {
         if self.master != Some(node) || self.master_disk.is_cut_off {
             return;
@@ -153,7 +152,7 @@ impl World {
         let written: Vec<Held> = self.master_disk.held.drain(..self.master_disk.writing).collect();
         self.master_disk.writing = 0;
         written.iter().for_each(|held| self.master_disk.append(held));
-        // With the bug it was told before.
+        // With the bug, the messages were sent before.
         if !self.is_sabotaged_by(Sabotage::TellBeforeDurable) {
             written.iter().for_each(|held| self.tell_of(node, held));
         }
@@ -162,7 +161,7 @@ impl World {
         }
     }
 
-    /// Enters what is durable in the ledger, and performs it.
+    /// Enters a durable decision in the ledger, and performs its effects.
     fn tell_of(&mut self, node: NodeIndex, held: &Held) {
         let entry = self.enter(held);
         self.take_outcome(node, entry);
@@ -187,7 +186,7 @@ impl World {
         self.ledger.enter(event, effects, &order)
     }
 
-    /// The Master has died. Of what was being written, all may be on the disk; the rest never was.
+    /// The Master has died. The batch in progress may be on the disk completely; later records are lost.
     pub(crate) fn lose_held(&mut self) {
         let is_written = self.dice.one_in(2);
         let held = std::mem::take(&mut self.master_disk.held);
@@ -212,14 +211,14 @@ impl World {
         self.ledger.restart(&std::mem::take(&mut self.master_disk.waiting));
     }
 
-    /// With the bug, what a former leader tried to write is written after the next one has read everything.
+    /// With the bug, a former leader's records are written after the next leader has read the journal.
     pub(crate) fn write_late(&mut self) {
         for held in std::mem::take(&mut self.master_disk.late) {
             self.master_disk.append(&held);
         }
     }
 
-    /// Compares the Master with one that is recovered from all its records. The disk then has an image of it.
+    /// Compares the Master with one that is recovered from all its records. Replaces the records by an image.
     pub(crate) fn compare_recovered(&mut self, node: NodeIndex) {
         let row = self.node(node);
         let Body::Master(master) = &row.body else { return };

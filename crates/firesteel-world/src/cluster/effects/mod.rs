@@ -1,8 +1,8 @@
-//! The effects of state machines, and what they have an effect on: files, directories, logs and the Master's disk.
+//! The effects of state machines, and what they change: files, directories, logs and the Master's disk.
 //!
 //! - `perform`: performs the effects of nodes.
 //! - `fetches`, `cleaning`, `logs`: the files of Workers.
-//! - `master_disk`: what a Master has written down, and restarts from it.
+//! - `master_disk`: a Master's records, and restarts from them.
 
 mod cleaning;
 pub(super) mod fetches;

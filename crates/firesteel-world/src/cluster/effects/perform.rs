@@ -1,4 +1,4 @@
-//! Performs the effects of nodes.
+//! Performs the effects of nodes' machines.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl World {
         }
     }
 
-    /// Takes what the ledger learned from one of the Master's events.
+    /// Stores the ledger's result for one of the Master's events.
     pub(crate) fn take_outcome(&mut self, master: NodeIndex, entry: Result<EventOutcome, String>) {
         let outcome = match entry {
             Ok(outcome) => outcome,
@@ -90,7 +90,7 @@ impl World {
         self.trace_effect(node, &effect);
         self.coverage.master_effect.count(&effect);
         match effect {
-            // Other records are on the disk before their effects are performed.
+            // All other records are on the disk before their effects are performed.
             master::Effect::Persist(records) if Record::may_wait(&records) => {
                 self.keep_waiting(records);
             }
@@ -115,7 +115,8 @@ impl World {
         }
     }
 
-    /// What a Worker says once more of its executors, right after its registration, as Spark's do. Some Workers do so.
+    /// A Worker's repeated report about its executors right after its registration. Spark's Workers send it, and some
+    /// Workers of this world do, too.
     fn latest_state(&self, node: NodeIndex, message: &worker::Outbound) -> Option<WorkerToMaster> {
         let Body::Worker(body) = &self.node(node).body else { return None };
         match message {
@@ -202,7 +203,7 @@ impl World {
             driver::Effect::Connect { master } => self.dial(node, Target::Master(seat_of(&master))),
             driver::Effect::Send { peer, message } => self.send_as_driver(node, app, peer, message),
             driver::Effect::HandleArrived { peer } => {
-                // A driver whose owner takes no reports reads nothing for a while.
+                // A driver whose owner takes no reports receives nothing for a while.
                 let millis = if self.dice.one_in(4) { self.dice.below(20_000) } else { self.dice.below(3) };
                 self.tell_driver(millis, node, driver::Event::ArrivedHandled { peer });
             }
@@ -247,7 +248,7 @@ impl World {
         }
     }
 
-    /// All tasks of a driver have ended; a driver that completed was given all that it was to run.
+    /// Checks the end of a driver: all tasks have ended, and a driver that completed was given all its tasks.
     fn check_ending(&mut self, node: NodeIndex, app: usize, ending: &driver::Ending) {
         let is_complete = matches!(ending, driver::Ending::Completed);
         let planned = self.scenario.apps[app].tasks.len() as u64;
@@ -263,7 +264,7 @@ impl World {
         self.hold(result.unwrap_or(Ok(())));
     }
 
-    /// A driver gave up an executor, which it then may end though it is busy.
+    /// A driver gave up an executor. It may then end the executor although it is busy.
     fn see_loss(&mut self, node: NodeIndex, executor: ExecutorId, loss: &ExecutorLoss) {
         let is_given_up = match loss {
             ExecutorLoss::Disconnected | ExecutorLoss::HeartbeatTimeout { .. } | ExecutorLoss::Misbehaved => {
@@ -434,7 +435,7 @@ impl World {
     }
 }
 
-/// The executor that an effect of its driver says has registered.
+/// The executor whose registration a driver's effect accepts.
 fn newcomer(effect: &driver::Effect) -> Option<ExecutorId> {
     match effect {
         driver::Effect::Note(driver::Note::ExecutorRegistered { executor, .. }) => Some(*executor),

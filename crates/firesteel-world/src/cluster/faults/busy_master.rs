@@ -1,4 +1,4 @@
-//! A busy Master: what arrives waits in the queue of the real daemon, and is handled slower than it comes.
+//! A busy Master: messages wait in the queue of the real daemon, and arrive faster than the Master handles them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl BusySpell {
 /// What has arrived at a Master.
 #[derive(Debug)]
 pub(crate) struct MasterInbox {
-    /// What waits, with the time when it came.
+    /// The waiting messages, each with its arrival time.
     queue: FairQueue<(Timestamp, Event)>,
     /// When the heartbeats of each peer arrived.
     heartbeats: BTreeMap<PeerId, Vec<Timestamp>>,
@@ -76,7 +76,7 @@ impl World {
         self.master_inbox.queue.push(peer, urgency, 0, (now, event));
     }
 
-    /// The Master handles what is next.
+    /// The Master handles the next message in its queue.
     pub(crate) fn master_turn(&mut self, node: NodeIndex) {
         if self.master != Some(node) {
             return;
@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    /// The time before which everything that came to a node has been handled.
+    /// The time up to which a node has handled all its messages.
     pub(crate) fn heard_until(&self, node: NodeIndex) -> Timestamp {
         let oldest = self.master_inbox.queue.heads().map(|(came, _)| *came).min();
         match self.master == Some(node) {
@@ -106,8 +106,8 @@ impl World {
         }
     }
 
-    /// A Master that calls a Worker silent has had no heartbeat of it for the whole timeout, up to a time before which it has
-    /// handled everything.
+    /// Checks a Master that calls a Worker silent. The Master has handled all messages up to some time. For the whole
+    /// timeout before that time, no heartbeat of the Worker may have arrived.
     pub(crate) fn check_silence(&mut self, node: NodeIndex, effects: &[Effect]) {
         let heard_until = self.heard_until(node);
         let mut silent = None;

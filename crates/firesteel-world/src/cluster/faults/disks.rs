@@ -1,4 +1,4 @@
-//! Full disks: for a while a Worker can write nothing, and says so.
+//! Full disks: for a while a Worker cannot write, and reports it.
 
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 use firesteel_protocol::messages::DiskSpace;
@@ -13,7 +13,6 @@ use firesteel_sim::dice::Dice;
 /// A time during which the disk of a machine is full.
 #[derive(Clone, Debug)]
 pub struct FullDisk {
-    /// The number of the machine.
     pub machine: usize,
     /// When it begins, in milliseconds after the start. It ends with the faults at the latest.
     pub from: u64,
@@ -22,7 +21,7 @@ pub struct FullDisk {
 }
 
 impl FullDisk {
-    /// In one cluster of four with faults, the disk of one machine is full for a while.
+    /// A random full disk: in one of four clusters with faults, one machine's disk is full for a while.
     pub(crate) fn rolled(dice: &mut Dice, faults_until: u64, machines: usize) -> Option<Self> {
         let machine = dice.index(machines)?;
         let happens = faults_until > 0 && dice.one_in(4);
@@ -36,7 +35,7 @@ pub(crate) fn no_space() -> StartFailure {
 }
 
 impl World {
-    /// Whether a Worker can write nothing now.
+    /// Whether this Worker's disk is full now.
     pub(crate) fn is_full(&self, worker: NodeIndex) -> bool {
         let Body::Worker(body) = &self.node(worker).body else { return false };
         let is_now = |disk: &FullDisk| (disk.from..disk.from + disk.millis).contains(&self.now);
@@ -44,10 +43,10 @@ impl World {
         self.is_rough() && disk.is_some_and(|disk| disk.machine == body.plan && is_now(disk))
     }
 
-    /// A Worker tries whether anything can be started.
+    /// A Worker tests whether it can start anything.
     pub(crate) fn try_to_start(&mut self, worker: NodeIndex, process: bool) {
         let error = self.is_full(worker).then(|| no_space().error);
-        // Half of the full disks have some room, too little for anything new.
+        // Half of the full disks have a little space, which is too little for anything new.
         let space = DiskSpace { total: 100, available: if error.is_some() { 1 } else { 50 } };
         let error = error.filter(|_| worker.0.is_multiple_of(2));
         let millis = self.dice.between(1, 50);
@@ -57,7 +56,7 @@ impl World {
         self.tell_worker(millis, worker, Event::StartTried(tried));
     }
 
-    /// A Worker measures what its processes use: each the same for ever.
+    /// A Worker measures the use of its processes, which never changes.
     pub(crate) fn measure(
         &mut self,
         worker: NodeIndex,

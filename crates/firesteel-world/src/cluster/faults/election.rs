@@ -1,16 +1,16 @@
-//! Several Masters of which one leads, and leaders that are deposed while they live.
+//! Elections: one of several Masters leads, and leaders are deposed while they are alive.
 //!
-//! In some of the clusters with a durable Master there are two seats for Masters, and they share the journal. One Master
-//! leads; at the other seat one stands by. As in the product:
+//! In some clusters with a durable Master there are two addresses (seats) for Masters, which share the journal. One
+//! Master leads, and one at the other seat stands by. As in the product:
 //!
-//! - Each leader has a greater epoch than all before it.
-//! - A leader that is cut off from the election service can write no more (`master_disk`). It says what needs no record until
-//!   its tenure ends by its own clock, which may be fast or slow. Then it says nothing more.
-//! - The next leader begins after the session of the former one has expired. The most that a clock may be slow is such that
-//!   the tenure is over by then.
-//! - A former leader still hears for a while who is connected to it, and decides what nobody is told. What it said before may
-//!   arrive after the next leader has begun.
-//! - A Master that stands by says who leads, hears nobody, and hangs up when another leader begins.
+//! - Each leader has a greater epoch than all leaders before it.
+//! - A leader that is cut off from the election service can no longer write (`master_disk`). It still sends messages
+//!   that need no record, until its lease ends by its own clock, which may be fast or slow. Then it sends nothing more.
+//! - The next leader begins after the session of the former one has expired. Clocks are never so slow that the lease is
+//!   not over by then.
+//! - A former leader still receives messages of its peers for a while, but its decisions have no effect. Its earlier
+//!   messages may arrive after the next leader has begun.
+//! - A standby tells peers who leads, ignores their messages, and hangs up when another leader begins.
 
 use firesteel_master::{Effect, Event};
 use firesteel_protocol::Leadership;
@@ -29,9 +29,9 @@ use crate::cluster::world::{NodeIndex, World};
 use firesteel_protocol::ids::PeerId;
 use firesteel_sim::dice::Dice;
 
-/// The longest silence of an elected Master before its peers hang up, in milliseconds.
+/// How long an elected Master may be silent before its peers hang up, in milliseconds.
 const LONGEST_SILENCE: u64 = 10_000;
-/// The longest that who dials a Master waits for its hello, in milliseconds.
+/// How long a peer waits for the hello of a Master, in milliseconds.
 const MOST_PATIENCE: u64 = 9_000;
 /// The pause between two signs of life of an elected Master, in milliseconds.
 const SIGN_OF_LIFE: u64 = 4_000;
@@ -41,34 +41,33 @@ const SIGN_OF_LIFE: u64 = 4_000;
 pub struct Election {
     /// How long the election service waits for a silent leader, in milliseconds.
     pub session: u64,
-    /// The leaders that are deposed while they live.
+    /// The leaders that are deposed while they are alive.
     pub depositions: Vec<Deposition>,
 }
 
-/// A leader is deposed while it lives.
+/// How a leader is deposed while it is alive.
 #[derive(Clone, Debug)]
 pub struct Deposition {
     /// When it begins, in milliseconds after the start.
     pub from: u64,
-    /// What happens to the leader.
     pub way: Way,
     /// The duration of a second of the leader's clock, in milliseconds.
     pub clock: u64,
-    /// How long the former leader still hears its peers after its tenure, in milliseconds.
+    /// How long the former leader still receives messages after its lease, in milliseconds.
     pub lingers: u64,
-    /// How long before it what the leader says begins to be held up on its way, in milliseconds. It arrives after the next
-    /// leader has begun, or never. `None`: it arrives as usual.
+    /// For how long before the deposition the leader's messages are held up, in milliseconds. They arrive after the
+    /// next leader has begun, or never. `None`: messages arrive as usual.
     pub held_up: Option<u64>,
     /// Whether the next leader begins at the same seat.
     pub same_seat: bool,
 }
 
-/// What happens to a leader that is deposed while it lives.
+/// What happens to a leader that is deposed while it is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// It does not reach the election service, but its peers.
+    /// It can reach its peers, but not the election service.
     CutOff,
-    /// Its process stands still for this many milliseconds.
+    /// Its process is paused for this many milliseconds.
     Paused {
         /// The duration in milliseconds.
         millis: u64,
@@ -76,7 +75,7 @@ pub enum Way {
 }
 
 impl Election {
-    /// Half of the durable Masters are elected.
+    /// A random election: half of the durable Masters are elected.
     pub(crate) fn rolled(dice: &mut Dice, faults_until: u64, apps: &[AppPlan]) -> Option<Self> {
         if dice.one_in(2) {
             return None;
@@ -112,35 +111,32 @@ impl Deposition {
     }
 }
 
-/// A place at which a Master listens.
+/// An address at which a Master listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seat {
-    /// Nobody listens.
     Empty,
-    /// The Master that leads. Its tenure may be all that is left of this.
+    /// The Master that leads, or whose lease is not over yet.
     Leader(NodeIndex),
-    /// A Master whose tenure is over, until its process ends. It accepts nobody.
+    /// A Master after its lease, until its process ends. It accepts no connections.
     Former(NodeIndex),
     Standby(NodeIndex),
 }
 
-/// The address of a seat.
 pub(crate) fn seat_address(seat: usize) -> Address {
     Address::new(["master", "other-master"][seat], 7077)
 }
 
-/// The seat with this address.
 pub(crate) fn seat_of(address: &Address) -> usize {
     usize::from(*address != seat_address(0))
 }
 
 impl World {
-    /// The Masters that Workers and applications are told of.
+    /// The addresses of Masters in the settings of Workers and applications.
     pub(crate) fn master_addresses(&self) -> Vec<Address> {
         (0..self.seats.len()).map(seat_address).collect()
     }
 
-    /// Who accepts connections at a seat, and what it says of itself.
+    /// Which Master accepts connections at a seat, and what its hello says.
     pub(crate) fn listening_at(&self, seat: usize) -> Option<(NodeIndex, Leadership)> {
         match self.seats[seat] {
             Seat::Empty | Seat::Former(_) => None,
@@ -163,12 +159,11 @@ impl World {
         self.scenario.election.is_some()
     }
 
-    /// Whether a Master leads no longer.
+    /// Whether a Master no longer leads.
     pub(crate) fn is_former(&self, node: NodeIndex) -> bool {
         self.master != Some(node)
     }
 
-    /// A Master begins to lead.
     pub(crate) fn begin_reign(&mut self, seat: usize, node: NodeIndex) {
         self.master = Some(node);
         self.seats[seat] = Seat::Leader(node);
@@ -184,7 +179,7 @@ impl World {
         }
     }
 
-    /// The next leader begins after the session of the last one, at any seat, or where the last one was.
+    /// Plans the next leader: when it begins, after the last one's session has expired, and at which seat.
     pub(crate) fn succession(&mut self) -> (u64, usize) {
         let Some(session) = self.scenario.election.as_ref().map(|election| election.session) else {
             let pause = if self.dice.one_in(4) {
@@ -198,7 +193,6 @@ impl World {
         (pause, self.dice.index(self.seats.len()).expect("there is a seat"))
     }
 
-    /// The seat of a Master is free again.
     pub(crate) fn leave_seat(&mut self, node: NodeIndex) {
         let is_its = |seat: &Seat| matches!(seat, Seat::Leader(one) | Seat::Former(one) if *one == node);
         let Some(seat) = self.seats.iter().position(is_its) else { return };
@@ -209,7 +203,6 @@ impl World {
         }
     }
 
-    /// A Master that begins to lead takes this seat.
     pub(crate) fn take_seat(&mut self, seat: usize) {
         match self.seats[seat] {
             Seat::Empty | Seat::Leader(_) => {}
@@ -219,7 +212,6 @@ impl World {
         self.seats[seat] = Seat::Empty;
     }
 
-    /// A Master begins to stand by.
     pub(crate) fn stand_by(&mut self, seat: usize) {
         if self.seats[seat] != Seat::Empty {
             return;
@@ -238,7 +230,7 @@ impl World {
         }
     }
 
-    /// A Master that stood by hangs up.
+    /// A standby hangs up.
     fn end_standby(&mut self, node: NodeIndex) {
         if self.is_sabotaged_by(Sabotage::StandbyStaysOn) {
             return;
@@ -248,7 +240,7 @@ impl World {
         }
     }
 
-    /// A Master that stands by does not answer.
+    /// A standby receives a message, and does not answer.
     pub(crate) fn tell_standby(&mut self, node: NodeIndex, peer: PeerId, message: &Message) {
         if let (true, Message::WorkerToMaster(WorkerToMaster::RegisterWorker { .. })) =
             (self.is_sabotaged_by(Sabotage::StandbyAnswers), message)
@@ -264,7 +256,7 @@ impl World {
         }
     }
 
-    /// What the leader says is held up from now on, and then it is deposed.
+    /// Holds up the leader's messages from now on, then deposes it.
     pub(crate) fn depose(&mut self, deposition: Deposition) {
         if let (Some(before), Some(node)) = (deposition.held_up, self.master) {
             let session = self.scenario.election.as_ref().map_or(0, |election| election.session);
@@ -274,7 +266,7 @@ impl World {
             for link in self.links_of(node) {
                 match self.dice.below(3) {
                     0 => self.hold_up(link),
-                    // Its peer comes back, and meets the Master again.
+                    // Its peer reconnects, and gets another hello.
                     1 => self.cut(link, false),
                     _ => {}
                 }
@@ -284,7 +276,7 @@ impl World {
         self.cut_off(&deposition);
     }
 
-    /// If a Master is at one end and what it says is held up now, it arrives on this connection when that is over.
+    /// If one end is a Master whose messages are held up now, the connection's messages arrive afterwards.
     pub(crate) fn hold_up(&mut self, link: LinkIndex) {
         let Some((node, until)) = self.held_up.filter(|(_, until)| self.now < *until) else { return };
         let row = &self.links[link.0];
@@ -295,12 +287,12 @@ impl World {
         }
     }
 
-    /// Whether a Master leads after one of whose messages some arrive now.
+    /// Whether this leader's predecessor has held-up messages that arrive now.
     pub(crate) fn follows_one_that_is_held_up(&self, node: NodeIndex) -> bool {
         self.held_up.is_some_and(|(former, until)| former != node && self.now < until)
     }
 
-    /// How long what a Master says of itself on a new connection takes, if it takes long.
+    /// How late a Master's hello on a new connection arrives, if it is late.
     pub(crate) fn lateness_of_hello(&mut self, master: NodeIndex) -> Option<u64> {
         if !self.is_elected() || !self.is_rough() {
             return None;
@@ -318,19 +310,19 @@ impl World {
         links.filter(|link| self.links[link.0].is_open()).collect()
     }
 
-    /// Who hears nothing of an elected Master for this long hangs up.
+    /// Closes a connection if its owner has received nothing from an elected Master for this long.
     pub(crate) fn hang_up_if_silent(&mut self, link: LinkIndex, side: Side, millis: u64) {
         if self.is_elected() && millis > LONGEST_SILENCE {
             let delay = self.dice.between(LONGEST_SILENCE - SIGN_OF_LIFE, LONGEST_SILENCE);
             self.after(delay, Happening::Hangup { link, side });
-            // The other side learns of it as soon as something passes.
+            // The other side notices as soon as a message passes.
             let passes = self.links[link.0].latest(side.other()).max(self.now + delay);
             let arrival = passes + self.dice.between(0, 3);
             self.at(arrival, Happening::Hangup { link, side: side.other() });
         }
     }
 
-    /// The leader loses the election service.
+    /// Cuts the leader off from the election service.
     fn cut_off(&mut self, deposition: &Deposition) {
         let Some(session) = self.scenario.election.as_ref().map(|election| election.session) else { return };
         let Some(node) = self.master else { return };
@@ -361,7 +353,7 @@ impl World {
         self.after(pause, Happening::StartMaster { seat: heir });
     }
 
-    /// The tenure of a leader is over. Nobody is told of what it has not written.
+    /// The lease of a leader is over. Decisions that it has not written have no effect.
     pub(crate) fn end_tenure(&mut self, node: NodeIndex, lingers: u64) {
         if self.is_former(node) {
             return;
@@ -376,7 +368,6 @@ impl World {
         self.after(lingers, Happening::EndFormer { node });
     }
 
-    /// A former leader ends its connections.
     pub(crate) fn end_former(&mut self, node: NodeIndex) {
         if self.is_former(node) && matches!(self.node(node).body, Body::Master(_)) {
             self.end_process(node, ProcessEnd::Abruptly);
@@ -384,7 +375,7 @@ impl World {
         }
     }
 
-    /// A former leader decides something: it tells nobody.
+    /// A former leader decides something, which has no effect.
     pub(crate) fn decide_in_vain(&mut self, node: NodeIndex, event: &Event, effects: Vec<Effect>) {
         if self.reigns.is_succeeded(node) && !matches!(event, Event::Deadline { .. }) {
             self.fault(Fault::FormerLeaderHears);

@@ -1,4 +1,4 @@
-//! Workers that are asked to leave, and must have ended some time later.
+//! Workers that are decommissioned, and must end within a given time.
 
 use firesteel_protocol::messages::{ClientToMaster, WorkerToMaster};
 use firesteel_sim::dice::Dice;
@@ -10,16 +10,15 @@ use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::Body;
 use crate::cluster::world::{NodeIndex, World};
 
-/// The most time that a Worker takes to end after the time that its executors were given, in milliseconds: they may ignore
-/// signals, and deadlines come late.
+/// How long after its executors' deadline a Worker may take to end, in milliseconds: executors may ignore signals, and
+/// deadlines come late.
 const ENDS_WITHIN: u64 = 60_000;
 
-/// An operator has a Worker leave, and a moment later its connection is cut, so that the Master's request may be lost.
+/// A decommissioned Worker. A moment later its connection is cut, so that the Master's request may be lost.
 #[derive(Clone, Debug)]
 pub struct Departure {
-    /// When the operator asks, in milliseconds after the start.
+    /// When the operator decommissions it, in milliseconds after the start.
     pub from: u64,
-    /// The number of the Worker's machine.
     pub machine: usize,
     /// The time that executors are given, in milliseconds.
     pub within_millis: u64,
@@ -28,7 +27,7 @@ pub struct Departure {
 }
 
 impl Departure {
-    /// In one cluster of eight with faults, a Worker departs.
+    /// A random departure, in one of eight clusters with faults.
     pub(crate) fn rolled(dice: &mut Dice, faults_until: u64, machines: usize) -> Option<Self> {
         if faults_until == 0 || !dice.one_in(8) {
             return None;
@@ -43,7 +42,7 @@ impl Departure {
 }
 
 impl World {
-    /// An operator asks the Master that a Worker leaves.
+    /// An operator asks the Master to decommission a Worker.
     pub(crate) fn ask_to_leave(&mut self, departure: &Departure) {
         let (Some(worker), Some(master)) = (self.workers[departure.machine], self.master) else { return };
         let Body::Worker(body) = &self.node(worker).body else { return };
@@ -59,7 +58,7 @@ impl World {
         }
     }
 
-    /// A connection is cut, if nobody has ended it yet.
+    /// Cuts a connection, unless it has already ended.
     pub(crate) fn cut_if_open(&mut self, link: LinkIndex) {
         if self.links[link.0].is_open() && !self.is_calm {
             self.fault(Fault::CutLink);
@@ -67,7 +66,7 @@ impl World {
         }
     }
 
-    /// A Worker's Master asks it to leave. Asked again, it may take another time.
+    /// A Worker's Master tells it to leave. A later request may set another deadline.
     pub(crate) fn must_leave(&mut self, worker: NodeIndex, within_millis: Option<u64>) {
         let now = self.now;
         if let Body::Worker(body) = &mut self.node_mut(worker).body {
@@ -75,7 +74,7 @@ impl World {
         }
     }
 
-    /// Checks that a Worker which speaks need not have ended.
+    /// A Worker sends a message: checks that it did not have to end before.
     pub(crate) fn check_left(&mut self, worker: NodeIndex, message: &WorkerToMaster) {
         let Body::Worker(body) = &self.node(worker).body else { return };
         let WorkerToMaster::Heartbeat { worker, .. } = message else { return };

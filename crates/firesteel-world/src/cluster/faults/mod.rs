@@ -1,8 +1,8 @@
 //! The faults of a simulated cluster, and how often they strike.
 //!
 //! - [`Fault`], [`FaultPlan`]: each kind of fault, and how often it strikes; `strikes`: faults that strike by themselves.
-//! - `disks`, `shortages`, `stalls`, `partitions`, `busy_master`: spells during which something does not work.
-//! - `election`, `leaving`: leaders that are deposed, and Workers that are asked to leave.
+//! - `disks`, `shortages`, `stalls`, `partitions`, `busy_master`: faults that last for a while.
+//! - `election`, `leaving`: leaders that are deposed, and Workers that are decommissioned.
 //! - `strangers`: hostile peers.
 
 pub(super) mod busy_master;
@@ -17,16 +17,15 @@ mod strikes;
 
 use firesteel_sim::dice::Dice;
 
-/// A fault in a simulated cluster, or an action of an unusual peer.
+/// A fault in a simulated cluster, or an unusual action of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("fault")]
 pub enum Fault {
-    /// A connection is cut. Messages on their way are lost, and the two sides learn of it at different
-    /// times.
+    /// A connection is cut. Messages in transit are lost, and the two sides notice at different times.
     CutLink,
-    /// A connection is cut, and one side learns of it a minute or two later.
+    /// A connection is cut, and one side notices only a minute or two later.
     HalfOpenLink,
-    /// A message was on its way on a connection that was cut.
+    /// A cut connection lost a message in transit.
     MessageLost,
     /// A dial is refused although the target listens.
     ConnectRefused,
@@ -38,7 +37,6 @@ pub enum Fault {
     ExecutorStartsLate,
     /// An executor's process cannot be started.
     ExecutorCannotStart,
-    /// A Worker cannot start any executor.
     WorkerCannotStart,
     /// An executor's process fails within milliseconds, before it dials its driver.
     ExecutorCrashesAtOnce,
@@ -48,9 +46,9 @@ pub enum Fault {
     ExecutorHangs,
     /// An executor's process ignores SIGTERM.
     ExecutorIgnoresTerminate,
-    /// An executor's process stands still, for a while or for good.
+    /// An executor's process is paused, for a while or for good.
     ExecutorStandsStill,
-    /// An executor's process dies at work.
+    /// An executor's process dies while it works.
     ExecutorCrashesLater,
     /// A Worker's fetch of an application's files takes seconds.
     SlowFetch,
@@ -60,49 +58,45 @@ pub enum Fault {
     TaskFails,
     /// A task's program does not exist.
     TaskCannotStart,
-    /// A task never ends.
     TaskHangs,
-    /// A task ignores SIGTERM.
     TaskIgnoresTerminate,
-    /// A task has more output than credit, and waits.
+    /// A task has more output than credit, and is blocked.
     OutputBeyondCredit,
     /// A Worker dies without notice.
     WorkerCrash,
-    /// A Worker is asked to end.
     WorkerShutdown,
     /// A driver dies without notice.
     DriverCrash,
     /// A user cancels an application.
     DriverCancel,
-    /// A user cancels one task.
     TaskCancel,
     /// A user asks for the state, or why there are fewer executors than requested.
     Question,
-    /// The Master dies without notice and comes back, with what it has written down or with empty tables.
+    /// The Master dies without notice and restarts, from its records or with empty tables.
     MasterCrash,
     /// A write of the Master's to its disk takes seconds.
     SlowSync,
     /// A write of the Master's to its disk fails, and the Master ends.
     SyncFails,
-    /// The Master dies after it has written something down, before it tells anybody.
+    /// The Master dies after its records are durable, before their effects are performed.
     WrittenUntold,
     /// A leader loses the election service and keeps its peers, until another Master leads.
     LeaderCutOff,
-    /// A leader's process stands still until its tenure is over, and maybe until another Master leads.
+    /// A leader's process is paused until its lease is over, and perhaps until another Master leads.
     LeaderPaused,
-    /// What a leader says is held up until it is deposed.
+    /// A leader's messages are held up until it is deposed.
     HeldUp,
-    /// A former leader hears a peer after another one has begun to lead.
+    /// A former leader receives a message after another Master has begun to lead.
     FormerLeaderHears,
-    /// A dial to a Master is accepted seconds late.
+    /// A connection to a Master is accepted seconds late.
     SlowConnect,
-    /// What a Master says of itself on a new connection comes seconds late.
+    /// A Master's hello on a new connection arrives seconds late.
     LateHello,
-    /// What a Master said of itself comes after its peer has met a later leader.
+    /// A former leader's hello arrives after its peer has met a later leader.
     FormerLeaderMet,
     /// A message of a former leader arrives after the next one has begun.
     FormerLeaderHeard,
-    /// The Master handles messages slower than they come.
+    /// The Master handles messages more slowly than they arrive.
     BusyMaster,
     /// A Worker cannot start an executor because its disk is full.
     DiskFull,
@@ -110,9 +104,9 @@ pub enum Fault {
     TaskMeetsShortage,
     /// A Worker cannot start anything because its machine is short of processes.
     WorkerMeetsShortage,
-    /// For a while nothing that the Master sends reaches a Worker.
+    /// No message of the Master reaches a Worker for a while.
     Stall,
-    /// For a while nothing passes between two parties, in one direction or in both.
+    /// No message passes between two parties for a while, in one direction or in both.
     Partition,
     /// A machine's deadline comes late.
     LateDeadline,
@@ -120,29 +114,27 @@ pub enum Fault {
     EarlyDeadline,
     /// An application changes its targets.
     RequestExecutors,
-    /// An application ends some of its executors.
     KillExecutors,
-    /// A stranger acts as a Worker.
+    /// A hostile peer poses as a Worker.
     HostileWorker,
-    /// A stranger acts as a driver.
+    /// A hostile peer poses as a driver.
     HostileDriver,
-    /// A stranger acts as an executor and dials a driver.
+    /// A hostile peer poses as an executor and connects to a driver.
     HostileExecutor,
     /// A status client asks a Master or a Worker.
     StatusClient,
-    /// A stranger acts as the Master of a Worker.
+    /// A hostile peer poses as the Master of a Worker.
     HostileMaster,
-    /// A stranger takes the place of an executor that has not registered yet, and floods its driver with
-    /// output.
+    /// A hostile peer poses as an executor that has not registered yet, and floods its driver with output.
     Impostor,
-    /// The Master orders a Worker to register again for no reason.
+    /// The Master tells a Worker to register again, without a reason.
     OddOrder,
-    /// An order to launch an executor comes twice.
+    /// An order to launch an executor arrives twice.
     RepeatedOrder,
 }
 
-/// The faults that strike by themselves, each with its weight. The other faults affect something under way:
-/// a dial, a start, a task.
+/// The faults that strike by themselves, each with its weight. The other faults affect something in progress: a
+/// connection, a start, a task.
 const STRIKES: [(Fault, u64); 20] = [
     (Fault::CutLink, 12),
     (Fault::HalfOpenLink, 5),
@@ -166,14 +158,13 @@ const STRIKES: [(Fault, u64); 20] = [
     (Fault::OddOrder, 2),
 ];
 
-/// How often faults strike.
 #[derive(Clone, Debug)]
 pub struct FaultPlan {
     /// The time after the start at which all faults stop, in milliseconds.
     pub until: u64,
     /// The average time between two strikes, in milliseconds. `None`: no fault strikes by itself.
     pub strike_every: Option<u64>,
-    /// One dial in this many fails; 0 means never. The fields below count in the same way.
+    /// One connection attempt in this many fails; 0 means never. The fields below count in the same way.
     pub dial: u64,
     /// One executor's process in this many is faulty.
     pub executor: u64,

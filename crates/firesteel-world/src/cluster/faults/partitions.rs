@@ -1,5 +1,5 @@
-//! Partitions: for a while nothing passes between two parties, in one direction or in both. What is sent meanwhile arrives when
-//! it is over, unless somebody hangs up before.
+//! Partitions: no message passes between two parties for a while, in one direction or in both. Messages arrive at the
+//! end of the partition, unless a side hangs up before.
 
 use super::Fault;
 use super::election::Seat;
@@ -8,7 +8,6 @@ use crate::cluster::processes::node::Body;
 use crate::cluster::world::{NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
-/// A partition between two parties.
 #[derive(Clone, Debug)]
 pub struct Partition {
     /// When it begins, in milliseconds after the start.
@@ -17,7 +16,7 @@ pub struct Partition {
     pub millis: u64,
     /// The parties. Nothing passes from the first to the second.
     pub parties: [Party; 2],
-    /// Whether nothing passes in the other direction either.
+    /// Whether the other direction is blocked, too.
     pub is_mutual: bool,
 }
 
@@ -33,7 +32,7 @@ pub enum Party {
 }
 
 impl Partition {
-    /// In one cluster of four with faults, up to three pairs of parties are parted.
+    /// Random partitions: in one of four clusters with faults, between up to three pairs of parties.
     pub(crate) fn rolled(
         dice: &mut Dice,
         faults_until: u64,
@@ -63,14 +62,13 @@ impl Partition {
         (0..count).map(partition).collect()
     }
 
-    /// Whether nothing passes from one party to another.
+    /// Whether the partition blocks messages from one party to another.
     fn stops(&self, from: Party, to: Party) -> bool {
         self.parties == [from, to] || self.is_mutual && self.parties == [to, from]
     }
 }
 
 impl World {
-    /// A partition begins.
     pub(crate) fn part(&mut self, partition: Partition) {
         let until = (self.now + partition.millis).min(self.scenario.faults.until);
         self.fault(Fault::Partition);
@@ -78,7 +76,7 @@ impl World {
         (0..self.links.len()).map(LinkIndex).for_each(|link| self.part_link(link));
     }
 
-    /// Holds back what is sent on a connection between parties that are parted.
+    /// Holds back messages on a connection between separated parties.
     pub(crate) fn part_link(&mut self, link: LinkIndex) {
         if !self.links[link.0].is_open() {
             return;
@@ -99,7 +97,7 @@ impl World {
         self.parted_until(one, other).or(self.parted_until(other, one)).is_some()
     }
 
-    /// Until when nothing passes from one node to another, if nothing does.
+    /// When messages from one node to another pass again, if they are blocked now.
     fn parted_until(&self, from: NodeIndex, to: NodeIndex) -> Option<u64> {
         let mut now = self.parted.iter().filter(|(_, until)| self.now < *until).peekable();
         now.peek()?;

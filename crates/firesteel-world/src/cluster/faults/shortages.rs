@@ -1,4 +1,5 @@
-//! Shortages of processes: for a while each executor of a machine runs a few tasks at most, and its Worker may start nothing.
+//! Shortages of processes: for a while each executor of a machine can run only a few tasks, and its Worker may be
+//! unable to start anything.
 
 use firesteel_protocol::process::{Fault as Blame, NotStarted, StartFailure, StartStep};
 
@@ -11,18 +12,17 @@ use firesteel_sim::dice::Dice;
 /// A time during which a machine is short of processes.
 #[derive(Clone, Debug)]
 pub struct Shortage {
-    /// The number of the machine.
     pub machine: usize,
     /// When it begins, in milliseconds after the start. It ends with the faults at the latest.
     pub from: u64,
-    /// How long it lasts, in milliseconds: less than a driver takes for a shortage that passes.
+    /// How long it lasts, in milliseconds: shorter than the time after which a driver considers a shortage permanent.
     pub millis: u64,
-    /// The most tasks that an executor can run. If it is none, the Worker can start nothing, either.
+    /// The most tasks that an executor can run. At 0, the Worker cannot start anything, either.
     pub most: usize,
 }
 
 impl Shortage {
-    /// In one cluster of four with faults, one machine is short of processes for a while.
+    /// A random shortage: in one of four clusters with faults, on one machine.
     pub(crate) fn rolled(dice: &mut Dice, faults_until: u64, machines: usize) -> Option<Self> {
         let machine = dice.index(machines)?;
         let happens = faults_until > 0 && dice.one_in(4);
@@ -43,7 +43,7 @@ pub(crate) fn no_processes() -> NotStarted {
 }
 
 impl World {
-    /// The most processes that each executor of a Worker's machine can have now, if they are limited.
+    /// The most processes of each executor on a Worker's machine now, if they are limited.
     fn most_processes(&self, worker: NodeIndex) -> Option<usize> {
         let Body::Worker(body) = &self.node(worker).body else { return None };
         let shortage = self.scenario.shortage.as_ref().filter(|_| self.is_rough())?;
@@ -56,7 +56,7 @@ impl World {
         self.most_processes(worker) == Some(0)
     }
 
-    /// Whether an executor can start no process for this task, since it has as many as it can have.
+    /// Whether an executor cannot start a process for this task, because it has reached its limit.
     pub(crate) fn meets_shortage(&mut self, node: NodeIndex, attempt: AttemptId) -> bool {
         let Some(process) = self.process(node) else { return false };
         let others =

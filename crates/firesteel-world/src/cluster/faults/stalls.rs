@@ -1,4 +1,4 @@
-//! Stalls: for a while nothing that the Master sends reaches a Worker, though the Worker's heartbeats reach the Master.
+//! Stalls: no message of the Master reaches a Worker for a while, although the Worker's heartbeats reach the Master.
 
 use std::collections::BTreeMap;
 
@@ -11,26 +11,24 @@ use super::Fault;
 use crate::cluster::world::World;
 use firesteel_sim::dice::Dice;
 
-/// The most time for which the Master leaves an order where nobody hears it, while heartbeats come, in milliseconds: four
-/// heartbeats, each of them late, and some more.
+/// A Worker has not received an order, while its heartbeats arrive: how long the Master may count the executor, in
+/// milliseconds. Four late heartbeats, and some more.
 const MOST_UNHEARD: u64 = 90_000;
 
-/// A stall of the connection of one Worker.
 #[derive(Clone, Debug)]
 pub struct Stall {
     /// When it begins, in milliseconds after the start.
     pub from: u64,
-    /// The number of the Worker's machine.
     pub machine: usize,
     /// How long it lasts, in milliseconds.
     pub millis: u64,
 }
 
-/// The orders to launch executors that have not reached their Workers, with the times when they were sent.
+/// Orders to launch executors that have not reached their Workers, each with its sending time.
 pub(crate) type Unheard = BTreeMap<ExecutorKey, Timestamp>;
 
 impl Stall {
-    /// In half of the clusters with faults, up to three Workers stop hearing.
+    /// Random stalls: up to three Workers, in half of the clusters with faults.
     pub(crate) fn rolled(dice: &mut Dice, faults_until: u64, machines: usize) -> Vec<Self> {
         if faults_until == 0 || dice.one_in(2) {
             return Vec::new();
@@ -45,7 +43,7 @@ impl Stall {
 }
 
 impl World {
-    /// Nothing that the Master sends reaches this Worker for a while.
+    /// Blocks the Master's messages to this Worker for a while.
     pub(crate) fn stall(&mut self, Stall { machine, millis, .. }: Stall) {
         let (Some(worker), Some(master)) = (self.workers[machine], self.master) else { return };
         for link in self.open_links(worker, master) {
@@ -55,11 +53,12 @@ impl World {
         }
     }
 
-    /// A Master that has handled a heartbeat does not leave an executor where nobody has heard of it for long.
+    /// A Worker's heartbeats reach the Master, but orders do not reach the Worker. Checks that the Master does not
+    /// count such an executor for long.
     pub(crate) fn check_unheard(&mut self, event: &Event) {
         let Event::Received { peer, arrived, message: Inbound::Worker(message) } = event else { return };
         if let WorkerToMaster::ExecutorStateChanged(report) = message {
-            // Only a repetition of the order may still be on its way.
+            // Only a repetition of the order may still be in transit.
             self.unheard.remove(&report.executor);
         }
         if !matches!(message, WorkerToMaster::Heartbeat { .. }) {

@@ -49,7 +49,7 @@ impl World {
         };
         self.send(node, PeerId(0), message);
         if role == StrangerRole::Impostor {
-            // The stranger waits for a task.
+            // The hostile peer waits for a task.
             let patience = self.dice.between(1_000, 20_000);
             return self.after(patience, Happening::Speak { node, role, left: 0 });
         }
@@ -64,14 +64,15 @@ impl World {
         Some(&self.node(end.node).body)
     }
 
-    /// Asks for everything or for one application, kills an application by its id or name, or has Workers leave.
+    /// Asks for the whole state or for one application, kills an application by its id or name, or decommissions
+    /// Workers.
     fn odd_question(&mut self) -> ClientToMaster {
         let kind = self.dice.below(8);
         let app = match self.dice.below(4) {
             0 => format!("app {}", self.dice.below(4)),
             _ => self.odd_app().to_string(),
         };
-        // One in three who kill is too late, if there is something to be late for.
+        // A third of these requests name an application that has already ended, if there is one.
         let app = self.ledger.over().filter(|_| kind == 2).map_or(app, ToString::to_string);
         match kind {
             0 if self.dice.one_in(2) => ClientToMaster::DecommissionWorkers {
@@ -92,7 +93,7 @@ impl World {
         }
     }
 
-    /// The place where the latest reading of the Master's state goes on, or any place.
+    /// The place where the latest reading of the Master's state continues, or a random place.
     fn next_place(&mut self) -> StatePlace {
         match self.ledger.next_place() {
             Some(place) => place,
@@ -174,7 +175,7 @@ impl World {
         }
         let starts = [LogStart::Offset(0), LogStart::LastBytes(9), LogStart::LastLines(u64::MAX)];
         let (executor, stream, from) = (self.odd_key(), Stream::Stdout, *self.dice.pick(&starts));
-        // No chance is used up, so that seeds mean what they meant before.
+        // No random number is drawn, so that existing seeds keep their meaning.
         if self.now.is_multiple_of(3) {
             let some = self.some_cluster_driver();
             let driver = some.unwrap_or_else(|| DriverId::new(executor.app.as_str()));
@@ -183,7 +184,7 @@ impl World {
         ClientToWorker::RequestLog(LogRequest { executor, stream, from })
     }
 
-    /// Mostly names an executor that its driver was told of and that has not come yet, and has stolen the secret.
+    /// Mostly names an announced executor that has not registered yet, with the right secret.
     fn impostors_registration(&mut self, node: NodeIndex) -> Option<ExecutorToDriver> {
         let Some(Body::Driver(body)) = self.listener(node) else { return None };
         let (app, _) = body.registration.clone()?;
@@ -195,9 +196,9 @@ impl World {
         };
         let (worker, host) = (WorkerId::new("worker-of-nobody"), "nowhere".to_owned());
         let profile = ProfileId::DEFAULT;
-        // Now and then more addresses than fit into a frame beside a task.
+        // Sometimes more addresses than fit into a frame beside a task.
         let addresses = if self.dice.one_in(4) { vec!["a".repeat(1 << 20)] } else { Vec::new() };
-        // One without cores is too small for every task.
+        // An executor without cores is too small for every task.
         let cores = *self.dice.pick(&[Cores(4), Cores(4), Cores(0)]);
         let resources = Resources::from_iter([("gpu", addresses)]);
         Some(ExecutorToDriver::RegisterExecutor {
@@ -212,7 +213,7 @@ impl World {
         })
     }
 
-    /// A stranger who is given a task sends more output than any credit allows.
+    /// A hostile peer that is given a task sends more output than any credit allows.
     pub(crate) fn flood(&mut self, node: NodeIndex, attempt: AttemptId) {
         static FLOOD: [u8; 1 << 17] = [b'!'; 1 << 17];
         let output = ExecutorToDriver::TaskOutput {
@@ -252,8 +253,8 @@ impl World {
         }
     }
 
-    /// An application whose executors end at once, because it has no such driver. It can only get executors
-    /// where executors are already faulty.
+    /// An application whose executors end at once, because it has no driver. It gets executors only where executors are
+    /// already faulty.
     fn odd_application(&mut self) -> ApplicationDescription {
         ApplicationDescription::new(
             Submitter::new("\u{202e}nobody's\n", ""),
@@ -315,7 +316,7 @@ impl World {
         ExecutorReport::new(executor, self.dice.pick(&states).clone())
     }
 
-    /// A living executor, or one that was never started.
+    /// A live executor, or one that was never started.
     fn odd_key(&mut self) -> ExecutorKey {
         let keys: Vec<&ExecutorKey> = self.processes.keys().collect();
         match self.dice.index(keys.len() + 1) {
@@ -336,7 +337,7 @@ impl World {
         }
     }
 
-    /// A living Worker, a new one, or one with an impossible name.
+    /// A live Worker, a new one, or one with an impossible name.
     fn odd_worker(&mut self) -> WorkerId {
         let workers: Vec<WorkerId> = self.ledger.workers().cloned().collect();
         match self.dice.index(workers.len() + 2) {
@@ -347,7 +348,7 @@ impl World {
     }
 }
 
-/// A file whose name leads out of its directory.
+/// A file whose name points outside its directory.
 fn odd_files() -> ApplicationFiles {
     let name = "../../.profile".to_owned();
     let file = FileDescription { name, kind: FileKind::Plain, length: u64::MAX, sha256: Sha256([0; 32]) };

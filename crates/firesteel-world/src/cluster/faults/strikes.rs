@@ -96,7 +96,7 @@ impl World {
         }
     }
 
-    /// An executor's process stands still. What happens to it waits, until it goes on or is killed.
+    /// Pauses an executor's process. Its events wait until it continues or is killed.
     fn stop_some_executor(&mut self, fault: Fault) {
         let executors: Vec<NodeIndex> =
             self.processes.values().copied().filter(|node| self.is_executor_at_work(*node)).collect();
@@ -188,7 +188,7 @@ impl World {
         }
     }
 
-    /// A shell requests other numbers of executors, for profiles that its driver may or may not know.
+    /// A shell changes executor targets, for profiles that its driver may or may not know.
     fn request_some_executors(&mut self, fault: Fault) {
         let profile = ProfileId(u32::try_from(self.dice.below(4)).expect("it is small"));
         let total = self.dice.below(6);
@@ -211,15 +211,14 @@ impl World {
             Allocation::Fixed => false,
             Allocation::Dynamic(bounds) => bounds.min > 0,
         };
-        // Executors that another profile always keeps may never become free for the tasks of the first one.
+        // Executors that another profile always keeps might never become free for the tasks of the first profile.
         if !(keeps_some && matches!(event, driver::Event::AddProfile { .. })) {
             self.fault(fault);
             self.tell(node, NodeEvent::Driver(event));
         }
     }
 
-    /// A shell ends executors, some of which may not exist. Or a driver asks for this in another
-    /// application's name.
+    /// A shell ends executors, some of which may not exist, or a driver requests this in another application's name.
     fn kill_some_executors(&mut self, fault: Fault) {
         let count = self.dice.between(1, 3);
         let executors = (0..count)
@@ -239,7 +238,7 @@ impl World {
         }
     }
 
-    /// A driver asks the Master for what belongs to another application.
+    /// A driver sends the Master requests about another application.
     fn ask_in_anothers_name(&mut self, fault: Fault, executors: Vec<ExecutorId>) {
         let Some(node) = self.some_driver() else { return };
         let Some((_, peer)) = self.driver_mut(node).and_then(|body| body.registration.clone()) else {
@@ -269,7 +268,7 @@ impl World {
         self.send(master, peer, Message::MasterToWorker(MasterToWorker::ReconnectWorker));
     }
 
-    /// A stranger comes, sends a few messages, and goes.
+    /// A hostile peer connects, sends a few messages, and disconnects.
     fn invite(&mut self, fault: Fault, role: StrangerRole) {
         let listener = match role {
             StrangerRole::Worker | StrangerRole::Driver => self.master,

@@ -30,7 +30,6 @@ impl<K: Kind> Default for Tally<K> {
 }
 
 impl<K: Kind> Tally<K> {
-    /// Counts one occurrence.
     pub fn count(&mut self, seen: &K) {
         self.counts[seen.index()] += 1;
     }
@@ -49,16 +48,13 @@ impl<K: Kind> Tally<K> {
     }
 }
 
-/// One line of a coverage: a variant, and how often it was seen.
+/// One line of a coverage: an enum's variant, with its count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The group of the enum: `sent`, `received`, `event`, ...
     pub group: &'static str,
-    /// The name of the enum.
     pub kind: &'static str,
-    /// The name of the variant.
     pub name: &'static str,
-    /// The number of occurrences.
     pub count: u64,
 }
 
@@ -76,13 +72,11 @@ macro_rules! tallies {
         pub struct $name {
             /// The number of events that machines were told, over all runs.
             pub events: u64,
-            /// The number of runs.
             pub runs: u64,
             $(pub(crate) $field: Tally<$type>,)+
         }
 
         impl $name {
-            /// Adds the counts of another run.
             pub fn add(&mut self, other: &Self) {
                 self.events += other.events;
                 self.runs += other.runs;
@@ -229,7 +223,7 @@ impl Coverage {
         }
     }
 
-    /// Counts what a driver is told of executors, Workers and its own end.
+    /// Counts a driver's news about executors, Workers and its own end.
     fn told(&mut self, message: &MasterToDriver) {
         match message {
             MasterToDriver::ExecutorUpdated { state, .. } => {

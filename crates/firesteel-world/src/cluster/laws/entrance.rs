@@ -1,6 +1,7 @@
-//! Who is taken in: executors by their drivers, and Workers by their Master. An executor that leaves is given nothing more.
+//! Which peers are accepted: executors by their drivers, and Workers by their Master. A leaving executor gets no more
+//! tasks.
 //!
-//! Strangers do not know the secrets of this world. Some have stolen one.
+//! Hostile peers do not know the secrets of this world, except for some stolen ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +10,10 @@ use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, WorkerId};
 use firesteel_protocol::messages::{DriverToExecutor, ExecutorToDriver, MasterToDriver};
 use firesteel_protocol::secret::Secret;
 
-/// The most cores of a Worker that the Master of this world believes. Some strangers claim more.
+/// The most cores of a Worker that this world's Master accepts. Some hostile peers claim more.
 pub(crate) const PLAUSIBLE: Cores = Cores(63);
 
-/// What begins a secret that is wrong.
+/// The prefix of a wrong secret.
 const WRONG: &str = "no ";
 
 /// The secret of an application, by its index.
@@ -20,12 +21,10 @@ pub(crate) fn secret_of(app: u64) -> Secret {
     Secret::new(format!("secret of {app}"))
 }
 
-/// The token of a Worker.
 pub(crate) fn token_of(worker: &WorkerId) -> Secret {
     Secret::new(format!("token of {worker}"))
 }
 
-/// A secret that is not this one.
 pub(crate) fn wrong(secret: &Secret) -> Secret {
     Secret::new(format!("{WRONG}{}", secret.reveal()))
 }
@@ -36,17 +35,17 @@ pub(crate) fn corrected(secret: &Secret) -> Secret {
     Secret::new(word.strip_prefix(WRONG).unwrap_or(word))
 }
 
-/// What a driver was told of its executors: by its Master, and by themselves.
+/// What a driver was told about its executors, by its Master and by themselves.
 #[derive(Debug, Default)]
 pub(crate) struct Entrance {
     app: Option<AppId>,
     announced: BTreeSet<ExecutorId>,
-    /// The executors that will end with their Workers, or for an urgent application.
+    /// The executors that will end with their Workers, or to make room for an urgent application.
     leaving: BTreeSet<ExecutorId>,
     claims: BTreeMap<PeerId, Claim>,
 }
 
-/// What an executor said of itself.
+/// What an executor claims about itself.
 #[derive(Debug)]
 struct Claim {
     executor: ExecutorId,
@@ -54,7 +53,7 @@ struct Claim {
 }
 
 impl Entrance {
-    /// The Master tells the driver something.
+    /// The driver receives a message of its Master.
     pub(crate) fn hear_master(&mut self, message: &MasterToDriver) {
         match message {
             MasterToDriver::RegisteredApplication { app, .. } => {
@@ -74,7 +73,7 @@ impl Entrance {
         }
     }
 
-    /// A peer tells the driver something. Its first claim counts.
+    /// The driver receives a message of a peer. The peer's first claim counts.
     pub(crate) fn hear_executor(&mut self, peer: PeerId, message: &ExecutorToDriver) {
         if let ExecutorToDriver::RegisterExecutor { executor, secret, .. } = message {
             let claim = Claim { executor: *executor, secret: secret.clone() };
@@ -82,7 +81,7 @@ impl Entrance {
         }
     }
 
-    /// The driver of this application answers a peer.
+    /// Checks the driver's answer to a peer.
     pub(crate) fn answer(&self, app: u64, peer: PeerId, message: &DriverToExecutor) -> Result<(), String> {
         match message {
             DriverToExecutor::RegisteredExecutor(_) => {}

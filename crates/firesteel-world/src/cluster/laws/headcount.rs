@@ -1,4 +1,4 @@
-//! The requests of drivers with dynamic allocation to their Master, checked against the laws.
+//! The laws for requests of drivers with dynamic allocation to their Master.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,6 @@ const SLACK: u64 = 2_000;
 /// The requests of one driver.
 #[derive(Debug, Default)]
 pub(crate) struct Headcount {
-    /// The latest targets, by profile.
     targets: BTreeMap<ProfileId, u64>,
     /// The executors that its user has ended.
     dismissed: BTreeSet<ExecutorId>,
@@ -30,7 +29,7 @@ impl Headcount {
         self.dismissed.extend(executors);
     }
 
-    /// A driver sets targets while each profile has this many unfinished tasks.
+    /// Checks targets that a driver sets while each profile has this many unfinished tasks.
     fn request(
         &mut self,
         bounds: &DynamicAllocation,
@@ -107,7 +106,6 @@ impl World {
         Ok(())
     }
 
-    /// Whether a task is on its way to an executor.
     fn task_is_under_way(&self, executor: NodeIndex) -> bool {
         self.pending().any(|happening| match happening {
             Happening::Deliver {
@@ -131,7 +129,7 @@ impl World {
         }
     }
 
-    /// Checks that at most as many executors are idle beyond the timeout as are wanted.
+    /// Checks that no more executors exceed the idle timeout than are wanted.
     pub(crate) fn check_idle(&mut self, node: NodeIndex, since: u64) {
         let Some(process) = self.process(node).filter(|process| process.idle_since == Some(since)) else {
             return;

@@ -14,12 +14,12 @@ use crate::cluster::processes::programs::ProcessPhase;
 use crate::cluster::scenario::AppPlan;
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 
-/// The time after the last fault by which both sides know of every cut connection, every Worker is back,
-/// and every timeout has passed, in milliseconds.
+/// How long after the last fault both sides know of every cut connection, every Worker is back, and every timeout has
+/// passed, in milliseconds.
 pub(crate) const SETTLED_AFTER: u64 = 240_000;
-/// The time after the last fault by which all applications must be over, in milliseconds.
+/// How long after the last fault all applications must be over, in milliseconds.
 pub(crate) const HEALED_AFTER: u64 = 3_600_000;
-/// The time after the last application's end by which nothing of it may be left, in milliseconds.
+/// How long after the last application's end nothing of it may be left, in milliseconds.
 pub(crate) const CLEAN_AFTER: u64 = 240_000;
 /// The time between two audits, in milliseconds.
 const AUDIT_EVERY: u64 = 60_000;
@@ -34,9 +34,9 @@ impl World {
         self.after(SETTLED_AFTER, Happening::Audit);
     }
 
-    /// Applications whose limits leave them without executors request some. Applications that need more
-    /// than any Worker has are cancelled. So is every task that never ends. This frees what they hold for
-    /// others.
+    /// Helps applications that could never end. If its own limits leave an application without executors, it requests
+    /// some. If it needs more than any Worker has, it is cancelled. Every task that never ends is cancelled, too. This
+    /// frees their resources for others.
     pub(crate) fn mend(&mut self) {
         self.after(AUDIT_EVERY, Happening::Mend);
         self.mend_launchers();
@@ -50,14 +50,15 @@ impl World {
             self.cancel_hanging_tasks(node, app);
             match self.scenario.apps[app].allocation {
                 Allocation::Fixed => self.turn_to_a_profile(node, app),
-                // A dynamic allocation requests what its tasks need by itself.
+                // Dynamic allocation itself requests what its tasks need.
                 Allocation::Dynamic(_) => {}
             }
         }
     }
 
-    /// The profiles of an application take turns with the cores that it may have. Chance decides whose turn it is, or two
-    /// applications might for ever take turns in step, one of them with all cores of the only Worker that fits both.
+    /// Gives one profile of an application a turn with the application's cores. The profile is random. In a fixed
+    /// order, two applications might alternate forever, if only one Worker fits both: one of them would always hold all
+    /// its cores.
     fn turn_to_a_profile(&mut self, node: NodeIndex, app: usize) {
         let own: Vec<ProfileId> = self.scenario.apps[app].all_profiles().map(|(id, _)| id).collect();
         let Some(turn) = self.dice.index(own.len()).map(|index| own[index]) else { return };
@@ -95,7 +96,7 @@ impl World {
         })
     }
 
-    /// Whether all machines together have room for the executors that the application begins with.
+    /// Whether all machines together have room for the executors that the application starts with.
     fn gang_fits(&self, plan: &AppPlan, cores: Cores, memory: MiB, profile: &ResourceProfile) -> bool {
         let room = self.scenario.workers.iter().map(|worker| {
             let by_resource =
@@ -110,10 +111,10 @@ impl World {
         room.sum::<u64>() >= plan.description.gang.min(most)
     }
 
-    /// Compares what the Master believes with what runs.
+    /// Compares the Master's tables with the running processes.
     pub(crate) fn audit(&mut self) {
         if self.master_disk.is_busy() {
-            // What the Master has decided is in the books soon.
+            // The books will soon contain the Master's latest decisions.
             return self.after(50, Happening::Audit);
         }
         self.after(AUDIT_EVERY, Happening::Audit);
@@ -122,7 +123,7 @@ impl World {
         self.audit_cluster_drivers();
         let believed: Vec<ExecutorKey> = self.ledger.executors().map(|(key, _)| key.clone()).collect();
         for key in believed {
-            // An executor that was just launched may still be on its way.
+            // An executor that was just launched may still be in transit.
             let is_real = self.processes.contains_key(&key)
                 || self.launch_is_pending(&key)
                 || self.fetch_is_pending(&key.app);
@@ -155,7 +156,7 @@ impl World {
         }
     }
 
-    /// Whether a message about this executor is on its way.
+    /// Whether a message about this executor is in transit.
     fn launch_is_pending(&self, key: &ExecutorKey) -> bool {
         self.pending().any(|happening| match happening {
             Happening::Deliver { message: Message::MasterToWorker(message), .. } => {
@@ -218,7 +219,7 @@ impl World {
         })
     }
 
-    /// Checks the end: nothing is held, nothing runs, nothing is on its way.
+    /// Checks the end: nothing is used, nothing runs, no message is in transit.
     pub(crate) fn check_end(&mut self) {
         self.compare_tables();
         let app = self.ledger.apps().next().cloned();
@@ -259,8 +260,8 @@ impl World {
         }
     }
 
-    /// A happening that should no longer be in the queue once all is over: anything but heartbeats, alarms,
-    /// audits, a Master's turn and the Workers' looks at directories.
+    /// Describes a happening that should not be in the queue after the end: anything but heartbeats, alarms, audits, a
+    /// Master's turn and the Workers' searches for directories.
     fn left_over(&self, happening: &Happening) -> Option<String> {
         let is_for_the_living = match happening {
             Happening::Wake { .. } | Happening::MasterTurn { .. } | Happening::Mend | Happening::Audit => {
@@ -302,7 +303,7 @@ impl World {
             | Happening::Speak { node, .. }
             | Happening::Dial { node, .. }
             | Happening::Tell { node, .. } => self.node(*node).body.is_alive(),
-            // A signal has come first.
+            // A signal has ended it before.
             Happening::ClusterDriverEnd { .. } | Happening::ClusterDriverUp { .. } => false,
             Happening::Cut { link } => self.links[link.0].is_open(),
             Happening::Hangup { link, side } => self.links[link.0].end(*side).open,

@@ -1,10 +1,10 @@
-//! The laws that every run must keep, and the facts that they are held against.
+//! The laws of every run, and the facts with which runs are compared.
 //!
-//! - `truth`: what is really so: which executors ran, and what each driver's tasks did.
+//! - `truth`: the facts: which executors ran, and what each driver's tasks did.
 //! - `ledger`, `reigns`: second sets of books, for a Master and for Masters that lead one after the other.
-//! - `headcount`, `entrance`: the requests of drivers, and who is taken in.
+//! - `headcount`, `entrance`: the requests of drivers, and which peers are accepted.
 //! - `healing`: after the faults everything recovers by itself.
-//! - `coverage`: counts of what happened, so that nothing is held that never happens.
+//! - `coverage`: counts of what happened, so that no law is about something that never happens.
 
 pub(crate) mod coverage;
 pub(super) mod entrance;

@@ -20,7 +20,6 @@ pub(crate) struct Executors {
 }
 
 impl Executors {
-    /// A Worker starts an executor.
     pub(crate) fn start(&mut self, key: &ExecutorKey, worker: NodeIndex) -> Result<(), String> {
         match self.started.insert(key.clone(), worker) {
             None => Ok(()),
@@ -29,17 +28,15 @@ impl Executors {
         }
     }
 
-    /// The Worker that started an executor.
     pub(crate) fn started_by(&self, key: &ExecutorKey) -> Option<NodeIndex> {
         self.started.get(key).copied()
     }
 
-    /// The applications of which the Worker ever started an executor.
+    /// The applications of all executors that the Worker ever started.
     pub(crate) fn apps_of(&self, worker: NodeIndex) -> BTreeSet<AppId> {
         self.started.iter().filter(|(_, by)| **by == worker).map(|(key, _)| key.app.clone()).collect()
     }
 
-    /// A Worker signals an executor.
     pub(crate) fn signal(&self, key: &ExecutorKey, worker: NodeIndex) -> Result<(), String> {
         if self.started.get(key) == Some(&worker) {
             return Ok(());
@@ -47,7 +44,6 @@ impl Executors {
         Err(format!("a Worker signals executor {key}, which it never started"))
     }
 
-    /// A Worker reports to its Master.
     pub(crate) fn report(&mut self, message: &WorkerToMaster) -> Result<(), String> {
         match message {
             WorkerToMaster::RegisterWorker { .. }
@@ -85,7 +81,7 @@ pub(crate) struct Tasks {
 struct Attempt {
     is_started: bool,
     end: Option<TaskEnd>,
-    /// Whether its executor gave it back, and the driver was told.
+    /// Whether its executor gave it back, and the driver knows.
     is_given_back: bool,
     /// The bytes of output that the driver allowed.
     granted: u64,
@@ -107,7 +103,7 @@ impl Tasks {
         (0..self.submitted).filter(|task| !self.ended.contains(task))
     }
 
-    /// How many of them there are.
+    /// How many tasks are unfinished.
     pub(crate) fn open(&self) -> u64 {
         self.submitted - self.ended.len() as u64
     }
@@ -116,7 +112,6 @@ impl Tasks {
         self.submitted
     }
 
-    /// An attempt is sent to an executor.
     pub(crate) fn launch(&mut self, attempt: AttemptId, credit: u64, limit: u64) -> Result<(), String> {
         if self.ended.contains(&attempt.task.0) {
             return Err(format!("attempt {attempt} is launched after its task has ended"));
@@ -146,7 +141,6 @@ impl Tasks {
         Ok(())
     }
 
-    /// An executor starts an attempt's process.
     pub(crate) fn start(&mut self, attempt: AttemptId) -> Result<(), String> {
         let Some(row) = self.attempts.get_mut(&attempt) else {
             return Err(format!("attempt {attempt} is started without a launch"));
@@ -188,7 +182,6 @@ impl Tasks {
         Ok(())
     }
 
-    /// A driver stores a piece of output.
     pub(crate) fn store(
         &mut self,
         attempt: AttemptId,
@@ -219,14 +212,12 @@ impl Tasks {
         }
     }
 
-    /// The user cancels a task.
     pub(crate) fn cancel(&mut self, task: u64) {
         if task < self.submitted && !self.ended.contains(&task) {
             self.given_up.insert(task);
         }
     }
 
-    /// An executor is told to end an attempt.
     pub(crate) fn kill(&mut self, attempt: AttemptId) -> Result<(), String> {
         if !self.given_up.contains(&attempt.task.0) {
             return Err(format!("attempt {attempt} is ended, and its task was not given up"));
@@ -235,12 +226,11 @@ impl Tasks {
         Ok(())
     }
 
-    /// Whether a task was cancelled, is still running, and its executor was not told.
+    /// Whether a cancelled task still runs without its executor having been told.
     pub(crate) fn goes_on(&self, task: u64) -> bool {
         self.given_up.contains(&task) && !self.ended.contains(&task) && !self.killed.contains(&task)
     }
 
-    /// A driver says that a task is over.
     pub(crate) fn end(
         &mut self,
         task: u64,
@@ -297,7 +287,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Checks that attempts that were given back do not count as failures.
+    /// Checks that given-back attempts do not count as failures.
     fn check_count(&self, task: u64, failures: u32) -> Result<(), String> {
         let attempts = self.attempts.iter().filter(|(id, _)| id.task.0 == task);
         let count = attempts.filter(|(_, attempt)| !attempt.is_given_back).count();
@@ -307,7 +297,7 @@ impl Tasks {
         Err(format!("task {task} failed {failures} times, and {count} of its attempts were not given back"))
     }
 
-    /// Checks that an attempt ended as the driver says.
+    /// Checks that an attempt ended as the driver reports.
     fn check_failure(
         &self,
         task: u64,
@@ -330,7 +320,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// A driver says that its application is over.
+    /// A driver reports that its application is over.
     pub(crate) fn done(&mut self) -> Result<(), String> {
         if self.is_done {
             return Err("a driver is done twice".to_owned());
@@ -343,14 +333,12 @@ impl Tasks {
     }
 }
 
-/// The questions that one driver was asked.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     last: u64,
     open: BTreeMap<QuestionId, Asked>,
 }
 
-/// A question without an answer so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub(crate) number: QuestionId,
@@ -360,7 +348,7 @@ pub(crate) struct Asked {
 }
 
 impl Questions {
-    /// A number that was never used.
+    /// A question number that was never used.
     pub(crate) fn next(&mut self) -> QuestionId {
         self.last += 1;
         QuestionId(self.last)
@@ -370,7 +358,7 @@ impl Questions {
         self.open.insert(number, Asked { number, question, at });
     }
 
-    /// Takes an answer. Returns the question that it belongs to.
+    /// Takes an answer. Returns its question.
     pub(crate) fn answer(&mut self, number: QuestionId) -> Result<Question, String> {
         let asked = self.open.remove(&number);
         asked

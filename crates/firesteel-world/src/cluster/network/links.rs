@@ -1,4 +1,4 @@
-//! Connections: in order in each direction, with random delays, and cut without warning.
+//! Connections: ordered in each direction, with random delays, and cut without warning.
 
 use firesteel_protocol::ids::PeerId;
 
@@ -12,9 +12,7 @@ pub(crate) struct LinkIndex(pub(crate) usize);
 /// One of the two ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// The end that dialled.
     Dialler,
-    /// The end that listened.
     Listener,
 }
 
@@ -34,14 +32,12 @@ impl Side {
 pub(crate) struct Link {
     ends: [End; 2],
     pace: Pace,
-    /// Whether the connection is cut. Messages on their way and messages sent later are lost.
+    /// Whether the connection is cut, so that messages in transit and later ones are lost.
     cut: bool,
 }
 
-/// One end of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
-    /// The node that owns it.
     pub(crate) node: NodeIndex,
     /// The peer id that its owner uses for it.
     pub(crate) peer: PeerId,
@@ -49,15 +45,14 @@ pub(crate) struct End {
     pub(crate) open: bool,
     /// Whether its owner has ended the connection. Later messages of the owner are not sent.
     is_done: bool,
-    /// The time at which the latest message on its way arrives here. A message that is sent later may not
-    /// arrive earlier.
+    /// When the latest message in transit arrives here. A later message may not arrive earlier.
     latest: u64,
 }
 
 /// How long messages take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// At most 3 ms, now and then 40.
+    /// Messages take at most 3 ms, and sometimes 40 ms.
     Quick,
     /// Messages take up to 400 ms.
     Slow,
@@ -73,7 +68,7 @@ impl Link {
         &self.ends[side as usize]
     }
 
-    /// The side that this node holds.
+    /// Which end of the connection belongs to this node.
     pub(crate) fn side_of(&self, node: NodeIndex) -> Side {
         if self.ends[0].node == node { Side::Dialler } else { Side::Listener }
     }
@@ -83,7 +78,7 @@ impl Link {
         !self.cut && self.end(side).open
     }
 
-    /// Whether messages that this side sends now leave.
+    /// Whether messages from this side are sent now.
     pub(crate) fn sends(&self, side: Side) -> bool {
         self.end(side).open && !self.end(side).is_done
     }
@@ -113,13 +108,13 @@ impl Link {
         end.latest
     }
 
-    /// Holds back all that is sent to this side from now on until this time.
+    /// Holds back messages to this side from now until this time.
     pub(crate) fn stall(&mut self, side: Side, until: u64) {
         let end = &mut self.ends[side as usize];
         end.latest = end.latest.max(until);
     }
 
-    /// When the last of what was sent to this side arrives. What is held back arrives at the end of that.
+    /// When the last message to this side arrives, including held-back ones.
     pub(crate) fn latest(&self, side: Side) -> u64 {
         self.ends[side as usize].latest
     }

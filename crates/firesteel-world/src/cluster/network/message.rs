@@ -8,28 +8,17 @@ use firesteel_protocol::messages::{
 };
 use firesteel_worker as worker;
 
-/// A message of any sender.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Message {
-    /// A message from a Worker to its Master.
     WorkerToMaster(WorkerToMaster),
-    /// A message from the Master to a Worker.
     MasterToWorker(MasterToWorker),
-    /// A message from a driver to its Master.
     DriverToMaster(DriverToMaster),
-    /// A message from the Master to a driver.
     MasterToDriver(MasterToDriver),
-    /// A message from a status client to a Master.
     ClientToMaster(ClientToMaster),
-    /// A message from a Master to a status client.
     MasterToClient(MasterToClient),
-    /// A message from a status client to a Worker.
     ClientToWorker(ClientToWorker),
-    /// A message from a Worker to a status client.
     WorkerToClient(WorkerToClient),
-    /// A message from an executor to its driver.
     ExecutorToDriver(ExecutorToDriver),
-    /// A message from a driver to an executor.
     DriverToExecutor(DriverToExecutor),
 }
 

@@ -1,6 +1,6 @@
 //! Dialling, sending, receiving, and the ends of connections.
 //!
-//! `links` are connections, and `message` is what crosses them.
+//! `links` are connections, and `message` their contents.
 
 pub(super) mod links;
 pub(super) mod message;
@@ -24,7 +24,6 @@ use links::{Link, LinkIndex, Pace, Side};
 use message::Message;
 
 impl World {
-    /// A node dials a target.
     pub(crate) fn dial(&mut self, node: NodeIndex, target: Target) {
         if self.listener_of(target).is_some_and(|listener| self.are_parted(node, listener)) {
             self.fault(Fault::ConnectTimesOut);
@@ -44,7 +43,7 @@ impl World {
         self.after(millis, Happening::Dial { node, target, answer });
     }
 
-    /// What is lost of a first packet is sent again after a second, three, seven.
+    /// Random delay of a connection: a lost first packet is sent again after one, three or seven seconds.
     fn lateness_of_dial(&mut self, target: Target) -> u64 {
         let is_late = matches!(target, Target::Master(_))
             && self.is_elected()
@@ -84,7 +83,6 @@ impl World {
         }
     }
 
-    /// Who listens at a target.
     fn listener_of(&self, target: Target) -> Option<NodeIndex> {
         match target {
             Target::Master(seat) => self.listening_at(seat).map(|(node, _)| node),
@@ -96,7 +94,7 @@ impl World {
         }
     }
 
-    /// A dial to a Master is answered.
+    /// A connection to a Master is accepted or refused.
     fn answer_at_seat(&mut self, node: NodeIndex, seat: usize, answer: Answer) {
         let error = match (answer, self.listening_at(seat)) {
             (Answer::Taken, Some((master, leadership))) => {
@@ -126,7 +124,7 @@ impl World {
         self.tell(node, event);
     }
 
-    /// What a Master said of itself reaches who dialled, if the connection still stands.
+    /// A Master's hello arrives, if the connection still exists.
     pub(crate) fn greet(&mut self, node: NodeIndex, peer: PeerId, seat: usize, leadership: Leadership) {
         self.ungreeted.remove(&(node, peer));
         let Some(link) = self.link_of(node, peer) else { return };
@@ -180,7 +178,6 @@ impl World {
         self.node(node).connections.iter().copied().filter(is_between).collect()
     }
 
-    /// A node sends a message.
     pub(crate) fn send(&mut self, node: NodeIndex, peer: PeerId, message: Message) {
         let Some(link) = self.link_of(node, peer) else {
             let name = self.node(node).body.name();
@@ -257,8 +254,8 @@ impl World {
         }
     }
 
-    /// A user cancels the application at the moment when an executor has come and the Master has not yet
-    /// told the driver its application id.
+    /// A user cancels the application at a special moment: an executor has come, but the driver does not know its
+    /// application id yet.
     fn change_mind_early(&mut self, node: NodeIndex) {
         let waits = self.driver_mut(node).is_some_and(|body| body.machine.app().is_none());
         if waits && self.dice.one_in(8) {
@@ -267,7 +264,7 @@ impl World {
         }
     }
 
-    /// Watches an order of a Worker's Master, which must be carried out.
+    /// Notes an order of a Worker's Master, which must be carried out.
     fn see_order(&mut self, sender: NodeIndex, receiver: NodeIndex, message: &Message) {
         if self.master != Some(sender) {
             return;
@@ -287,7 +284,7 @@ impl World {
         }
     }
 
-    /// A Master that has nothing of the one before ends no executor of it at once.
+    /// Checks that a Master without the state of the one before ends none of its executors at once.
     fn check_foreign(&mut self, executor: &ExecutorKey) {
         let hold = master::Config::default().recovery_timeout;
         let holds = self.scenario.holds_foreign && !self.scenario.is_durable;
@@ -312,7 +309,7 @@ impl World {
         self.arrive(node, peer, event);
     }
 
-    /// Something that comes from a peer arrives at a node, if it means anything there. A Master may be busy.
+    /// A message arrives at a node that understands it. A busy Master queues it.
     fn arrive(&mut self, node: NodeIndex, peer: PeerId, event: Option<NodeEvent>) {
         match event {
             Some(NodeEvent::Master(event)) => self.arrive_at_master(node, peer, event),
@@ -335,7 +332,7 @@ impl World {
         self.at(arrival, Happening::Hangup { link, side: side.other() });
     }
 
-    /// Cuts a connection: messages on their way are lost, and each side is told at its own time.
+    /// Cuts a connection: messages in transit are lost, and each side notices at its own time.
     pub(crate) fn cut(&mut self, link: LinkIndex, half_open: bool) {
         self.links[link.0].cut();
         let mut delays = [self.dice.below(300), self.dice.below(300)];
@@ -347,7 +344,7 @@ impl World {
         }
     }
 
-    /// Ends a process; its peers learn of it in one of the possible ways.
+    /// Ends a process. `end` decides how its peers notice.
     pub(crate) fn end_process(&mut self, node: NodeIndex, end: ProcessEnd) {
         self.node_mut(node).body = Body::Gone;
         self.node_mut(node).alarm = None;
@@ -384,7 +381,7 @@ pub(crate) enum ProcessEnd {
     Abruptly,
 }
 
-/// The event that a message is to the receiving process; `None` if that process does not listen.
+/// Turns a message into an event of the receiving process; `None` if that process does not listen.
 fn received(body: &Body, peer: PeerId, arrived: Timestamp, message: Message) -> Option<NodeEvent> {
     let at_master = |message| NodeEvent::Master(master::Event::Received { peer, arrived, message });
     let at_worker = |message| NodeEvent::Worker(worker::Event::Received { peer, message });

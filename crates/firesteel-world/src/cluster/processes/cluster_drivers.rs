@@ -18,7 +18,7 @@ use crate::cluster::network::message::Message;
 use crate::cluster::world::{NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
-/// How long after a request to end a cluster driver it may run, in milliseconds: the grace, and some more.
+/// How long a cluster driver may run after a request to end it, in milliseconds: its grace period, and some more.
 const ENDS_WITHIN: u64 = 60_000;
 
 /// A cluster driver that is submitted.
@@ -26,14 +26,14 @@ const ENDS_WITHIN: u64 = 60_000;
 pub struct SubmissionPlan {
     /// The time after the start at which it is submitted, in milliseconds.
     pub at: u64,
-    /// What it takes of a Worker, which custom resources it needs, and whether it is supervised.
+    /// Its size, its custom resources, and whether it is supervised.
     pub description: DriverDescription,
-    /// How often, and how long after its submission, somebody asks for its end, in milliseconds.
+    /// How long after its submission requests to end it come, in milliseconds.
     pub killed_after: Vec<u64>,
 }
 
 impl SubmissionPlan {
-    /// In one cluster of three, up to six cluster drivers are submitted. If Workers have gpus, some of them need one.
+    /// Random cluster drivers: up to six, in one of three clusters. If Workers have gpus, some need one.
     pub(crate) fn rolled(dice: &mut Dice, gpus: bool) -> Vec<Self> {
         if !dice.one_in(3) {
             return Vec::new();
@@ -43,11 +43,11 @@ impl SubmissionPlan {
     }
 
     fn one(dice: &mut Dice, gpus: bool) -> Self {
-        // Now and then one that is refused.
+        // Sometimes a driver that is refused.
         let cores = if dice.one_in(12) { 0 } else { dice.between(1, 3) };
         let memory = dice.between(1, 8) * 256;
         let resources = match memory {
-            // More than anybody can have.
+            // More kinds of resources than are allowed.
             256 => (0..17).map(|number| (format!("resource{number}"), Amount::Whole(1))).collect(),
             768 | 1536 if gpus => [("gpu".to_owned(), Amount::Whole(1))].into(),
             _ => ResourceAmounts::new(),
@@ -68,13 +68,11 @@ impl SubmissionPlan {
     }
 }
 
-/// The processes of cluster drivers.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterDrivers {
     running: BTreeMap<DriverId, Process>,
-    /// The Worker that started each of them first, and whether it is supervised.
+    /// The Worker that first started each cluster driver, and whether it is supervised.
     known: BTreeMap<DriverId, Known>,
-    /// The number of processes that were ever started.
     starts: u64,
 }
 
@@ -84,7 +82,6 @@ impl ClusterDrivers {
         self.running.get(driver).is_some_and(|process| process.worker == worker)
     }
 
-    /// The Worker that started a cluster driver.
     pub(crate) fn started_by(&self, driver: &DriverId) -> Option<NodeIndex> {
         self.known.get(driver)?.home
     }
@@ -93,7 +90,7 @@ impl ClusterDrivers {
 #[derive(Debug)]
 struct Process {
     worker: NodeIndex,
-    /// Its number. Numbers are not reused.
+    /// The number of this process. Numbers are not reused.
     start: u64,
     is_up: bool,
 }
@@ -105,7 +102,6 @@ struct Known {
 }
 
 impl World {
-    /// An operator submits a cluster driver.
     pub(crate) fn submit_driver(&mut self, plan: usize) {
         let Some(master) = self.master else { return };
         let description = Box::new(self.scenario.submissions[plan].description.clone());
@@ -116,8 +112,8 @@ impl World {
         }
     }
 
-    /// An operator asks for some cluster driver, and then for its end. Some ask for the end of all, or have what has ended
-    /// forgotten.
+    /// An operator asks for the state of some cluster driver, then for its end. Some end all of them, or clear the
+    /// ended ones.
     pub(crate) fn kill_driver(&mut self) {
         let Some(master) = self.master else { return };
         let known: Vec<DriverId> = self.ledger.submitted().cloned().collect();
@@ -153,7 +149,6 @@ impl World {
         }
     }
 
-    /// A Worker starts a process of a cluster driver.
     pub(crate) fn start_cluster_driver(&mut self, worker: NodeIndex, plan: DriverPlan) {
         let driver = plan.driver;
         let drivers = &mut self.cluster_drivers;
@@ -227,9 +222,8 @@ impl World {
         self.tell_worker(millis, worker, worker::Event::DriverExited { driver, status });
     }
 
-    /// A Worker signals a cluster driver.
     pub(crate) fn signal_cluster_driver(&mut self, worker: NodeIndex, driver: DriverId, signal: Signal) {
-        // It may have ended, which its Worker hears in a moment.
+        // The driver may have ended, which its Worker will learn in a moment.
         let Some(process) = self.cluster_drivers.running.get(&driver) else { return };
         let start = process.start;
         if process.worker != worker || !process.is_up {
@@ -244,12 +238,11 @@ impl World {
         self.after(millis, Happening::ClusterDriverEnd { driver, start, status });
     }
 
-    /// A Worker has ended. Its cluster drivers end with it.
     pub(crate) fn end_cluster_drivers(&mut self, worker: NodeIndex) {
         self.cluster_drivers.running.retain(|_, process| process.worker != worker);
     }
 
-    /// A Worker reports on a cluster driver. One that is supervised is started again, as often as it fails.
+    /// A Worker reports on a cluster driver. A supervised driver is restarted each time that it fails.
     pub(crate) fn check_driver_report(&mut self, message: &WorkerToMaster) {
         let reports = match message {
             WorkerToMaster::DriverStateChanged(report) => std::slice::from_ref(report),
@@ -260,7 +253,8 @@ impl World {
             self.coverage.driver_state.count(state);
             let known = self.cluster_drivers.known.get_mut(driver);
             let supervised = known.as_ref().is_some_and(|known| known.supervised);
-            // It never ran: the Worker gives it back, or could not start it before it was told to end it. Any Worker may start it.
+            // The driver never ran: the Worker gave it back, or could not start it before it was told to end it. Any
+            // Worker may start it.
             if matches!(state, DriverState::Submitted | DriverState::Killed(None))
                 && let Some(known) = known
             {
@@ -278,7 +272,7 @@ impl World {
         }
     }
 
-    /// Compares what the Master and the Workers believe of cluster drivers with what runs.
+    /// Compares the tables of the Master and the Workers with the running processes of cluster drivers.
     pub(crate) fn audit_cluster_drivers(&mut self) {
         let wrong = self.wrong_worker_driver().or_else(|| self.wrong_master_driver());
         if let Some(sentence) = wrong {
@@ -286,7 +280,7 @@ impl World {
         }
     }
 
-    /// A cluster driver that its Worker counts on, and that was never started.
+    /// Describes a cluster driver that was never started, but counts as running on its Worker.
     fn wrong_worker_driver(&self) -> Option<String> {
         self.living_workers().into_iter().find_map(|node| {
             let Body::Worker(body) = &self.node(node).body else { return None };
@@ -306,7 +300,7 @@ impl World {
         })
     }
 
-    /// A cluster driver that the Master counts on, and that its Worker does not have; or one that was to end long ago.
+    /// Describes a cluster driver of the Master that its Worker does not have, or that should have ended long ago.
     fn wrong_master_driver(&self) -> Option<String> {
         if !self.is_settled() {
             return None;

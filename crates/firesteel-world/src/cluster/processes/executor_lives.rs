@@ -22,12 +22,11 @@ pub(crate) fn no_such_file() -> StartFailure {
 }
 
 impl World {
-    /// A Worker starts an executor's process.
     pub(crate) fn start_executor(&mut self, worker: NodeIndex, plan: ExecutorPlan) {
         let result = self.executors.start(&plan.executor, worker);
         self.hold(result);
         if plan.command.program().is_none_or(|command| command.program.is_empty()) {
-            // A stranger's application: its program does not exist.
+            // A hostile peer's application has a program that does not exist.
             let failure = no_such_file();
             let event = worker::Event::RunnerFailed { executor: plan.executor, why: failure.into() };
             return self.tell_worker(1, worker, event);
@@ -92,7 +91,7 @@ impl World {
         self.is_rough() && self.scenario.bad_worker == Some(body.plan)
     }
 
-    /// Reads the command line as an executor's program does. Every placeholder must have been filled in.
+    /// Parses the command line as an executor's program does. Every placeholder must have been filled in.
     fn read_command(&mut self, worker: NodeIndex, plan: &ExecutorPlan) -> Option<(usize, executor::Config)> {
         let command = plan.command.program().expect("anything else has not started");
         let words = &command.arguments;

@@ -1,4 +1,4 @@
-//! Launchers whose executors are commands, and the result that each launch must have.
+//! Launchers whose executors are commands, and the required result of each launch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,21 +20,20 @@ use crate::cluster::scenario::{AppKind, AppPlan};
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
-/// A launcher, and what it was told.
+/// A launcher, with the books about it.
 #[derive(Debug)]
 pub(crate) struct LauncherBody {
     pub(crate) machine: Launcher,
     /// The application, as an index into the scenario's applications.
     pub(crate) app: usize,
     books: Books,
-    /// Whether it has said that its application is to end.
+    /// Whether it has announced the end of its application.
     waits_for_the_end: bool,
 }
 
-/// A second set of books of what a launcher was told.
+/// A second set of books, from a launcher's events.
 #[derive(Debug, Default)]
 struct Books {
-    /// The latest id of the application.
     id: Option<AppId>,
     /// Its executors that have not ended.
     live: BTreeMap<ExecutorId, Cores>,
@@ -42,13 +41,13 @@ struct Books {
     lost: BTreeSet<ExecutorId>,
     /// The exit codes of executors that ended by themselves before the application was to end.
     codes: Vec<i32>,
-    /// The number of executors that an application without number and maximum still wants. This is the
-    /// number left at the first executor's own end, minus those that ended since.
+    /// For an application without a number and a maximum: how many executors it still wants. These are the executors
+    /// left when the first one ended by itself, minus the later ends.
     wanted: Option<usize>,
     /// The cores that may still be held, if there is a maximum.
     cores_left: Option<Cores>,
     is_ending: bool,
-    /// Whether it has said that it cannot know whether all executors are gone.
+    /// Whether it has reported that executors may be left.
     leaves_some: bool,
 }
 
@@ -58,7 +57,6 @@ impl LauncherBody {
         self.waits_for_the_end || self.books.is_ending
     }
 
-    /// Enters an event that the launcher is told.
     fn hear(&mut self, event: &launcher::Event) {
         let launcher::Event::Received { message, .. } = event else { return };
         let books = &mut self.books;
@@ -106,7 +104,7 @@ impl Books {
         }
     }
 
-    /// The exit code of the launch, if its executors have ended as it waits for.
+    /// The exit code of the launch, if its executors have ended as it requires.
     fn met(&self, plan: &AppPlan, until: Until) -> Option<i32> {
         match until {
             Until::Never => None,
@@ -230,7 +228,7 @@ impl World {
         }
     }
 
-    /// Checks that a launch tells its Master how its executors ended, or that it was ended before.
+    /// Checks the outcome that a launch reports to its Master: how its executors ended, or that it was ended before.
     fn hold_launch_outcome(&mut self, node: NodeIndex, outcome: Option<&Outcome>) {
         let Some(body) = self.launcher_mut(node) else { return };
         body.books.is_ending = true;
@@ -249,8 +247,8 @@ impl World {
         }
     }
 
-    /// Checks that a launch ends exactly when its executors have ended as it waits for, with their code,
-    /// and that none of its processes is left, unless strangers misled the Master.
+    /// Checks the end of a launch. It ends exactly when its executors have ended as it requires, with their exit code.
+    /// None of its processes is left, unless hostile peers misled the Master.
     fn hold_ending(&mut self, node: NodeIndex, ending: &Ending) {
         let Body::Launcher(body) = &self.node(node).body else { return };
         let (plan, books) = (&self.scenario.apps[body.app], &body.books);
@@ -265,7 +263,7 @@ impl World {
             }
             Ending::Met { .. } | Ending::Asked | Ending::Removed(_) | Ending::NoMaster { .. } => {}
         }
-        // Without its Master it may never have heard of executors.
+        // Without its Master it may not know of executors.
         let is_told = body.is_over() && !books.leaves_some && !self.was_lied_to;
         let Some(app) = books.id.clone().filter(|_| is_told) else { return };
         let mut of_app = self.processes.keys().filter(|key| key.app == app);
@@ -275,7 +273,7 @@ impl World {
         }
     }
 
-    /// Checks that a launch ends as soon as it has what it waits for.
+    /// Checks that a launch ends as soon as its condition holds.
     pub(crate) fn hold_launcher(&mut self, node: NodeIndex) {
         let Body::Launcher(body) = &self.node(node).body else { return };
         let plan = &self.scenario.apps[body.app];
@@ -288,7 +286,7 @@ impl World {
         }
     }
 
-    /// The users end the launches that never end by themselves.
+    /// Users end the launches that never end by themselves.
     pub(crate) fn mend_launchers(&mut self) {
         for node in self.living_launchers() {
             let Some(app) = self.launcher_mut(node).map(|body| body.app) else { continue };
@@ -301,7 +299,6 @@ impl World {
         }
     }
 
-    /// The nodes of the living launchers.
     pub(crate) fn living_launchers(&self) -> Vec<NodeIndex> {
         let lives = |phase: &DriverPhase| match phase {
             DriverPhase::Lives(node) => matches!(self.node(*node).body, Body::Launcher(_)).then_some(*node),

@@ -33,11 +33,11 @@ pub(super) const KILL_GRACE: Duration = Duration::from_secs(10);
 /// period, and then the Worker's reaper kills it.
 const ORPHAN_LIMIT: u64 = 15_000;
 
-/// Tasks that a shell hands over before some have ended: more than all cores of a small cluster.
+/// How many tasks a shell submits ahead: more than all cores of a small cluster.
 const MOST_OPEN: u64 = 200;
 
 impl World {
-    /// A Master begins to lead at this seat, unless one leads.
+    /// A Master begins to lead at this seat, unless another one leads.
     pub(crate) fn start_master(&mut self, seat: usize) {
         if self.master.is_some() {
             return;
@@ -91,7 +91,7 @@ impl World {
         self.set_alarm(node);
     }
 
-    /// A Master with new state. In half of the clusters it leaves alone for a while what it does not know.
+    /// A Master with empty tables. In half of the clusters it tolerates unknown executors for a while.
     fn new_master(&mut self, config: master::Config) -> Master {
         let holds = self.scenario.holds_foreign && !self.is_sabotaged_by(Sabotage::EndForeign);
         let foreign = if holds { Foreign::Held } else { Foreign::Ended };
@@ -100,7 +100,7 @@ impl World {
         Master::recover(config, self.timestamp(), []).expect("no record contradicts another one")
     }
 
-    /// Pages of the Master's state are often much shorter than a real Master's.
+    /// The size of pages of the Master's state, often much smaller than a real Master's.
     fn page(&self) -> PageSize {
         let rows = [2, 5, PageSize::default().rows];
         let chosen = usize::try_from(self.timestamp().millis() % 3).expect("it is small");
@@ -143,10 +143,10 @@ impl World {
             max_registration_retries: u32::try_from(self.dice.between(2, 16)).expect("it is small"),
             kill_grace: KILL_GRACE,
             driver_kill_grace: KILL_GRACE,
-            // Most Workers are not woken for this again and again.
+            // Most Workers do not do this, since it would wake them often.
             try_pause: self.scenario.may_start_nothing().then_some(Duration::from_secs(20)),
             max_disk_percent: 95,
-            // One Worker measures, in few clusters: what it reports decides nothing.
+            // In few clusters, one Worker measures usage: its reports influence no decision.
             usage_pause: measures.then_some(Duration::from_secs(20)),
             web_address: measures.then(|| format!("http://host{plan}:8081/")),
             cleanup: Some(worker::Cleanup {
@@ -166,8 +166,7 @@ impl World {
         self.tell(node, NodeEvent::Worker(World::earlier_directories()));
     }
 
-    /// Ends a Worker, orderly or not. Its executors must end too, and this is checked. A while later the
-    /// Worker starts again.
+    /// Ends a Worker, orderly or not. Its executors must also end, which is checked. Later the Worker starts again.
     pub(crate) fn end_worker(&mut self, node: NodeIndex, end: ProcessEnd) {
         let Body::Worker(body) = &self.node(node).body else { return };
         let plan = body.plan;
@@ -254,7 +253,7 @@ impl World {
         self.at(self.now, Happening::Submit { node, task: 0 });
     }
 
-    /// The shell hands over tasks while few of them are open.
+    /// The shell submits tasks while few are unfinished.
     pub(crate) fn submit(&mut self, node: NodeIndex, task: usize) {
         let Some(body) = self.driver_mut(node) else { return };
         let (app, open) = (body.app, body.tasks.open());

@@ -1,4 +1,4 @@
-//! The processes of a simulated cluster: how they start, what they do, and how they end.
+//! The processes of a simulated cluster: how they start, act and end.
 //!
 //! - `node`: one process with the state machine that it runs; `lives`, `executor_lives`: how such processes start and
 //!   end.

@@ -26,24 +26,21 @@ pub(crate) struct Node {
     /// Its connections, indexed by its own numbers.
     pub(crate) connections: Vec<LinkIndex>,
     pub(crate) alarm: Option<Alarm>,
-    /// When it was last woken, and how often at that time.
+    /// When it was last woken, and how many times at that moment.
     pub(crate) woken: (u64, u32),
-    /// The number of events that it was told.
     pub(crate) events: u64,
-    /// The events that wait while the process stands still.
+    /// Events that wait while the process is paused.
     pub(crate) waiting: Option<VecDeque<NodeEvent>>,
 }
 
-/// When a node is to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alarm {
     /// The time that the node asked for.
     pub(crate) due: u64,
-    /// The time at which the alarm rings.
     pub(crate) rings: u64,
 }
 
-/// What a process runs.
+/// The program of a process.
 #[derive(Debug)]
 pub(crate) enum Body {
     Master(Box<Master>),
@@ -55,11 +52,10 @@ pub(crate) enum Body {
     Command(Box<ExecutorProcess>),
     /// A process that answers nothing: a hostile peer or a status client.
     Stranger,
-    /// A Master that stands by, and says that the Master at this seat leads.
+    /// A standby Master, which reports that the Master at this seat leads.
     Standby {
         leader: Option<usize>,
     },
-    /// The process has ended.
     Gone,
 }
 
@@ -69,9 +65,9 @@ pub(crate) struct WorkerBody {
     pub(crate) id: WorkerId,
     /// The machine that it runs on, as an index into the scenario's machines.
     pub(crate) plan: usize,
-    /// The logs that are being read for clients. Each has its author if that lived when the reading began.
+    /// Logs that are being read for clients. Each has its author, if the author was alive when the reading began.
     pub(crate) readings: BTreeMap<PeerId, Option<LogAuthor>>,
-    /// When it must have ended, since it was asked to leave.
+    /// When it must have ended, if it is decommissioned.
     pub(crate) gone_by: Option<u64>,
 }
 
@@ -86,11 +82,10 @@ pub(crate) struct DriverBody {
     pub(crate) waiting: Waiting,
     /// Its id at the Master, and its connection to the Master.
     pub(crate) registration: Option<(AppId, PeerId)>,
-    /// The requests to its Master.
     pub(crate) headcount: Headcount,
-    /// Who may be taken in.
+    /// Which executors may be accepted.
     pub(crate) entrance: Entrance,
-    /// The executors that register with the effects that are still to be performed. Ended tasks do not know them.
+    /// Executors that register in effects which are not performed yet. Ended tasks do not know them.
     pub(crate) newcomers: BTreeSet<ExecutorId>,
 }
 
@@ -100,7 +95,6 @@ pub(crate) struct ExecutorBody {
     pub(crate) process: ExecutorProcess,
 }
 
-/// An event for a node.
 #[derive(Clone, Debug)]
 pub(crate) enum NodeEvent {
     Master(master::Event),
@@ -110,7 +104,6 @@ pub(crate) enum NodeEvent {
     Executor(executor::Event),
 }
 
-/// The effects of a node's machine.
 #[derive(Clone, Debug)]
 pub(crate) enum NodeEffects {
     Master(Vec<master::Effect>),
@@ -226,7 +219,7 @@ impl Body {
         }
     }
 
-    /// The machine's event for a deadline, when all that arrived before `heard_until` has been handled.
+    /// The machine's deadline event. All messages that arrived before `heard_until` have been handled.
     pub(crate) fn deadline(&self, heard_until: Timestamp) -> Option<NodeEvent> {
         match self {
             Self::Master(_) => Some(NodeEvent::Master(master::Event::Deadline { heard_until })),

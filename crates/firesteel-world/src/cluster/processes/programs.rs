@@ -1,4 +1,4 @@
-//! Fake processes: what an executor's program and a task's program do.
+//! Simulated processes: the programs of executors and of tasks.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,25 @@ use firesteel_sim::dice::Dice;
 /// What an executor's process does after its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExecutorFate {
-    /// It serves its driver.
     Serves,
     /// It serves its driver, and ignores a request to end.
     IgnoresTerminate,
-    /// It serves, and dies after this time.
-    DiesAfter { millis: u64, status: ExitStatus },
+    /// It serves its driver, and dies after this time.
+    DiesAfter {
+        millis: u64,
+        status: ExitStatus,
+    },
     /// It ends before it dials its driver.
-    EndsAtOnce { status: ExitStatus },
+    EndsAtOnce {
+        status: ExitStatus,
+    },
     /// It neither dials its driver nor ends.
     Hangs,
-    /// It is a command: it works for this time, and ends with this status.
-    Works { millis: u64, status: ExitStatus },
-    /// The process cannot be started.
+    /// It is a command: it runs for this time, and exits with this status.
+    Works {
+        millis: u64,
+        status: ExitStatus,
+    },
     CannotStart,
 }
 
@@ -50,35 +56,31 @@ impl ExecutorFate {
     }
 }
 
-/// The process of an executor.
 #[derive(Debug)]
 pub(crate) struct ExecutorProcess {
     pub(crate) key: ExecutorKey,
-    /// The Worker that started it.
     pub(crate) worker: NodeIndex,
     /// The application whose driver it serves, as an index into the scenario's applications.
     pub(crate) app: usize,
     pub(crate) cores: Cores,
-    /// The resource addresses that it has.
     pub(crate) resources: Resources,
     pub(crate) fate: ExecutorFate,
     pub(crate) phase: ProcessPhase,
     pub(crate) tasks: BTreeMap<AttemptId, TaskProcess>,
-    /// The resource profile that it has.
     pub(crate) profile: ProfileId,
     /// The time since which it serves its driver and has no task.
     pub(crate) idle_since: Option<u64>,
-    /// The time of its first signal.
+    /// When it received its first signal.
     pub(crate) asked_at: Option<u64>,
 }
 
-/// The phase of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessPhase {
-    /// The process is being started.
     Starting,
     /// The process has been running since this time.
-    Running { since: u64 },
+    Running {
+        since: u64,
+    },
 }
 
 impl ExecutorProcess {
@@ -86,7 +88,7 @@ impl ExecutorProcess {
         matches!(self.phase, ProcessPhase::Running { .. })
     }
 
-    /// Whether it was asked to end seconds ago, obeys signals, and has nothing to wait for.
+    /// Whether it was asked to end seconds ago, obeys signals, and waits for nothing.
     pub(crate) fn should_have_ended(&self, now: u64) -> bool {
         let was_asked = self.asked_at.is_some_and(|at| now - at > 5_000);
         was_asked && self.fate == ExecutorFate::Serves && self.tasks.is_empty()
@@ -98,12 +100,11 @@ impl ExecutorProcess {
     }
 }
 
-/// The process of a task.
 #[derive(Debug)]
 pub(crate) struct TaskProcess {
     pub(crate) program: Program,
     pub(crate) cores: Cores,
-    /// What it takes of the executor's addresses.
+    /// The custom resources that it requests of its executor.
     pub(crate) asked: TaskResources,
     /// The addresses that it may use.
     pub(crate) given: Resources,
@@ -130,15 +131,21 @@ pub(crate) struct TaskProcess {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TaskStep {
     /// A piece of output is read.
-    Output { stream: usize, bytes: Bytes },
-    /// There is more output than allowed: it waits.
+    Output {
+        stream: usize,
+        bytes: Bytes,
+    },
+    /// There is more output than allowed: it is blocked.
     Waits,
     /// It works until this time.
-    Works { until: u64 },
+    Works {
+        until: u64,
+    },
     /// It never ends by itself.
     Hangs,
-    /// The process has ended.
-    Ends { status: ExitStatus },
+    Ends {
+        status: ExitStatus,
+    },
 }
 
 impl TaskProcess {
@@ -188,8 +195,8 @@ pub(crate) struct Program {
     pub(crate) task: usize,
 }
 
-/// The text that all programs write, each from its own offset. It does not repeat within the output of one
-/// program, so a lost, repeated or misplaced piece is found.
+/// The text that all programs write, each from its own offset. It does not repeat within the output of one program, so
+/// that lost, repeated and misplaced pieces are noticed.
 static TEXT: [u8; TEXT_LENGTH] = text();
 const TEXT_LENGTH: usize = 1 << 14;
 

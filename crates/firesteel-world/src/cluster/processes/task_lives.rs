@@ -1,4 +1,4 @@
-//! How tasks' processes start, go on and end.
+//! How tasks' processes start, continue and end.
 
 use firesteel_engine::executor;
 use firesteel_placement::Resources;
@@ -19,13 +19,12 @@ use crate::cluster::world::{DriverPhase, NodeIndex, World};
 /// The exit code after which drivers do not retry a task.
 pub(crate) const FATAL: u8 = 4;
 
-/// How the program of a task that fails ends: every fourth one with the fatal code.
+/// How the program of a failing task ends: every fourth one with the fatal code.
 fn failed(task: usize) -> ExitStatus {
     ExitStatus::Code(if task % 4 == 3 { i32::from(FATAL) } else { 3 })
 }
 
 impl World {
-    /// An executor starts a task's process.
     pub(crate) fn start_task(
         &mut self,
         node: NodeIndex,
@@ -174,7 +173,7 @@ impl World {
         let now = self.now;
         let Some(task) = self.task_mut(node, attempt) else { return };
         if task.signal(signal, now) {
-            // The step that waits for the end of the work would come too late.
+            // The planned step, at the end of the work, would come too late.
             task.has_step = false;
             self.go_on(node, attempt);
         }

@@ -10,7 +10,7 @@ use crate::cluster::laws::truth::Asked;
 use crate::cluster::scenario::TaskFate;
 use crate::cluster::world::{NodeIndex, World};
 
-/// The time within which a question must be answered if a Master could answer it, in milliseconds.
+/// How long a question may wait if a Master could answer it, in milliseconds.
 const ANSWERED_AFTER: u64 = 60_000;
 
 impl DriverBody {
@@ -39,7 +39,7 @@ impl DriverBody {
     }
 }
 
-/// What the owner of this application says of its work.
+/// The outcome that this application's owner reports.
 pub(crate) fn outcome_of(app: usize) -> Option<Outcome> {
     match app % 4 {
         0 => Some(Outcome::failed(format!("{app} of 100 items failed"))),
@@ -63,20 +63,18 @@ impl World {
         self.tell(node, NodeEvent::Driver(driver::Event::CancelTask { task: TaskId(task) }));
     }
 
-    /// A user asks a question.
     pub(crate) fn ask(&mut self, node: NodeIndex, question: Question) {
         let Some(number) = self.driver_mut(node).map(|body| body.questions.next()) else { return };
         self.tell(node, NodeEvent::Driver(driver::Event::Ask { number, question }));
     }
 
-    /// A user cancels an application.
     pub(crate) fn cancel_driver(&mut self, node: NodeIndex) {
         let Some(app) = self.driver_mut(node).map(|body| body.app) else { return };
         let (outcome, until) = (outcome_of(app), driver::Until::Told);
         self.tell(node, NodeEvent::Driver(driver::Event::Cancel { outcome, until }));
     }
 
-    /// Checks that a driver tells its Master of its work what its owner said.
+    /// Checks that a driver reports its owner's outcome to its Master.
     pub(crate) fn hold_told_outcome(&mut self, app: usize, message: &DriverToMaster) {
         if let DriverToMaster::UnregisterApplication { outcome, .. } = message
             && *outcome != outcome_of(app)
@@ -97,8 +95,8 @@ impl World {
         }
     }
 
-    /// Checks that a user's action took effect at once. The executor of a cancelled task is told, if there
-    /// is a connection. A question about the driver's tables is answered.
+    /// Checks that a user's action took effect at once. The executor of a cancelled task must be told, if it is
+    /// connected, and a question about the driver's tables answered.
     pub(crate) fn check_heard(&mut self, node: NodeIndex, event: &driver::Event) {
         let Body::Driver(body) = &self.node(node).body else { return };
         let wrong = match event {
@@ -126,8 +124,7 @@ impl World {
         }
     }
 
-    /// Checks a cancelled task that has ended: none of its processes runs on an executor that the driver
-    /// still has.
+    /// Checks a cancelled task that has ended: none of the driver's executors has a process of it.
     pub(crate) fn check_given_up(&mut self, node: NodeIndex, task: TaskId) {
         let Body::Driver(body) = &self.node(node).body else { return };
         if body.machine.is_done() {
@@ -146,7 +143,7 @@ impl World {
         }
     }
 
-    /// Checks an answer: its question was open, and what it says is true.
+    /// Checks an answer: its question was open, and its contents are true.
     pub(crate) fn take_answer(&mut self, node: NodeIndex, number: QuestionId, answer: &Answer) {
         self.coverage.answer.count(answer);
         let Some(body) = self.driver_mut(node) else { return };
@@ -162,7 +159,7 @@ impl World {
         self.hold(result);
     }
 
-    /// Checks that no question waits for long after the faults have stopped.
+    /// Checks that no question waits long after the faults have stopped.
     pub(crate) fn check_questions(&mut self) {
         let now = self.now;
         for node in self.living_drivers() {

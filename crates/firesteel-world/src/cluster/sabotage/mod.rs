@@ -6,7 +6,6 @@ pub(super) mod saboteur;
 
 use firesteel_protocol::Kind;
 
-/// A deliberate bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("sabotage")]
 pub enum Sabotage {
@@ -18,7 +17,7 @@ pub enum Sabotage {
     ForgetWorker,
     /// The Master misses that a Worker is about to end.
     ForgetLeaving,
-    /// The Master misses that a Worker on which nothing runs is about to end.
+    /// The Master misses that a Worker without processes is about to end.
     MournLeft,
     /// The Master does not count heartbeats.
     IgnoreHeartbeat,
@@ -30,9 +29,9 @@ pub enum Sabotage {
     ReuseExecutorId,
     /// The Master reports an executor's state to another application's driver.
     WrongDriver,
-    /// The Master sends an order to launch to another peer.
+    /// The Master sends an order to launch to the wrong peer.
     LaunchOnTheDead,
-    /// The Master gives an executor one core more than it counted.
+    /// The Master gives an executor one core more than it counts itself.
     OneCoreTooMany,
     /// The Master does not report a new executor to the driver.
     DropExecutorAdded,
@@ -40,15 +39,15 @@ pub enum Sabotage {
     DropRegisteredWorker,
     /// The Master does not tell a driver that its application was killed.
     DropKilled,
-    /// The Master treats an executor that ended by itself as one that its Worker ended.
+    /// An executor ends by itself, and the Master counts it as ended by its Worker.
     MissTurn,
-    /// The Master gives an application a part of its gang.
+    /// The Master gives an application only a part of its gang.
     SplitGang,
     /// The Master never finds room for gangs.
     StarveGang,
-    /// The Master serves applications behind a waiting gang from the reservation.
+    /// The Master gives reserved resources to applications behind a waiting gang.
     StealReserved,
-    /// The Master takes every application for one that runs for a second, and lends it what is reserved.
+    /// The Master assumes that every application runs for one second, and lends it reserved resources.
     LendToAll,
     /// The Master confuses the priorities in a queue.
     ForgetPriority,
@@ -56,53 +55,53 @@ pub enum Sabotage {
     ForgetQueue,
     /// The Master preempts more executors than allowed.
     PreemptTooMany,
-    /// The Master preempts executors for applications of no higher priority.
+    /// The Master preempts executors for applications whose priority is not higher.
     PreemptPeers,
-    /// The Master preempts executors for a gang that has not waited for long, or executors that have run for long.
+    /// The Master preempts executors for a gang that has not waited long, or executors that have run for long.
     PreemptForAnyGang,
     /// The Master does not report that all executors of an ended application are gone.
     DropExecutorsGone,
-    /// The Master reports that all executors are gone as soon as they were told to end.
+    /// The Master reports that all executors are gone as soon as they are told to end.
     EarlyExecutorsGone,
-    /// The Master misses what the driver says of its work.
+    /// The Master misses the outcome that the driver reports.
     ForgetOutcome,
-    /// The Master does not say what became of the work of an application that a client wants to kill too late.
+    /// When a client kills an application that has ended, the Master does not report its outcome.
     LateKillForgetsOutcome,
-    /// The Master calls Workers silent whose heartbeats it has not read yet.
+    /// The Master calls Workers silent although their heartbeats wait unread.
     JudgeByReading,
-    /// The Master does not hear that a Worker cannot write.
+    /// The Master misses that a Worker cannot write.
     MissFullDisk,
-    /// The driver does not hear that an executor gave a task back.
+    /// The driver misses that an executor gave a task back.
     CountShortages,
-    /// The Master does not write some of its decisions down.
+    /// The Master does not record some of its decisions.
     SkipPersist,
-    /// The Master tells its decisions before they are durable.
+    /// The Master sends messages about decisions before they are durable.
     TellBeforeDurable,
     /// The Master replays the last records twice.
     ReplayTwice,
     /// The next leader's epoch is not greater than that of the last one.
     EpochNotIncreased,
-    /// A leader that cannot write tells its decisions all the same.
+    /// A leader that cannot write sends messages about its decisions anyway.
     TellUnwritten,
     /// A former leader still writes to the journal after the next one has begun.
     WriteUnfenced,
-    /// A former leader speaks though its tenure is over.
+    /// A former leader sends messages after its lease is over.
     SpeakAfterTenure,
-    /// A Master that stands by says that it leads, and registers Workers.
+    /// A standby claims to lead, and registers Workers.
     StandbyAnswers,
-    /// A Master that stands by does not hang up when another leader begins.
+    /// A standby does not hang up when another leader begins.
     StandbyStaysOn,
-    /// The Master asks a Worker only once to leave.
+    /// The Master tells a Worker only once to leave.
     AskOnce,
     /// The Master leaves a row out of each page of its state.
     SkipRow,
-    /// The Master takes every order to launch an executor for answered.
+    /// The Master treats every order to launch an executor as confirmed.
     TakeForAnswered,
     /// The Master treats every token as the right one.
     TrustAnyToken,
-    /// The Master believes every number of cores.
+    /// The Master accepts any number of cores.
     TrustAnySize,
-    /// The Master ends at once what the one before had running.
+    /// The Master ends executors of the Master before it at once.
     EndForeign,
     /// The Master excludes no Worker.
     ForgetBlame,
@@ -116,7 +115,7 @@ pub enum Sabotage {
     MissDriverEnd,
     /// The Master does not order the end of a cluster driver.
     DropKillDriver,
-    /// The Master does not tell a Worker of the custom resources of a cluster driver.
+    /// The Master does not tell a Worker the custom resources of a cluster driver.
     ForgetDriverAddresses,
     /// The Worker does not start a cluster driver.
     DropDriver,
@@ -134,7 +133,7 @@ pub enum Sabotage {
     ForgetWords,
     /// The Worker never signals an executor that it was told to end.
     DropSignal,
-    /// The Worker does not hear that it is asked to leave.
+    /// The Worker misses that it is told to leave.
     StayOn,
     /// The Worker stops its heartbeats.
     DropHeartbeat,
@@ -144,29 +143,29 @@ pub enum Sabotage {
     FetchTwice,
     /// The Worker never removes files.
     KeepFiles,
-    /// The Worker says too early that a log is over.
+    /// The Worker reports the end of a log too early.
     EndLog,
-    /// The Worker includes living applications in its search for old directories.
+    /// The Worker includes live applications in its search for old directories.
     KeepNothing,
-    /// The Worker removes the directory of the application whose executor it starts.
+    /// The Worker removes the directory of an application whose executor it starts.
     RemoveTheLiving,
     /// The Worker removes the directory of an executor that it has just started.
     RemoveLivingExecutor,
-    /// The driver does not hear that an executor will leave.
+    /// The driver misses that an executor will leave.
     UseLeaving,
     /// The driver never unregisters its application.
     ForgetUnregister,
-    /// The driver says that its work succeeded, however it went.
+    /// The driver always reports success.
     ClaimSuccess,
     /// The driver treats every secret as the right one.
     TrustAnySecret,
-    /// The driver treats an executor that no Master has told of as one that is expected.
+    /// The driver accepts an executor that no Master has announced.
     TrustAnyNumber,
     /// The driver launches an attempt twice.
     DoubleLaunchTask,
-    /// The driver gives no more credit.
+    /// The driver grants no more output credit.
     DropOutputCredit,
-    /// The driver gives credit twice.
+    /// The driver grants output credit twice.
     DoubleCredit,
     /// The driver stores a piece of output twice.
     DoubleOutput,
@@ -178,11 +177,11 @@ pub enum Sabotage {
     DropTaskEnd,
     /// The driver does not tell an executor that a task was cancelled.
     DropKillTask,
-    /// The driver says that a task has ended as soon as it was cancelled.
+    /// The driver reports a task's end as soon as it was cancelled.
     EarlyCancelled,
-    /// The driver does not answer.
+    /// The driver does not answer a question.
     DropAnswer,
-    /// The driver answers twice.
+    /// The driver answers a question twice.
     DoubleAnswer,
     /// The driver does not wait for the hosts that tasks prefer.
     Impatient,
@@ -202,7 +201,7 @@ pub enum Sabotage {
     FirstAddress,
     /// The Master forgets the kind of the addresses that it gives.
     ForgetKind,
-    /// The driver takes the part of an address that an executor has for the whole address.
+    /// The driver treats a part of an address as the whole address.
     TakeForWhole,
     /// The driver requests a hundred executors too many.
     AskForMore,
@@ -212,15 +211,13 @@ pub enum Sabotage {
     KillNeighbours,
     /// The driver does not end idle executors.
     DropKills,
-    /// The driver does not look whether executors are silent.
+    /// The driver does not check whether executors are silent.
     IgnoreSilence,
-    /// The driver sends no heartbeats.
     DropDriverHeartbeat,
-    /// The launcher ends with another code than its executors.
+    /// The launcher ends with a different exit code from its executors'.
     WrongCode,
     /// The launcher does not tell its Master that it ends.
     EndlessLaunch,
-    /// The executor sends no heartbeats.
     DropExecutorHeartbeat,
     /// The executor does not report a task's end.
     DropStatusUpdate,
@@ -237,7 +234,6 @@ pub enum Sabotage {
 }
 
 impl Sabotage {
-    /// The list of all bugs.
     pub const ALL: &'static [Self] = &[
         Self::DropGiveBack,
         Self::DoubleLaunch,
@@ -353,7 +349,7 @@ impl Sabotage {
         Self::DropExit,
     ];
 
-    /// The name of the bug, as in the list of all.
+    /// The name of the bug in the list of all bugs.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.kind()

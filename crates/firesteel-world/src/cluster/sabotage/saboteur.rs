@@ -36,7 +36,7 @@ pub(crate) struct Saboteur {
     sabotage: Sabotage,
 }
 
-/// What happens to one effect.
+/// What the saboteur does with an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Stays,
@@ -49,7 +49,6 @@ impl Saboteur {
         Self { sabotage }
     }
 
-    /// Whether this is the bug.
     pub(crate) fn is(&self, sabotage: Sabotage) -> bool {
         self.sabotage == sabotage
     }
@@ -102,7 +101,6 @@ impl Saboteur {
         }
     }
 
-    /// Changes an event for a machine.
     pub(crate) fn event(
         &mut self,
         now: Timestamp,
@@ -158,7 +156,7 @@ impl Saboteur {
         (!is_swallowed).then_some(event)
     }
 
-    /// Changes a message for a Master.
+    /// Changes a message to a Master.
     fn bend_master_message(
         &self,
         message: core_master::Inbound,
@@ -177,7 +175,7 @@ impl Saboteur {
         }
     }
 
-    /// Changes what a Worker tells a Master.
+    /// Changes a Worker's message to a Master.
     fn bend_worker_message(&self, message: WorkerToMaster, peer: PeerId, ledger: &Ledger) -> WorkerToMaster {
         match message {
             WorkerToMaster::Heartbeat { worker, .. } if self.sabotage == Sabotage::TakeForAnswered => {
@@ -199,7 +197,7 @@ impl Saboteur {
         }
     }
 
-    /// Whether this sabotage may keep an event from its machine.
+    /// Whether this bug drops an event before the machine receives it.
     fn swallows(&self, event: &NodeEvent, ledger: &Ledger) -> bool {
         match (event, self.sabotage) {
             (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::DropGiveBack) => {
@@ -239,7 +237,7 @@ impl Saboteur {
         }
     }
 
-    /// Changes what a Worker says of itself.
+    /// Changes a Worker's description of itself.
     fn bend_claim(&self, mut worker: WorkerDescription) -> WorkerDescription {
         match self.sabotage {
             Sabotage::TrustAnyToken => worker.token = token_of(&worker.id),
@@ -249,7 +247,7 @@ impl Saboteur {
         worker
     }
 
-    /// Changes what an executor says of itself.
+    /// Changes an executor's registration at its driver.
     fn bend_newcomer(&self, message: &mut ExecutorToDriver, ledger: &Ledger, dice: &mut Dice) {
         let ExecutorToDriver::RegisterExecutor { app, executor, secret, resources, .. } = message else {
             return;
@@ -306,7 +304,6 @@ impl Saboteur {
         }
     }
 
-    /// Changes the effects of a machine.
     pub(crate) fn effects(&mut self, effects: &mut NodeEffects, ledger: &Ledger, dice: &mut Dice) {
         match effects {
             NodeEffects::Master(effects) => {
@@ -395,7 +392,7 @@ fn tamper<E: Clone>(effects: &mut Vec<E>, dice: &mut Dice, fate: impl Fn(&E) -> 
     }
 }
 
-/// A Master that leads seems to be one without others.
+/// Makes an elected leader look like a single Master.
 fn forget_epoch(mut event: NodeEvent) -> NodeEvent {
     let leadership = match &mut event {
         NodeEvent::Worker(core_worker::Event::Connected { leadership, .. })

@@ -30,13 +30,10 @@ pub struct AppPlan {
     pub description: ApplicationDescription,
     /// Whether it has a driver with tasks, or a launcher.
     pub kind: AppKind,
-    /// How its number of executors is decided.
     pub allocation: Allocation,
     /// Its resource profiles besides the default one.
     pub profiles: Vec<(ProfileId, ResourceProfile)>,
-    /// The tasks of the application.
     pub tasks: Vec<TaskPlan>,
-    /// The hosts that its tasks prefer.
     pub locality: Arc<LocalityPlan>,
     /// How often a task may fail.
     pub max_task_failures: u32,
@@ -44,47 +41,38 @@ pub struct AppPlan {
     pub output_credit: u64,
 }
 
-/// The owner of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppKind {
     /// A driver, whose executors run its tasks.
     Driver,
-    /// A launcher whose executors are commands, and the condition for its end.
+    /// A launcher whose executors are commands, with the condition for its end.
     Launcher(Until),
 }
 
-/// A task of an application.
 #[derive(Clone, Debug)]
 pub struct TaskPlan {
-    /// The resource profile whose executors it runs on.
+    /// The resource profile of the executors on which it runs.
     pub profile: ProfileId,
-    /// The number of cores that it takes.
     pub cores: Cores,
-    /// What it takes of its executor's custom resources.
+    /// The custom resources that it takes of its executor.
     pub resources: TaskResources,
     /// How long its process works, in milliseconds.
     pub millis: u64,
     /// The bytes of output on standard output and standard error.
     pub output: [u64; 2],
-    /// What happens to the task.
     pub fate: TaskFate,
-    /// The time after its submission at which its user cancels it, in milliseconds, whether or not it has
-    /// ended.
+    /// When its user cancels it, in milliseconds after its submission. It may have ended before.
     pub given_up_after: Option<u64>,
-    /// The only executor on which it may run.
+    /// The only executor on which it may run, if it is bound to one.
     pub on: Option<ExecutorId>,
 }
 
-/// What happens to a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskFate {
     /// Every attempt succeeds.
     Succeeds,
     /// This many attempts fail before one succeeds.
-    Fails {
-        /// The number of failing attempts.
-        attempts: u32,
-    },
+    Fails { attempts: u32 },
     /// Its program does not exist.
     CannotStart,
     /// It never ends by itself.
@@ -95,10 +83,10 @@ pub enum TaskFate {
     Unfit,
 }
 
-/// The most tasks for each core that an application may have. One core runs them well within an hour.
+/// The most tasks per core of an application: one core runs them well within an hour.
 const TASKS_A_CORE: usize = 200;
 
-/// The number of executors of a fixed size that an application may have; none without one.
+/// The most executors of a fixed size that an application may have; 0 without a fixed size.
 pub(super) fn most_executors(description: &ApplicationDescription) -> u64 {
     match (description.profile.cores, description.max_cores) {
         (None, _) => 0,
@@ -176,7 +164,7 @@ impl AppPlan {
     }
 }
 
-/// One application in three has as many executors as it has work for.
+/// Random allocation: one of three applications has dynamic allocation.
 fn rolled_allocation(dice: &mut Dice, scale: Scale) -> Allocation {
     if !dice.one_in(3) {
         return Allocation::Fixed;
@@ -223,7 +211,7 @@ impl TaskPlan {
         }
     }
 
-    /// The request for a task. Its command line says which task it is.
+    /// The request for a task. Its command line identifies the task.
     pub(crate) fn request(&self, app: usize, task: usize) -> TaskRequest {
         let spec = TaskSpec {
             command: Command {

@@ -1,7 +1,7 @@
 //! The description of a simulated cluster, and of its applications.
 //!
-//! - [`Scenario`]: all that determines a run; `applications`: the applications in it, and their tasks.
-//! - `needs`, `wishes`: what tasks need and which hosts they prefer, each with the law of it.
+//! - [`Scenario`]: everything that determines a run; `applications`: its applications and their tasks.
+//! - `needs`, `wishes`: what tasks need and which hosts they prefer, each with its law.
 
 mod applications;
 pub(super) mod needs;
@@ -32,64 +32,57 @@ use wishes::LocalityPlan;
 
 pub use applications::{AppKind, AppPlan, TaskFate, TaskPlan};
 
-/// A cluster, its applications, and how often faults strike: all that determines a run.
+/// A cluster, its applications, and how often faults strike: everything that determines a run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The seed of everything random.
     pub seed: u64,
-    /// How executors are spread.
     pub strategy: Strategy,
-    /// The order in which Workers are used.
     pub order: WorkerOrder,
     /// The rule that chooses Workers for applications that name no policy.
     pub rule: Rule,
-    /// The queues of the Master.
     pub queues: Queues,
-    /// Which applications are served behind a waiting gang.
+    /// Which applications may be served behind a waiting gang.
     pub backfill: Backfill,
-    /// For how many gangs room is reserved.
+    /// The largest number of gangs with reserved room.
     pub reservations: usize,
-    /// In which order the applications of a queue are served.
+    /// The order in which the applications of a queue are served.
     pub serving: ServingOrder,
     /// Whether executors are preempted for other applications.
     pub preemption: Preemption,
-    /// When and which executors of its own priority are preempted for a gang.
+    /// When and which executors of the same priority are preempted for a gang.
     pub gang_preemption: Option<GangPreemption>,
     /// The machines that Workers run on.
     pub workers: Vec<WorkerPlan>,
-    /// The number of the machine whose Worker cannot start executors until the faults stop.
+    /// The machine, by number, on which no executors can start until the faults stop.
     pub bad_worker: Option<usize>,
-    /// When the Master handles messages slower than they come, if it ever does.
+    /// A time in which the Master handles messages more slowly than they arrive.
     pub busy_spell: Option<BusySpell>,
-    /// The machine whose disk is full for a while, if there is one.
+    /// The machine whose disk is full for a while, if any.
     pub full_disk: Option<FullDisk>,
-    /// The machine that is short of processes for a while, if there is one.
+    /// The machine that is short of processes for a while, if any.
     pub shortage: Option<Shortage>,
-    /// Whether the Master writes its decisions down and is recovered from them.
+    /// Whether the Master records its decisions and is recovered from them.
     pub is_durable: bool,
-    /// Whether a Master that does not leaves alone for a while what the one before had running.
+    /// Whether a Master without records tolerates the executors of the Master before it for a while.
     pub holds_foreign: bool,
-    /// How Masters are elected, if there are several. Then they are durable.
+    /// How Masters are elected, if there are several, which are then durable.
     pub election: Option<Election>,
     /// The stalls of Workers' connections.
     pub stalls: Vec<Stall>,
     /// The partitions between Masters, machines and owners of applications.
     pub partitions: Vec<Partition>,
-    /// The Worker that an operator has leave, if there is one.
+    /// The Worker that an operator decommissions, if any.
     pub departure: Option<Departure>,
-    /// The cluster drivers that are submitted.
     pub submissions: Vec<SubmissionPlan>,
     /// How cluster drivers are spread.
     pub driver_strategy: Strategy,
-    /// The number of cluster drivers that run at a time.
+    /// The most cluster drivers that run at the same time.
     pub max_drivers: usize,
-    /// The applications of the cluster.
     pub apps: Vec<AppPlan>,
-    /// The faults that strike.
     pub faults: FaultPlan,
-    /// How many of its events pass between two checks of the Master, or of a driver: their tables are the largest.
-    /// For the Master this covers the comparison of its tables with the ledger, too. Other machines are checked
-    /// after each event.
+    /// How many events pass between two checks of the Master or of a driver: their tables are the largest. For the
+    /// Master this includes the comparison of its tables with the ledger. Other machines are checked after each event.
     pub check_every: u64,
 }
 
@@ -98,11 +91,8 @@ pub struct Scenario {
 pub struct WorkerPlan {
     /// The time after the start at which its Worker starts, in milliseconds.
     pub starts_at: u64,
-    /// The number of cores.
     pub cores: Cores,
-    /// The memory that it offers.
     pub memory: MiB,
-    /// The custom resources that it offers.
     pub resources: Resources,
 }
 
@@ -112,7 +102,7 @@ const SHARES: u64 = 0x7368_6172_6573;
 
 /// Separates the random numbers of policies from all others.
 const POLICIES: u64 = 0x706F_6C69_6379;
-/// The expressions that Masters of random scenarios have, with every kind of field.
+/// The expressions of Masters in random scenarios, which use every kind of field.
 const EXPRESSIONS: [&str; 4] = [
     "left.cores / cluster.cores + left.gpu / cluster.gpu",
     "if(asked.gpu == 0, total.gpu, left.gpu - left.gpu.whole) * 100 - left.cores",
@@ -149,7 +139,7 @@ const RESERVATIONS: u64 = 0x7265_7365_7276;
 /// Separates the random numbers of queues, priorities and gangs from all others.
 const TURNS: u64 = 0x7475_726E_7300;
 
-/// The scale of a cluster.
+/// How large a cluster is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     Small,
@@ -171,7 +161,7 @@ impl Scenario {
         self.full_disk.is_some() || self.shortage.is_some()
     }
 
-    /// Whether one of the Workers measures what is used, and says where it serves HTTP.
+    /// Whether one of the Workers measures usage, and reports where it serves HTTP.
     pub(crate) fn is_measured(&self) -> bool {
         self.full_disk.is_some()
     }
@@ -295,7 +285,7 @@ impl Scenario {
         self.apps.iter_mut().for_each(|app| app.roll_shares(dice));
     }
 
-    /// In two clusters of five, applications are not simply first in, first out.
+    /// In two of five clusters, applications have queues, priorities or gangs.
     fn roll_turns(&mut self, dice: &mut Dice) {
         if dice.below(5) >= 2 {
             return;
@@ -314,7 +304,7 @@ impl Scenario {
             description.priority = *dice.pick(&[0, 0, 0, 1, 7, -3]);
             description.gang = *dice.pick(&[0, 0, 1, 2, 3, 5]);
             let most = most_executors(description);
-            // Now and then it needs more at once than it asks for, and is refused.
+            // Sometimes it needs more executors at once than it requests, and is refused.
             if (description.gang, description.priority) != (5, 7) {
                 description.gang = description.gang.min(most);
             }
@@ -323,7 +313,7 @@ impl Scenario {
             let executors = u32::try_from(dice.between(1, 4)).expect("it is small");
             self.preemption =
                 Preemption::AtMost { executors, every: Duration::from_secs(dice.between(1, 60)) };
-            // From a generator of its own, so that the clusters that are known stay what they are.
+            // From a separate random generator, so that existing seeds keep their clusters.
             let mut own = Dice::new(self.seed ^ PATIENCE);
             let patience = *own.pick(&[None, Some(0), Some(2), Some(10), Some(60), Some(600)]);
             let reach = Duration::from_secs(*own.pick(&[0, 0, 2, 20, 600]));
@@ -335,7 +325,7 @@ impl Scenario {
         }
     }
 
-    /// One application needs several executors at once, and comes before all others, which have its priority and its queue.
+    /// One application is a gang and comes before all others, which have its priority and its queue.
     fn roll_peers(&mut self, dice: &mut Dice) {
         self.make_equal();
         self.serving = ServingOrder::Shortest;
@@ -355,8 +345,8 @@ impl Scenario {
         }
     }
 
-    /// In half of the clusters several gangs may have reservations. In half of those nearly all applications are gangs that say how
-    /// long they run, so that several wait; the others do not say it, and have to leave them their room.
+    /// In half of the clusters several gangs may have reservations. In half of those nearly all applications are gangs
+    /// that announce run times, so that several wait. The others announce none, and must not use the reserved room.
     fn roll_reservations(&mut self, dice: &mut Dice) {
         self.reservations = *dice.pick(&[1, 1, 2, 3]);
         if self.reservations == 1 || !dice.one_in(2) {
@@ -375,7 +365,8 @@ impl Scenario {
         }
     }
 
-    /// In half of the clusters some applications say how long they run, rightly or not, and in a quarter that decides their order.
+    /// In half of the clusters some applications announce run times, right or wrong. In a quarter the run times decide
+    /// the serving order.
     fn roll_estimates(&mut self) {
         let mut dice = Dice::new(self.seed ^ ESTIMATES);
         if dice.one_in(2) {
@@ -392,8 +383,8 @@ impl Scenario {
         }
     }
 
-    /// A quarter of the Masters have an expression, half of the others have Spark's policy, and three quarters of the
-    /// applications have their Master's rule. A separate random generator keeps all else independent of policies.
+    /// A quarter of the Masters have an expression, and half of the others have Spark's policy. Three quarters of the
+    /// applications use their Master's rule. A separate random generator keeps everything else independent of policies.
     fn roll_policies(&mut self) {
         let mut dice = Dice::new(self.seed ^ POLICIES);
         if dice.one_in(2) {

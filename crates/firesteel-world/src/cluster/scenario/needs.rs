@@ -14,9 +14,9 @@ use firesteel_sim::dice::Dice;
 
 /// The first profile of scenarios. Profiles that users add during the run have smaller numbers.
 const FIRST: u32 = 10;
-/// A profile that is never added.
+/// A profile that is never added to any driver.
 const NOBODYS: ProfileId = ProfileId(99);
-/// Every amount that tasks take, and every part of an address that executors have, is a whole number of these.
+/// Every amount of tasks, and every part of an address of executors, is a whole number of these.
 const WHOLE: u64 = 3000;
 
 impl AppPlan {
@@ -41,7 +41,7 @@ impl AppPlan {
             }
         }
         if let (false, Allocation::Dynamic(bounds)) = (self.profiles.is_empty(), &mut self.allocation) {
-            // Executors that one profile keeps while idle may never become free for another one.
+            // Idle executors that one profile keeps might never become free for another profile.
             bounds.min = 0;
         }
         let amounts: BTreeMap<ProfileId, TaskAmount> = self
@@ -60,7 +60,7 @@ impl AppPlan {
             // A task that prefers another host is not bound to an executor.
             if binds && dice.one_in(5) && !self.locality.hosts.contains_key(&number) {
                 task.on = Some(ExecutorId(u32::try_from(dice.below(4)).expect("it is small")));
-                // It has never so many.
+                // More than any executor has.
                 if number % 16 == 7 {
                     task.cores = Cores(1_000);
                 }
@@ -75,8 +75,8 @@ impl AppPlan {
         }
     }
 
-    /// Lets executors share addresses and name kinds, in place of whole addresses of any kind: in every second application that
-    /// has any, and its tasks likewise.
+    /// Lets executors share addresses and name kinds. Affects every second application with custom resources, and its
+    /// tasks.
     pub(crate) fn roll_shares(&mut self, dice: &mut Dice) {
         let with_gpus =
             |needs: &ResourceProfile| needs.resources.get("gpu").is_some_and(|amount| !amount.is_none());
@@ -111,7 +111,6 @@ impl AppPlan {
         std::iter::once((ProfileId::DEFAULT, &self.description.profile)).chain(others)
     }
 
-    /// The profile of a task.
     pub(crate) fn profile_of(&self, task: u64) -> ProfileId {
         let task = usize::try_from(task).ok().and_then(|task| self.tasks.get(task));
         task.map_or(ProfileId::DEFAULT, |task| task.profile)
@@ -127,9 +126,9 @@ fn rolled_amount(dice: &mut Dice, each: u64) -> TaskAmount {
     }
 }
 
-/// Checks a task that starts in an executor's process. The executor has the task's profile, or is the one
-/// that the task is bound to. The task has as many addresses as it takes, all of them the executor's own.
-/// No address has more tasks than may share it.
+/// Checks a task that starts in an executor's process. The executor has the task's profile, or is the one to which the
+/// task is bound. The task has as many addresses as it requested, all of them the executor's own. No address has more
+/// tasks than may share it.
 pub(crate) fn check(
     process: &ExecutorProcess,
     attempt: AttemptId,
@@ -170,7 +169,7 @@ pub(crate) fn check(
             }
         }
     }
-    // What the executor has of an address is all that its tasks may take.
+    // Tasks can take at most what the executor has of an address.
     let most = |(name, address): (&str, &str)| {
         let own = process.resources.parts();
         let of_it = own.filter(|(resource, one, _)| without_kind(resource) == name && *one == address);

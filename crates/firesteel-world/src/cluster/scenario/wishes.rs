@@ -1,4 +1,4 @@
-//! The hosts that tasks prefer, and the law of how long tasks wait for them.
+//! The preferred hosts of tasks, and the law of how long tasks wait for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,19 +16,17 @@ pub struct LocalityPlan {
     pub topology: Topology,
     /// The preferred hosts by task. Tasks without any have no entry.
     pub hosts: BTreeMap<u64, Vec<String>>,
-    /// When executors and hosts are excluded.
     pub exclusion: ExclusionPolicy,
-    /// How long tasks wait for their hosts, and for their racks.
+    /// How long tasks wait for their hosts, and then for their racks.
     pub waits: [Duration; 2],
 }
 
 impl LocalityPlan {
-    /// A random plan for an application with this number of tasks, in a cluster with this number of
-    /// machines. Half of all applications have no preferences.
+    /// A random plan for this number of tasks and machines. Half of all applications have no preferences.
     pub(crate) fn rolled(dice: &mut Dice, workers: usize, tasks: usize) -> Self {
         let waits = [(); 2].map(|()| Duration::from_millis(*dice.pick(&[0, 500, 3_000, 3_000, 20_000])));
-        // Only a part of the time in which an application has to end, because all but one executor may be excluded; less for
-        // one that has hundreds of tasks.
+        // Only a part of the time in which an application must end, because all but one executor may be excluded; less
+        // for an application with hundreds of tasks.
         let longest = if tasks > 40 { 90_000 } else { 900_000 };
         let exclusion = ExclusionPolicy {
             exclusion: match dice.below(5) {
@@ -54,7 +52,7 @@ impl LocalityPlan {
         let mut hosts = BTreeMap::new();
         for task in 0..tasks as u64 {
             if !dice.one_in(3) {
-                // One host more than there are, so no executor comes from the last one.
+                // One host more than there are machines, so that no executor is on the last one.
                 let host = |dice: &mut Dice| format!("host{}", dice.below(workers as u64 + 1));
                 hosts.insert(task, (0..dice.between(1, 3)).map(|_| host(dice)).collect());
             }
@@ -62,19 +60,17 @@ impl LocalityPlan {
         Self { topology: rows.into_iter().collect(), hosts, exclusion, waits }
     }
 
-    /// The locality wait that the driver is told.
+    /// The locality wait in the driver's settings.
     pub(crate) fn wait(&self) -> LocalityWait {
         LocalityWait { node: self.waits[0], rack: self.waits[1] }
     }
 
-    /// The preferred hosts of a task.
     pub(crate) fn hosts_of(&self, task: u64) -> Vec<String> {
         self.hosts.get(&task).cloned().unwrap_or_default()
     }
 }
 
-/// The tasks with preferred hosts that wait at a driver, by profile, as its shell and its executors see
-/// them.
+/// The waiting tasks with preferred hosts at a driver, by profile, as its shell and its executors see them.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     profiles: BTreeMap<ProfileId, WaitingOfOne>,
@@ -88,7 +84,7 @@ struct WaitingOfOne {
 }
 
 impl Waiting {
-    /// Adds a task that waits: it was submitted, or an attempt at it failed.
+    /// Adds a waiting task: it was submitted, or an attempt at it failed.
     pub(crate) fn add(&mut self, plan: &LocalityPlan, profile: ProfileId, task: u64, now: u64) {
         if plan.hosts.contains_key(&task) {
             let waiting = self.profiles.entry(profile).or_default();

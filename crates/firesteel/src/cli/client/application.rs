@@ -13,7 +13,6 @@ use crate::cli::table::{clean, duration, table};
 use firesteel_daemons::wording::application::{addresses, cores, end, heading, lifetime, shown_state};
 use firesteel_daemons::wording::worker::for_how_long;
 
-/// Writes the application to standard output.
 pub(super) fn print(detail: &ApplicationDetail, json: bool) -> io::Result<()> {
     if json {
         let mut stdout = plain::json();

@@ -1,4 +1,4 @@
-//! Asks a running cluster: one Master after the other, until one answers.
+//! Asks a running cluster: each Master in turn, until one answers.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -30,7 +30,7 @@ use super::document;
 use crate::cli::block_on;
 use crate::cli::exit::{Exit, Failure};
 
-/// The default Masters.
+/// The Masters to ask if nothing names any.
 const DEFAULT: &str = "spark://127.0.0.1:7077";
 
 /// Which Master is asked.
@@ -50,7 +50,7 @@ pub(super) struct App {
     pub(super) app: String,
 }
 
-/// A cluster that can be asked.
+/// A cluster that can be asked, by its Masters.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct Cluster {
     masters: Vec<Address>,
@@ -67,7 +67,7 @@ fn list(errors: &[CallError]) -> String {
 }
 
 impl Unanswered {
-    /// How the command ends. If one of several Masters may answer later, that counts most.
+    /// The exit code for no answer. If one of several Masters may answer later, that decides.
     pub(in crate::cli) fn exit(&self) -> Exit {
         Exit::Unanswered(self.evidence())
     }
@@ -96,7 +96,7 @@ impl Masters {
         Self { master }
     }
 
-    /// The same, or the Masters of these properties if no option names any.
+    /// Falls back to the Masters of these properties, if no option names any.
     pub(in crate::cli) fn or_those_of(&self, properties: &Properties) -> Self {
         let master = self.master.clone().or_else(|| properties.get(keys::MASTER).map(str::to_owned));
         Self { master }
@@ -108,7 +108,7 @@ impl Masters {
         self.cluster_with(command, Environment::of_this_process())
     }
 
-    /// The same as `cluster`, with the given environment.
+    /// Like `cluster`, with this environment.
     pub(in crate::cli) fn cluster_with(
         &self,
         command: &str,
@@ -136,7 +136,7 @@ impl Masters {
                          logs, or name a Master with --master";
             return Err(Failure::of(Exit::Usage, words));
         }
-        // An invalid value is an error: the default would be another cluster than the one meant.
+        // An invalid value is an error: the default would be a different cluster from the intended one.
         parse_masters(value).map_err(|error| match origin.is_command_line() {
             true => Failure::of(Exit::Usage, format!("--master: {error}")),
             false => Failure::of(Exit::Configuration, format!("{} of {origin}: {error}", keys::MASTER)),
@@ -145,20 +145,20 @@ impl Masters {
 }
 
 impl Cluster {
-    /// These Masters for the command with this name, or the default Masters.
+    /// These Masters, or the default ones, for the command with this name.
     pub(in crate::cli) fn of(masters: Option<Vec<Address>>, command: &str) -> Self {
         let masters = masters.unwrap_or_else(|| parse_masters(DEFAULT).expect("the default can be used"));
-        // The Master's log names it where a request names nobody.
+        // The Master logs this name for requests that name nobody else.
         let name = format!("{} (firesteel {command}, process {})", user_at_host(), std::process::id());
         Self { masters, name }
     }
 
-    /// The client with this name of the cluster's Workers, which belongs to the local cluster if it is one of this user's.
+    /// How a client introduces itself to the cluster's Workers: as a member of the local cluster, if this user started
+    /// it.
     pub(in crate::cli) fn client(&self, name: &str) -> Introduction {
         Introduction::from(name).in_local_cluster(self.masters.iter().find_map(key::of))
     }
 
-    /// The Masters' names for people.
     pub(super) fn names(&self) -> String {
         self.masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
     }
@@ -178,26 +178,24 @@ impl Cluster {
         Err(Unanswered(errors))
     }
 
-    /// Returns a Master's tables.
     pub(in crate::cli) async fn state(&self, extent: Extent) -> Result<MasterView, Unanswered> {
         let name = &self.name;
         self.first(|master| async move { open(&master, name).await?.state(extent).await }).await
     }
 
-    /// Returns one application by id or name, with all executors that the Master remembers.
+    /// Returns one application by id or name, with all its executors that the Master still has.
     pub(in crate::cli) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
         let name = &self.name;
         self.first(|master| async move { open(&master, name).await?.application(app).await }).await
     }
 
-    /// Ends an application.
     pub(super) async fn kill(&self, app: &str) -> Result<KillAnswer, Unanswered> {
         let (name, by) = (&self.name, &user_at_host());
         self.first(|master| async move { open(&master, name).await?.kill(app, by).await }).await
     }
 
-    /// Submits a cluster driver: its id, or why the Master refuses it. A Master that may have taken it without answering is not
-    /// followed by another one.
+    /// Submits a cluster driver. Returns its id, or why the Master refuses it. No other Master is asked if one may have
+    /// accepted it without answering.
     pub(in crate::cli) async fn submit_driver(
         &self,
         driver: &DriverDescription,
@@ -217,7 +215,6 @@ impl Cluster {
         Err(Unanswered(errors))
     }
 
-    /// Ends a cluster driver.
     pub(in crate::cli) async fn kill_driver(
         &self,
         driver: &DriverId,
@@ -232,13 +229,13 @@ impl Cluster {
         self.first(|master| async move { open(&master, name).await?.driver(driver).await }).await
     }
 
-    /// Returns what has ended, and the Master's time.
+    /// Returns what has ended, with the Master's current time.
     pub(super) async fn history(&self) -> Result<(Timestamp, Vec<PastRow>), Unanswered> {
         let name = &self.name;
         self.first(|master| async move { open(&master, name).await?.history().await }).await
     }
 
-    /// Has Workers leave: that with this id, or all on this host.
+    /// Tells Workers to leave: the one with this id, or all on this host.
     pub(super) async fn decommission(
         &self,
         which: &str,
@@ -249,7 +246,7 @@ impl Cluster {
     }
 }
 
-/// Dials a Master, as one that belongs to its local cluster if that is this user's.
+/// Connects to a Master, as a member of its local cluster if this user started that.
 async fn open(master: &Address, name: &str) -> Result<MasterClient, CallError> {
     MasterClient::open(master, key::client(master, name)).await
 }
@@ -270,7 +267,7 @@ pub(in crate::cli) fn detail(cluster: &Cluster, app: &str) -> Result<Application
     }
 }
 
-/// The cluster driver with this id. `None`: there is none, so an application is meant.
+/// The cluster driver with this id. `None` if there is none: the word then names an application.
 pub(in crate::cli) fn driver_named(cluster: &Cluster, named: &str) -> Result<Option<DriverView>, Failure> {
     if !is_driver(named) {
         return Ok(None);
@@ -278,12 +275,11 @@ pub(in crate::cli) fn driver_named(cluster: &Cluster, named: &str) -> Result<Opt
     now(cluster.driver(&DriverId::new(named)))
 }
 
-/// Whether a word is the id of a cluster driver.
 pub(in crate::cli) fn is_driver(word: &str) -> bool {
     word.starts_with(DRIVER)
 }
 
-/// How ids of cluster drivers begin.
+/// The prefix of cluster drivers' ids.
 const DRIVER: &str = "driver-";
 
 /// Waits for an answer, blocking the caller.
@@ -291,24 +287,24 @@ pub(in crate::cli) fn now<T>(asked: impl Future<Output = Result<T, Unanswered>>)
     block_on(asked)?.map_err(|error| Failure::with(error.exit(), &error))
 }
 
-/// What came of an order: lines for people, and rows of the JSON value.
+/// The result of an order: lines for people, and rows of the JSON value.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::cli) struct Done {
     pub(in crate::cli) lines: Vec<String>,
     pub(in crate::cli) rows: Vec<Value>,
-    /// The number of rows that the Master left out.
+    /// How many rows the Master left out.
     pub(in crate::cli) more: u64,
 }
 
-/// An order that could not be carried out.
+/// An order that was refused, as JSON.
 #[derive(Serialize)]
 struct Refused<'a> {
     asked: &'a str,
     error: String,
 }
 
-/// Gives an order for each of these names, one after the other, and returns the JSON value on what comes of it, with the rows under
-/// this name; `None` if nothing was done. If an order cannot be carried out, there is a failure besides.
+/// Gives an order for each name in turn. Returns the JSON value with the results: their rows are in the field `list`.
+/// `None` if nothing was done. If an order is refused, there is also a failure.
 pub(super) fn each_in_json(
     names: &[String],
     (list, undone): (&str, &str),
@@ -341,9 +337,9 @@ pub(super) fn each_in_json(
     (anything.then_some(value), failure)
 }
 
-/// Gives an order for each of these names, one after the other, and prints the lines on what comes of it: `Err` if the order
-/// cannot be carried out. If no Master answers, the names that are left are said to be `undone`. `json` is the schema of the JSON
-/// value, if that is wanted, and the name of its rows.
+/// Gives an order for each name in turn, and prints the result of each. An order returns `Err` if it is refused. If no
+/// Master answers, the remaining names are reported as `undone`. With `json`, prints a JSON value: its schema version,
+/// and the name of its rows.
 pub(in crate::cli) fn each(
     names: &[String],
     undone: &str,
@@ -352,7 +348,7 @@ pub(in crate::cli) fn each(
 ) -> Result<Exit, Failure> {
     if let Some((schema, list)) = json {
         let (value, failure) = each_in_json(names, (list, undone), order);
-        // The reader may be gone. The orders are carried out all the same.
+        // The reader may have closed standard output. The orders are carried out anyway.
         if let Some(value) = value {
             let _ = document::print(schema, value);
         }
@@ -364,7 +360,7 @@ pub(in crate::cli) fn each(
             .map_err(|failure| failure.and(&format!("{undone}: {}", names[index..].join(", "))))?;
         match outcome {
             Ok(Done { lines, .. }) => {
-                // The reader may be gone. The orders are carried out all the same.
+                // The reader may have closed standard output. The orders are carried out anyway.
                 let mut stdout = plain::stdout();
                 lines.iter().for_each(|line| drop(writeln!(stdout, "{}", clean(line))));
             }
@@ -377,7 +373,6 @@ pub(in crate::cli) fn each(
     Ok(exit)
 }
 
-/// The error for an unknown application.
 pub(super) fn unknown(app: &str) -> String {
     if let (whole, Some(executor)) = parts(app) {
         return format!(

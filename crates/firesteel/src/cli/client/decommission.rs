@@ -1,4 +1,4 @@
-//! `firesteel decommission`: has Workers leave in order.
+//! `firesteel decommission`: lets Workers leave in order.
 
 use std::time::Duration;
 
@@ -12,7 +12,6 @@ use super::ask::{self, Done, Masters};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::help;
 
-/// Version of the JSON value.
 const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "  firesteel decommission worker-20261120212235-node-2-7078
@@ -33,7 +32,7 @@ Exit codes: 0 all were asked to leave; 1 no living Worker has this id or host; 2
 reached; 75 a Master did not answer in time or in full; 76 what listens there is no Master of this version; \
 78 a settings file or variable is wrong.";
 
-/// The longest time that may be given to executors.
+/// The longest deadline for executors.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// Which Workers leave.
@@ -53,7 +52,7 @@ pub(in crate::cli) struct Args {
     masters: Masters,
 }
 
-/// Asks for one after the other, and prints the result of each.
+/// Gives the order for each Worker in turn, and prints the results.
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("decommission")?;
     ask::each(&args.workers, "not decommissioned", args.json.then_some((SCHEMA, "leaving")), |which| {
@@ -69,7 +68,7 @@ fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A line and a row for each Worker that leaves; or an error, if there is none.
+/// A line and a row for each Worker that leaves. An error if there is no such Worker.
 fn done(which: &str, answer: &DecommissionAnswer) -> Result<Done, String> {
     match answer {
         DecommissionAnswer::Unknown => Err(format!(

@@ -1,4 +1,4 @@
-//! `firesteel explain`: says in sentences why an application has no more executors.
+//! `firesteel explain`: explains why an application has no more executors.
 
 use firesteel_host::plain;
 use std::io::{self, Write as _};
@@ -17,7 +17,6 @@ use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
 use crate::cli::table::clean;
 
-/// Version of the JSON value.
 const SCHEMA: u32 = 4;
 
 const EXAMPLES: &str = "  firesteel explain app-20261120212235-0000
@@ -62,7 +61,7 @@ struct Explanation<'a> {
     outcome: Option<&'static str>,
     outcome_words: Option<&'a str>,
     sentences: &'a [String],
-    /// When it is expected to start, if room is reserved for it and that is known.
+    /// When it is expected to start, if room is reserved for it and the time is known.
     expected_start_ms: Option<u64>,
     scheduling: Option<document::Scheduling<'a>>,
 }
@@ -80,7 +79,6 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     exit::written(if args.json { print_json(&detail, &sentences) } else { print(&sentences) })
 }
 
-/// The JSON value of a cluster driver.
 #[derive(Serialize)]
 struct DriverExplanation<'a> {
     schema: u32,
@@ -89,7 +87,7 @@ struct DriverExplanation<'a> {
     sentences: &'a [String],
 }
 
-/// Says of a cluster driver why it waits, or how often it was started again.
+/// Prints why a cluster driver waits, or how often it was restarted.
 fn explain_driver(view: &DriverView, json: bool) -> io::Result<()> {
     let mut sentences = vec![format!("{} is {}, submitted at {}.", view.id, view.state, view.submitted)];
     sentences.extend(view.wait.map(|wait| format!("It waits: {wait}.")));

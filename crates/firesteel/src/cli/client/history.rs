@@ -1,4 +1,4 @@
-//! `firesteel history`: what has ended, with what it came to and what it used.
+//! `firesteel history`: what has ended, with its result and the resources that it used.
 
 mod row;
 
@@ -91,7 +91,6 @@ fn time(text: &str) -> Result<Duration, String> {
     duration::parse(text, duration::Unit::Seconds).ok_or_else(|| format!("write {}", duration::EXPECTED))
 }
 
-/// Prints what has ended.
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("history")?;
     let (now, rows) = ask::now(cluster.history())?;
@@ -112,7 +111,6 @@ impl Args {
     }
 }
 
-/// The JSON value.
 #[derive(Serialize)]
 struct Document<'a> {
     pub(super) schema: u32,

@@ -12,7 +12,6 @@ use crate::cli::help;
 use crate::cli::submission::submit_driver;
 use firesteel_daemons::wording::application::state_and_outcome;
 
-/// Version of the JSON value.
 const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "  firesteel kill app-20261120212235-0000
@@ -62,7 +61,6 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     })
 }
 
-/// The row of a killed application.
 fn row(answer: &KillAnswer) -> Vec<Value> {
     match answer {
         KillAnswer::Killed { app, executors, cores } => vec![json!({

@@ -117,10 +117,9 @@ const DEAD: usize = 3;
 /// reason.
 const REASON: usize = 60;
 
-/// A Master that is behind by more than this is said to be.
+/// The lag beyond which a Master is reported as behind.
 const LAG: Duration = Duration::from_secs(1);
 
-/// All tables as text.
 pub(super) fn tables(view: &MasterView, length: Length) -> String {
     let MasterView { url, now, lag_millis, .. } = view;
     let (shown, dead) = without_older_dead(&view.workers, length);
@@ -160,7 +159,7 @@ pub(in crate::cli) fn settings(settings: &[(&'static str, String)]) -> Option<St
     (!settings.is_empty()).then(|| format!("Scheduling settings\n{}", table(&["SETTING", "VALUE"], rows)))
 }
 
-/// The Workers with only the latest dead ones, and the number of Workers left out.
+/// All live Workers and the latest dead ones, and the number of omitted Workers.
 fn without_older_dead(workers: &[WorkerView], length: Length) -> (Vec<&WorkerView>, usize) {
     let mut dead: Vec<&WorkerView> = workers.iter().filter(|worker| worker.state.is_gone()).collect();
     dead.sort_by_key(|worker| (Reverse(worker.last_heartbeat), &worker.id));
@@ -178,7 +177,7 @@ fn workers(view: &MasterView, workers: &[&WorkerView]) -> String {
     let rows = workers.iter().map(|worker| {
         let mut row = vec![
             worker.id.to_string(),
-            // When and why it is gone has the last column, which can be wrapped.
+            // The last column tells when and why it is gone, since that column can be wrapped.
             state_alone(worker, now),
             format!("{}/{}", worker.cores_used.0, worker.cores.0),
             format!("{} of {}", worker.memory_used, worker.memory),
@@ -230,7 +229,7 @@ fn completed(applications: &[ApplicationView], now: Timestamp, length: Length) -
     table(&header, rows.collect())
 }
 
-/// Why an application ended as it did: the reason of its state, or else the words of its outcome.
+/// Why an application ended: the reason of its state, or else the message of its outcome.
 fn reason(application: &ApplicationView) -> &str {
     let words = application.outcome.as_ref().and_then(Outcome::words);
     application.end.as_deref().or(words).unwrap_or_default()
@@ -262,7 +261,7 @@ fn executors(applications: &[ApplicationView], now: Timestamp) -> String {
     table(&["EXECUTOR", "STATE", "CORES", "MEMORY", "RESOURCES", "WORKER", "LAUNCHED"], rows.collect())
 }
 
-/// The table of cluster drivers, and the number of ended ones that are left out.
+/// The table of cluster drivers, and the number of omitted ended ones.
 fn drivers(view: &MasterView, length: Length) -> (String, usize) {
     let MasterView { drivers, now, .. } = view;
     let ended = drivers.iter().filter(|driver| driver.state.is_finished()).count();

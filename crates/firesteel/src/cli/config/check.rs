@@ -60,10 +60,9 @@ pub(super) struct Check {
     json: bool,
 }
 
-/// Set where spark-env.sh was read already: Spark's scripts read it no second time.
+/// Set if spark-env.sh was already read: Spark's scripts do not read it twice.
 const SPARK_ENV_LOADED: &str = "SPARK_ENV_LOADED";
 
-/// The JSON value of `config check`.
 #[derive(Serialize)]
 struct Checked {
     schema: u32,
@@ -94,7 +93,7 @@ impl Check {
     }
 }
 
-/// Whether this host is one that Spark's executors cannot name.
+/// Whether Java cannot resolve this host, so that Spark's executors cannot use it.
 fn is_unknown_to_java(host: &str) -> bool {
     !host::is_known_to_java(&host::plain_or_as_given(host))
 }

@@ -57,7 +57,6 @@ impl From<ReaderArg> for Reader {
     }
 }
 
-/// Runs the subcommand.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         ConfigCommand::Check(check) => check.run(),

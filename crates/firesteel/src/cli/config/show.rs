@@ -52,7 +52,6 @@ pub(super) struct Show {
     conf: Conf,
 }
 
-/// The JSON value of `config show`.
 #[derive(Serialize)]
 struct Shown {
     schema: u32,
@@ -88,7 +87,6 @@ struct Overridden {
 }
 
 impl Show {
-    /// Reads all settings and prints them.
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let readers = self.reader.map_or(Reader::ALL.to_vec(), |reader| vec![reader.into()]);
         let readers = readers

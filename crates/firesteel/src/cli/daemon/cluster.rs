@@ -18,7 +18,6 @@ use crate::cli::client::document;
 use crate::cli::exit::{Exit, Failure, written};
 use crate::cli::help;
 
-/// Version of the JSON value.
 const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str =
@@ -84,7 +83,7 @@ struct Settings {
     json: bool,
 }
 
-/// Does it, and prints what became of each daemon.
+/// Performs the action, and prints the result for each daemon.
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     let (action, settings) = match &args.verb {
         Verb::Start(settings) => (Action::Start, settings),
@@ -121,7 +120,6 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     }
 }
 
-/// A daemon in the JSON value.
 #[derive(Default, Serialize)]
 struct Daemon<'a> {
     /// The machine, as the file names it.
@@ -130,7 +128,7 @@ struct Daemon<'a> {
     kind: &'a str,
     state: &'a str,
     pid: Option<u32>,
-    /// What it listens on, if that is known.
+    /// The URL on which it listens, if known.
     url: Option<&'a str>,
     error: Option<&'a str>,
 }
@@ -175,7 +173,7 @@ fn machines(settings: &Settings, environment: &Environment) -> Result<Machines, 
     let host = nix::unistd::gethostname().map(|host| host.to_string_lossy().into_owned());
     let name =
         host.map_err(|error| Failure::of(Exit::Failure, format!("this machine has no name: {error}")))?;
-    // Spark's start scripts read the script before they use ssh.
+    // Spark's start scripts read spark-env.sh before they use ssh.
     let sourced = conf_dir.as_deref().map_or(Ok(None), spark_env::sourced);
     let sourced = sourced.map_err(|error| match start::is_of_shortage(&error) {
         true => Failure::with(Exit::Shortage, &error),
@@ -187,7 +185,7 @@ fn machines(settings: &Settings, environment: &Environment) -> Result<Machines, 
     Ok(Machines { workers, shell, program, conf_dir, directories, name, patience: settings.patience })
 }
 
-/// The row of a daemon. Another name of its machine may have come before.
+/// The row of a daemon. An earlier entry may be the same daemon, under another name of its machine.
 fn row(entry: &Entry, before: &[Entry]) -> Vec<String> {
     let (state, mut details) = match &entry.outcome {
         Outcome::Started { pid, url } => ("started", format!("process {pid}, {url}")),
@@ -205,7 +203,7 @@ fn row(entry: &Entry, before: &[Entry]) -> Vec<String> {
     vec![entry.host.clone(), entry.daemon.to_owned(), state.to_owned(), details]
 }
 
-/// Whether two outcomes are of one process: it has one URL.
+/// Whether two outcomes belong to the same process, which has one URL.
 fn is_same(one: &Outcome, other: &Outcome) -> bool {
     let process = |outcome: &Outcome| match outcome {
         Outcome::Started { pid, url } | Outcome::Running { pid, url } => Some((*pid, url.clone())),

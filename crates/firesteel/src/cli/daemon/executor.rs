@@ -55,11 +55,11 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
         host: args.hostname,
         cores: Cores(args.cores),
         resources: args.resources,
-        // Without it the driver refuses the executor.
+        // Without the secret, the driver refuses the executor.
         secret: Secret::new(std::env::var(EXECUTOR_SECRET).unwrap_or_default()),
         in_local_cluster: args.local_cluster,
     };
-    // Its Worker knows by the code that the application is not to blame.
+    // The exit code tells the Worker that the application is not at fault.
     run_daemon(daemon::run(options))?.map(|()| Exit::Done).map_err(failed)
 }
 

@@ -1,5 +1,5 @@
-//! The commands that start daemons: `firesteel master` and `worker`, the processes that only a Worker or a NodeManager
-//! starts, and `firesteel cluster` for the daemons of several machines.
+//! The commands that start daemons: `firesteel master`, `firesteel worker`, and `firesteel cluster` for several
+//! machines. Also the processes that only a Worker or a NodeManager starts.
 
 pub(super) mod application_master;
 pub(super) mod cluster;

@@ -1,4 +1,4 @@
-//! `firesteel __reaper`, which only a Worker starts.
+//! `firesteel __reaper`: ends the processes that a Worker leaves behind. Only a Worker starts it.
 
 use clap::Args as ClapArgs;
 use firesteel_daemons::worker::reaper;
@@ -13,7 +13,6 @@ pub(in crate::cli) struct Args {
     worker: String,
 }
 
-/// Waits for the Worker's end, then ends the processes that it left behind.
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     reaper::run(&WorkerId::new(args.worker.as_str()))
         .map(|()| Exit::Done)

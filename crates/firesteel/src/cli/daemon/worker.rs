@@ -174,7 +174,7 @@ fn warn_of_loopback(own: &Address, masters: &[Address]) {
 
 /// Warns of a spark-env.sh, which Spark's start scripts source and Firesteel does not.
 fn warn_of_script(environment: &Environment) {
-    // Spark's scripts set it when they have sourced the file, and so does firesteel cluster.
+    // Spark's scripts and `firesteel cluster` set this variable after they have sourced the file.
     if environment.get("SPARK_ENV_LOADED").is_some() {
         return;
     }

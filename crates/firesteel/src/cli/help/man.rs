@@ -26,7 +26,6 @@ pub(in crate::cli) struct Args {
     out: PathBuf,
 }
 
-/// Writes a page for each command, and one for the program.
 pub(in crate::cli) fn run(args: &Args, mut command: Command) -> Result<Exit, Failure> {
     let failed = |path: &Path, error: io::Error| {
         Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()))
@@ -45,7 +44,6 @@ pub(in crate::cli) fn run(args: &Args, mut command: Command) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-/// The manual page in roff.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let man = Man::new(command.clone()).source("firesteel").manual("Firesteel Manual");
     let words = HelpTexts::of(command);
@@ -125,7 +123,6 @@ fn synopsis(roff: &mut Roff, command: &Command) {
     roff.control("SH", ["SYNOPSIS"]).text(line);
 }
 
-/// The value name of an argument in its help.
 fn values(argument: &Arg) -> String {
     let named = argument.get_value_names().map(|names| names.join(" "));
     named.unwrap_or_else(|| argument.get_id().as_str().to_uppercase())
@@ -185,7 +182,7 @@ fn properties(paragraph: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Writes a word, and its meaning below it.
+/// Writes a term, and its meaning below it.
 fn entry(roff: &mut Roff, word: &str, meaning: &str) {
     roff.control("TP", []).text([bold(word)]).text([roman(meaning)]);
 }
@@ -224,7 +221,6 @@ fn environment(roff: &mut Roff, command: &Command) {
     entry(roff, "NO_COLOR, CLICOLOR_FORCE, TERM", "whether to use colour, if --color is not given");
 }
 
-/// The files that the command reads.
 fn files(roff: &mut Roff, command: &Command) {
     roff.control("SH", ["FILES"]);
     let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);

@@ -1,4 +1,4 @@
-//! Help in two lengths: `-h` fits on a screen, and `--help` is complete.
+//! Help in two lengths: `-h` fits on one screen, and `--help` is complete.
 
 pub(super) mod man;
 

@@ -1,4 +1,4 @@
-//! `firesteel journal check`: whether a Master can be recovered from a journal.
+//! `firesteel journal check`: checks whether a Master can be recovered from a journal.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -16,7 +16,6 @@ use super::{Source, failure, recovered};
 use crate::cli::client::document;
 use crate::cli::exit::{self, Exit, Failure};
 
-/// Version of the JSON value.
 const SCHEMA: u32 = 1;
 
 /// Which journal to check.
@@ -76,15 +75,15 @@ impl Check {
     }
 }
 
-/// A damaged file, and where the damage begins.
+/// A damaged file, and the offset of the damage.
 struct Damaged {
     path: PathBuf,
     at: u64,
-    /// Held so that no Master writes meanwhile.
+    /// Holds the lock, so that no Master writes meanwhile.
     _directory: Directory,
 }
 
-/// The damage in a journal, if there is any that can be cut off.
+/// The damage in a journal, if there is any and it can be cut off.
 fn damaged(directory: &Path) -> Result<Option<Damaged>, Failure> {
     if !directory.is_dir() {
         return Ok(None);
@@ -99,7 +98,7 @@ fn damaged(directory: &Path) -> Result<Option<Damaged>, Failure> {
 }
 
 impl Damaged {
-    /// Cuts the file. Returns the path of a copy of what it was.
+    /// Cuts the file off at the damage. Returns the path of a copy of the whole file.
     fn cut(&self) -> io::Result<PathBuf> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let copy = self.path.with_file_name(format!("damaged-{name}"));
@@ -115,25 +114,24 @@ fn say_repaired(copy: &Path) {
     let _ = writeln!(plain::stderr(), "firesteel: repaired; the damaged file is now {}", copy.display());
 }
 
-/// What is in a journal, and what a Master that reads it would know.
+/// What a journal contains, and what a Master would recover from it.
 #[derive(Serialize)]
 struct Found {
     path: String,
     length_bytes: u64,
-    /// The number of writes after the image.
     later_writes: u64,
     records: u64,
-    /// The last write, if it was not written completely.
+    /// The last write, if it is incomplete.
     torn: Option<Torn>,
     workers: u64,
     applications: u64,
     executors_live: u64,
     completed: u64,
-    /// A copy of the damaged file, if it was repaired.
+    /// The copy of the damaged file, if it was repaired.
     damaged_copy: Option<String>,
 }
 
-/// A write that is not complete.
+/// A write that is incomplete.
 #[derive(Serialize)]
 struct Torn {
     offset_bytes: u64,
@@ -165,7 +163,7 @@ impl Found {
         })
     }
 
-    /// A line for people on each.
+    /// One line for people per fact.
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!(
             "{}: whole, {} bytes: an image and {}, {}",

@@ -1,4 +1,4 @@
-//! `firesteel journal`: looks at what a Master has written down.
+//! `firesteel journal`: inspects what a Master has recorded.
 
 mod check;
 
@@ -60,7 +60,6 @@ struct Source {
     directory: PathBuf,
 }
 
-/// Runs the subcommand.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         JournalCommand::Check(check) => check.run(),
@@ -103,7 +102,7 @@ impl Source {
     }
 }
 
-/// The failure with what to do about it.
+/// The failure for an unreadable journal, with advice.
 pub(super) fn failure(error: &StateError) -> Failure {
     let advice = match error {
         StateError::Journal(JournalError::Damaged { .. }) => {
@@ -114,7 +113,7 @@ pub(super) fn failure(error: &StateError) -> Failure {
     Failure::of(Exit::Failure, format!("{error}{advice}"))
 }
 
-/// The Master that has these records, with the settings that most have.
+/// Recovers a Master from these records, with the default settings.
 fn recovered(recorded: Recorded) -> Result<Master, StateError> {
     recorded.recover(Config::default(), Timestamp::default())
 }

@@ -1,4 +1,4 @@
-//! How a line of the log looks: words for people, or one JSON object for programs.
+//! The format of a line of the log: text for people, or one JSON object for programs.
 
 use std::fmt::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,7 +15,7 @@ use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Begins the names of fields that are for programs. The words of the line say the same.
+/// The prefix of fields for programs. The line's text says the same for people.
 const FOR_PROGRAMS: &str = "id.";
 
 /// The form of the log.
@@ -28,7 +28,7 @@ pub(super) enum LogFormat {
 }
 
 impl LogFormat {
-    /// Makes the line that says how many lines were dropped.
+    /// The function that writes the line about dropped lines.
     pub(super) fn dropped(self) -> fn(u64) -> String {
         fn words(lines: u64) -> String {
             format!("{} of the log dropped: they came faster than they were written", counted(lines, "line"))
@@ -58,8 +58,8 @@ impl FormatTime for Utc {
     }
 }
 
-/// Writes an event's fields as text, without control characters and bidirectional marks. What a field says may come from
-/// a peer.
+/// Writes an event's fields as text, without control characters and bidirectional marks, since a peer may have chosen
+/// the values.
 pub(super) struct CleanFields;
 
 impl<'writer> FormatFields<'writer> for CleanFields {
@@ -72,7 +72,7 @@ impl<'writer> FormatFields<'writer> for CleanFields {
     }
 }
 
-/// Leaves out what is for programs.
+/// Leaves out the fields for programs.
 struct ForPeople<'a>(DefaultVisitor<'a>);
 
 impl ForPeople<'_> {
@@ -142,14 +142,13 @@ impl Visit for Members {
     }
 }
 
-/// A text as JSON. Nothing is lost: control characters and bidirectional marks are escapes.
+/// A text as JSON, without loss: control characters and bidirectional marks become escapes.
 fn quoted(text: &str) -> String {
     escaped(&serde_json::to_string(text).expect("a text can be written as JSON"))
 }
 
 /// Writes each event as one line: a JSON object. `spans` has the fields of its spans, the innermost first.
 pub(super) struct JsonLines {
-    /// The command that logs.
     pub(super) command: &'static str,
 }
 
@@ -225,7 +224,7 @@ mod tests {
         }
     }
 
-    /// An event within a span, with names that a peer chose.
+    /// An event within a span with fields that a peer chose.
     fn remark() {
         let span = tracing::info_span!("event", kind = "Client/KillApplication", peer = 7);
         let _entered = span.enter();

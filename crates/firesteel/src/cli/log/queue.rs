@@ -1,7 +1,7 @@
 //! A daemon's log on its way to standard error.
 //!
-//! A thread of its own writes the lines, many with each call of the system. So a daemon does not wait while nobody reads
-//! its standard error (a pipe to a stopped pager, a full terminal), and its heart beats on.
+//! A separate thread writes the lines, many per system call. So a daemon does not wait while nobody reads its standard
+//! error, such as a stopped pager. Its heartbeats continue.
 
 use std::io::{self, Write};
 use std::mem;
@@ -11,53 +11,53 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// The most bytes that wait. Lines for which there is no room are dropped, and the log says how many they were.
+/// The most bytes in the queue. Lines beyond that are dropped, and the log reports their number.
 const BYTES: usize = 16 << 20;
 
-/// The pause after each call, so that a busy daemon does not wake the thread for each line.
+/// The pause after each write, so that a busy daemon does not wake the thread for each line.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long the end of a daemon waits for its last lines to be written.
+/// How long the end of a daemon waits until its last lines are written.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// The end of the queue that takes lines. Cheap to clone.
+/// The sender's end of the queue. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct LogQueue(Arc<Queue>);
 
-/// Waits, when it is dropped, until the lines that wait are written, but not for long.
+/// Waits, when it is dropped, until the queued lines are written, at most [`LAST_LINES`].
 #[derive(Debug)]
 pub(in crate::cli) struct LastLines(LogQueue);
 
 #[derive(Debug)]
 struct Queue {
-    /// The most bytes that wait.
+    /// The most bytes in the queue.
     limit: usize,
-    /// The line that says how many lines were dropped.
+    /// Makes the line that reports dropped lines.
     dropped: fn(u64) -> String,
     state: Mutex<State>,
-    /// There are lines where there were none, or the daemon ends.
+    /// Notified when the queue is no longer empty, or the daemon ends.
     came: Condvar,
-    /// Lines were written.
+    /// Notified when lines were written.
     written: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The lines that wait, one after the other.
+    /// The queued lines, joined.
     lines: Vec<u8>,
-    /// The lines that were dropped since the last call.
+    /// How many lines were dropped since the last write.
     dropped: u64,
-    /// Lines were taken, and are not written yet.
+    /// Whether lines were taken that are not written yet.
     writes: bool,
-    /// The daemon ends, and waits for its last lines.
+    /// Whether the daemon is ending and waits for its last lines.
     ends: bool,
 }
 
 impl LogQueue {
-    /// Starts the thread that writes. `dropped` makes the line that says how many lines were dropped.
+    /// Starts the thread that writes. `dropped` makes the line that reports dropped lines.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The thread cannot be started.
     pub(super) fn start(
         dropped: fn(u64) -> String,
         to: impl Write + Send + 'static,
@@ -80,7 +80,7 @@ impl LogQueue {
 }
 
 impl Write for LogQueue {
-    /// Takes a whole line. Never waits for the reader, and never fails.
+    /// Queues a whole line. Never waits for the reader, and never fails.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.0.state();
         if state.lines.len() + line.len() > self.0.limit {
@@ -119,12 +119,12 @@ impl Drop for LastLines {
 }
 
 impl Queue {
-    /// A thread that panicked left whole lines behind.
+    /// A thread that panicked left only whole lines in the queue.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the lines as they come, for as long as the process lives.
+    /// Writes the queued lines, as long as the process lives.
     fn write_all(&self, mut to: impl Write) {
         let mut batch = Vec::new();
         loop {
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that takes what is written only when it is told to.
+    /// A reader that takes written bytes only when it is told to.
     struct Slow {
         go_on: Receiver<()>,
         written: Sender<String>,

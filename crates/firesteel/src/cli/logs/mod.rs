@@ -27,7 +27,6 @@ use print::{Part, PrintError, Until};
 
 pub(super) use self::print::{Author, json_line};
 
-/// Version of the JSON values.
 const SCHEMA: u32 = 1;
 
 /// Maximum number of executors whose logs are followed at once.
@@ -92,7 +91,6 @@ pub(super) struct Args {
     masters: Masters,
 }
 
-/// Prints logs, or a list of them.
 pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
     let (named, number) = names(args)?;
     let cluster = args.masters.cluster("logs")?;
@@ -139,7 +137,7 @@ fn of_driver(args: &Args, driver: &DriverView, client: &Introduction, show: Show
     }
 }
 
-/// Prints the logs at these places. `ended` says how the author ended, if that explains an empty log.
+/// Prints these logs. `ended` says how the author ended, if that explains an empty log.
 fn print(
     args: &Args,
     places: &[LogPlace],
@@ -189,7 +187,7 @@ fn say_empty(part: Part, places: &[LogPlace], ended: &str) -> Exit {
             Stream::Stdout => ("standard output", "; --stderr shows standard error"),
             Stream::Stderr => ("standard error", ""),
         };
-        // The reader may be gone.
+        // The reader may have closed standard error.
         let _ = writeln!(
             plain::stderr(),
             "firesteel: the {author} wrote nothing to {written}{tasks}{other}{ended}"
@@ -239,9 +237,8 @@ fn some_of(executors: &[ExecutorView]) -> String {
     }
 }
 
-/// A row of the list of logs.
 struct Row {
-    /// The executor, as `APP/EXECUTOR`, or the cluster driver.
+    /// `APP/EXECUTOR`, or the id of a cluster driver.
     id: String,
     state: String,
     place: LogPlace,
@@ -256,7 +253,6 @@ fn rows_of(application: &ApplicationView) -> Vec<Row> {
     application.executors.iter().map(row).collect()
 }
 
-/// Lists logs and their lengths.
 fn list(args: &Args, rows: &[Row], client: &Introduction) -> Result<Exit, Failure> {
     let lengths = block_on(async {
         let mut lengths = Vec::new();
@@ -310,7 +306,6 @@ impl Row {
         }
     }
 
-    /// The row's cells.
     fn cells(&self, lengths: Lengths) -> Vec<String> {
         let Self { id, state, place } = self;
         let [stdout, stderr] =

@@ -19,16 +19,11 @@ const PACE: Duration = Duration::from_millis(100);
 /// Maximum length of a line if several logs are printed; longer lines are split.
 const LONGEST_LINE: usize = 1 << 16;
 
-/// The part of a log to print.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
-    /// The output stream of the log's author.
     pub(super) stream: Stream,
-    /// Start of the part.
     pub(super) from: LogStart,
-    /// End of the part.
     pub(super) until: Until,
-    /// Whether each line is printed as a JSON value.
     pub(super) is_json: bool,
 }
 
@@ -44,23 +39,18 @@ pub(super) enum Until {
 /// Why a log was not printed to its end.
 #[derive(Debug)]
 pub(super) enum PrintError {
-    /// Standard output cannot be written.
     Stdout(io::Error),
-    /// The log cannot be read.
     Log(Box<LogError>),
     /// Some of several logs cannot be read. An error was printed for each, unless lines are printed as JSON.
     Some {
-        /// Number of logs that failed.
         failed: usize,
-        /// Total number of logs.
         of: usize,
-        /// The first error.
         first: Box<LogError>,
     },
 }
 
 impl Part {
-    /// Whether the part is the whole log until now.
+    /// Whether the part is the whole log up to now.
     pub(super) fn is_all(self) -> bool {
         self.from == LogStart::Offset(0) && self.until == Until::EndOfLog
     }
@@ -130,7 +120,7 @@ fn no_log(error: LogError) -> PrintError {
     PrintError::Log(Box::new(error))
 }
 
-/// The logs that could not be read.
+/// Counts the logs that could not be read.
 #[derive(Default)]
 struct Failed {
     count: usize,
@@ -138,17 +128,16 @@ struct Failed {
 }
 
 impl Failed {
-    /// Counts one, and says why if text is printed.
+    /// Counts a log that could not be read, and prints the error unless lines are printed as JSON.
     fn add(&mut self, error: Box<LogError>, part: Part) {
         self.count += 1;
         if !part.is_json {
-            // The reader may be gone.
+            // The reader may have closed standard error.
             let _ = writeln!(plain::stderr(), "firesteel: {}", plain::clean(&error.to_string()));
         }
         self.first.get_or_insert(error);
     }
 
-    /// The result for this number of logs.
     fn end(self, of: usize) -> Result<(), PrintError> {
         match self.first {
             Some(first) => Err(PrintError::Some { failed: self.count, of, first }),
@@ -161,7 +150,7 @@ impl Failed {
 struct Reading<'a> {
     log: WorkerLog<'a>,
     part: Part,
-    /// Whether nothing more is to be printed.
+    /// Whether the end of the part is reached.
     is_over: bool,
     printed: u64,
 }
@@ -189,7 +178,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// How the lines of a log are marked if several are printed: with the executor's number.
+/// The tag of a log's lines, if several logs are printed: the executor's number.
 fn tag(author: &LogAuthor) -> String {
     match author {
         LogAuthor::Executor(executor) => executor.executor.to_string(),
@@ -197,7 +186,6 @@ fn tag(author: &LogAuthor) -> String {
     }
 }
 
-/// The author of a log in JSON values.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub(in crate::cli) enum Author<'a> {
@@ -215,14 +203,13 @@ impl<'a> Author<'a> {
     }
 }
 
-/// A line of a log as a JSON value.
 #[derive(Serialize)]
 struct JsonLine<'a> {
     schema: u32,
     #[serde(flatten)]
     author: Author<'a>,
     stream: &'static str,
-    /// It stands for [any bytes](byte_text).
+    /// The text stands for [any bytes](byte_text).
     line: String,
 }
 
@@ -237,11 +224,11 @@ pub(in crate::cli) fn json_line(author: Author<'_>, stream: Stream, line: Vec<u8
     plain::escaped(&line.expect("numbers and words can be written as JSON")) + "\n"
 }
 
-/// A log whose lines are marked.
+/// A log with a tag before each line.
 struct Tagged<'a> {
     reading: Reading<'a>,
     author: &'a LogAuthor,
-    /// What stands before each line of text.
+    /// The tag before each line of text.
     tag: String,
     /// The beginning of an unfinished line.
     begun: Vec<u8>,
@@ -283,8 +270,7 @@ impl<'a> Tagged<'a> {
     }
 }
 
-/// Whether standard output's reader is gone. This detects it without a write, which may not come
-/// for a long time.
+/// Whether standard output's reader has closed it. Checked without a write, since the next write may be long in coming.
 fn stdout_is_closed() -> bool {
     let stdout = io::stdout();
     let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::empty())];

@@ -29,8 +29,8 @@ pub(in crate::cli) struct Conf {
 }
 
 impl Conf {
-    /// Returns the properties of one who is not on YARN, and an error if one of them asks for protection that there is not.
-    /// Properties without effect are logged as warnings.
+    /// Returns the properties of a command or daemon without YARN. A property that asks for protection that Firesteel
+    /// lacks is an error. Properties without effect are logged as warnings.
     pub(in crate::cli) fn properties(&self, reader: Reader) -> Result<Properties, Failure> {
         let loaded = self.load(reader)?;
         checked(loaded, reader, ClusterManager::Standalone)
@@ -57,7 +57,6 @@ impl Conf {
         self.sources(reader).load().map_err(|error| Failure::source(&error))
     }
 
-    /// The sources of the properties.
     pub(in crate::cli) fn sources(&self, reader: Reader) -> Sources {
         let files = Files::of(self.properties_file.clone(), self.load_spark_defaults);
         let environment = Environment::of_this_process();

@@ -6,21 +6,16 @@ use firesteel_settings::{Origin, Reader};
 
 use crate::cli::exit::{Exit, Failure};
 
-/// A flag of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) struct Flag {
-    /// Name of the flag on the command line.
     pub(in crate::cli) name: &'static str,
-    /// Default value of the flag.
     pub(super) default: &'static str,
-    /// Meaning of the flag.
     pub(in crate::cli) meaning: &'static str,
 }
 
 /// The value of a flag and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cli) struct FlagValue {
-    /// The value as given.
     pub(in crate::cli) text: String,
     /// Origin of the value. `None`: it is the default.
     pub(in crate::cli) origin: Option<Origin>,
@@ -102,12 +97,12 @@ impl FlagValue {
         self.origin.is_some().then_some(self.text.as_str())
     }
 
-    /// Whether the value comes from the variable with this name.
+    /// Whether the value comes from this environment variable.
     pub(in crate::cli) fn is_of(&self, variable: &str) -> bool {
         matches!(&self.origin, Some(Origin::Variable(name)) if *name == variable)
     }
 
-    /// An error about the value: the name of the flag or variable, then the given words.
+    /// An error about the value: the flag or variable, then `words`.
     pub(in crate::cli) fn error(&self, words: impl std::fmt::Display) -> Failure {
         match &self.origin {
             Some(origin) if !origin.is_command_line() => {
@@ -131,7 +126,7 @@ pub(in crate::cli) fn port(value: &FlagValue) -> Result<u16, Failure> {
     })
 }
 
-/// The host in its plain form. An IPv6 address may be in brackets, as Spark wants it.
+/// The host without brackets. Spark wants an IPv6 address in brackets.
 pub(in crate::cli) fn host(value: &FlagValue) -> Result<String, Failure> {
     let name = &value.text;
     firesteel_protocol::host::plain(name).ok_or_else(|| {

@@ -1,35 +1,27 @@
-//! Pictures in PNG: SVG documents, drawn in their light colours with fonts of ours, so that they are the same everywhere.
+//! Renders SVG documents as PNG, in their light colours and with bundled fonts, so that the pictures are the same
+//! everywhere.
 
 use std::sync::Arc;
 
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{self, Options, Tree, fontdb};
 
-/// The pixels of the PNG for each pixel of the SVG, so that small letters are sharp. Large pictures get fewer.
+/// Pixels of the PNG per pixel of the SVG: 2, so that small letters are sharp; 1 for large pictures.
 const SCALES: [f32; 2] = [2.0, 1.0];
 
-/// The maximum number of pixels, each of four bytes.
+/// The largest number of pixels, at four bytes each.
 const MOST_PIXELS: u64 = 1 << 27;
 
-/// The family of the fonts.
 const FAMILY: &str = "DejaVu Sans";
 const FONTS: [&[u8]; 2] =
     [include_bytes!("../../../fonts/DejaVuSans.ttf"), include_bytes!("../../../fonts/DejaVuSans-Bold.ttf")];
 
-/// Why a picture is not drawn.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PngError {
-    /// The document is wrong.
     #[error(transparent)]
     Svg(#[from] usvg::Error),
-    /// The picture has too many pixels.
     #[error("a picture of {width} x {height} pixels is too large for PNG: use --svg")]
-    TooLarge {
-        /// Its width in pixels.
-        width: u32,
-        /// Its height in pixels.
-        height: u32,
-    },
+    TooLarge { width: u32, height: u32 },
     /// The pixels cannot be encoded.
     #[error("{0}")]
     Encoding(String),
@@ -38,7 +30,7 @@ pub(super) enum PngError {
 /// Draws an SVG document.
 ///
 /// # Errors
-/// The document is wrong, or has too many pixels.
+/// The document is not valid, or has too many pixels.
 pub(super) fn of(svg: &str) -> Result<Vec<u8>, PngError> {
     let mut fonts = fontdb::Database::new();
     FONTS.into_iter().for_each(|font| fonts.load_font_data(font.to_vec()));

@@ -1,4 +1,4 @@
-//! Policies on the command line of `plan` and `simulate`: names of set-ups, and expressions.
+//! Policies on the command lines of `plan` and `simulate`: names of set-ups, and expressions.
 
 use std::ffi::OsStr;
 
@@ -7,15 +7,15 @@ use clap::{Arg, Command};
 use firesteel_placement::policy::EXPRESSION;
 use firesteel_sim::setup::Setup;
 
-/// Set-ups with commas between them: one value of an option.
+/// Set-ups separated by commas: the value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setups(pub(super) Vec<Setup>);
 
-/// Accepts the name of a set-up, or `expr:` and an expression; help shows what each name does.
+/// Parses the name of a set-up, or `expr:` and an expression. Help lists the names and their meanings.
 #[derive(Clone, Debug)]
 pub(super) struct SetupParser;
 
-/// Accepts several of them, with commas between them.
+/// Parses several set-ups, separated by commas.
 #[derive(Clone, Debug)]
 pub(super) struct SetupsParser;
 
@@ -70,7 +70,7 @@ fn names() -> Vec<PossibleValue> {
     Setup::ALL.into_iter().map(value).collect()
 }
 
-/// The parts between commas. A comma in the parentheses or quotes of an expression belongs to it.
+/// Splits at commas, except at those inside the parentheses or quotes of an expression.
 fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut depth, mut is_quoted) = (Vec::new(), 0, 0_usize, false);
     for (at, character) in text.char_indices() {

@@ -26,12 +26,11 @@ pub(super) struct CommandContext {
 }
 
 impl CommandContext {
-    /// The environment variables of the command.
     pub(super) fn environment(&self) -> Result<BTreeMap<String, String>, Failure> {
         environment(&self.env)
     }
 
-    /// The working directory. If files are brought along, it is the executor's own directory.
+    /// The working directory. If files are sent along, it is the executor's own directory.
     pub(super) fn directory(&self, settings: &ApplicationSettings) -> Result<TaskDirectory, Failure> {
         match self.chdir.as_deref() {
             Some(chdir) => directory(chdir),

@@ -1,4 +1,4 @@
-//! Checks whether a command is a file that is brought along, or should be.
+//! Checks whether a command is a file that is sent along, or should be.
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,12 +1,12 @@
-//! The name of an application that was given none.
+//! The default name of an application.
 
 use super::misplaced::SHELLS;
 
-/// The most characters of a script that make a name.
+/// The most characters of a script in a name.
 const LONGEST: usize = 24;
 
-/// The program, or for a script that a shell is given on its command line (`sh -c '..'`) the first words of the script: a list of
-/// applications that are all called `sh` tells nobody which is which.
+/// The program's name. For a script on a shell's command line (`sh -c '..'`), the first words of the script: many
+/// applications called `sh` could not be told apart.
 pub(super) fn default_name(program: &str, arguments: &[String]) -> String {
     script(program, arguments).filter(|words| !words.is_empty()).unwrap_or_else(|| program.to_owned())
 }

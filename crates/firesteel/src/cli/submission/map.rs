@@ -230,7 +230,7 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
         Source::File(path) => Some(format!("{} has no items, so nothing ran", path.display())),
         Source::Words(_) => None,
     };
-    // Detect a file that cannot be written now, not after hours of work.
+    // An unwritable file is reported now, not after hours of work.
     let file = file.map(SummaryFile::open).transpose()?;
     let sinks = output.map_or_else(|| Ok(Sinks::standard()), |path| sinks(&path))?;
     let done = block_on(map::run(job, sinks, &progress))?;
@@ -263,7 +263,7 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
     Ok(map::exit_code(&ending, &summary))
 }
 
-/// Opens the output file now, so that an error shows before hours of work.
+/// Opens the output file now, so that an error is reported before hours of work.
 fn sinks(path: &Path) -> Result<Sinks, Failure> {
     if fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() > 0) {
         return Err(usage(format!(
@@ -289,7 +289,7 @@ struct SummaryFile {
 }
 
 impl SummaryFile {
-    /// Opens the file, and keeps its content until there is a summary.
+    /// Opens the file, but keeps its content until there is a summary.
     fn open(path: PathBuf) -> Result<Self, Failure> {
         match OpenOptions::new().create(true).truncate(false).write(true).open(&path) {
             Ok(file) => Ok(Self { path, file }),
@@ -331,7 +331,7 @@ fn failure(error: &StartError) -> Failure {
 }
 
 impl Args {
-    /// The job, and the settings from which it is built.
+    /// The job, with the application's settings.
     fn job(self, progress: &Progress) -> Result<(Job, ApplicationSettings), Failure> {
         let (command, items) = split(self.command);
         let Some((program, arguments)) = command.split_first() else {
@@ -345,8 +345,7 @@ impl Args {
         misplaced::first_word::<Self>("map", program)?;
         command_remarks(&command).iter().for_each(|remark| progress.remark(remark));
         let submission = self.submit.resolve(&self.tasks, program, progress)?;
-        // With dynamic allocation, the application may begin with no executors, and later has as
-        // many as the work needs.
+        // With dynamic allocation, the application may begin without executors and gets as many as the work needs.
         if submission.settings.allocation == Allocation::Fixed {
             submission.wants_executors()?;
         }
@@ -408,7 +407,7 @@ fn command_remarks(command: &[String]) -> Vec<String> {
 }
 
 impl SummaryFormat {
-    /// The value as on the command line.
+    /// The value's name on the command line.
     fn word(self) -> &'static str {
         match self {
             Self::Text => "text",

@@ -1,5 +1,5 @@
-//! Words that look like options in the wrong place: misspelt options, options of other programs,
-//! and options that come too late.
+//! Advice on words that look like options in the wrong place: misspelt options, options of other programs, and options
+//! that come too late.
 
 use std::ffi::OsString;
 
@@ -70,8 +70,7 @@ const SUBCOMMANDS: &[(&[&str], &str)] = &[
 /// The shells whose command lines are checked.
 pub(super) const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh", "zsh", "ash"];
 
-/// Advice about an unknown subcommand of Firesteel, or of its command `parent`. `None`: there is no
-/// advice.
+/// Advice about an unknown subcommand of Firesteel, or of its command `parent`; `None` if there is none.
 pub(in crate::cli) fn subcommand(parent: Option<&str>, word: &str) -> Option<String> {
     let elsewhere = SUBCOMMANDS.iter().filter(|_| parent.is_none()).find(|(words, _)| words.contains(&word));
     let firesteel = <crate::cli::Cli as clap::CommandFactory>::command();
@@ -82,7 +81,7 @@ pub(in crate::cli) fn subcommand(parent: Option<&str>, word: &str) -> Option<Str
     elsewhere.map(|(_, advice)| (*advice).to_owned()).or_else(meant)
 }
 
-/// Advice about an option that the command does not have. `None`: there is none.
+/// Advice about an option that the command does not have; `None` if there is none.
 pub(in crate::cli) fn argument(option: &str) -> Option<String> {
     (option == "--wait").then(|| {
         "firesteel submit --status DRIVER --wait waits for a cluster driver, and firesteel attach APP for a detached application".to_owned()
@@ -100,7 +99,7 @@ pub(super) fn first_word<A: Args>(name: &str, word: &str) -> Result<(), Failure>
     if is_option { Err(option::<A>(name, word)) } else { Ok(()) }
 }
 
-/// Whether `--` stands before this word on a command line.
+/// Whether `--` precedes this word on a command line.
 fn is_separated(line: impl IntoIterator<Item = OsString>, word: &str) -> bool {
     line.into_iter().take_while(|other| other != word).any(|other| other == "--")
 }
@@ -111,7 +110,7 @@ fn option<A: Args>(name: &str, word: &str) -> Failure {
     let is = |other: &str| other == bare || (is_short(other) && is_number_after(other, bare));
     let known = options::<A>(name);
     let known = || known.iter().map(String::as_str);
-    // What other programs can do is advice for those that run an application.
+    // Advice about other programs' options, for commands that run an application.
     let elsewhere = ELSEWHERE
         .iter()
         .filter(|_| known().any(|option| option == "--executor-cores"))
@@ -124,8 +123,8 @@ fn option<A: Args>(name: &str, word: &str) -> Failure {
     Failure::of(Exit::Usage, format!("unknown option {word:?}: {advice}"))
 }
 
-/// The shortest known option whose words begin with those of this one, in the same order: `--total-cores` is short for
-/// `--total-executor-cores`.
+/// The shortest known option that contains this option's words, possibly shortened, in the same order: `--total-cores`
+/// is short for `--total-executor-cores`.
 fn containing<'a>(option: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let asked = option.strip_prefix("--").filter(|words| words.len() > 2)?;
     let contains = |known: &&str| {
@@ -135,14 +134,14 @@ fn containing<'a>(option: &str, known: impl Iterator<Item = &'a str>) -> Option<
     known.filter(contains).min_by_key(|known| known.len())
 }
 
-/// A warning about a command's argument that is one of our options and comes too late. `None`:
-/// there is none, or `--` separates the command, so all arguments belong to it.
+/// A warning about an argument of a command that is one of our options and comes too late. `None` if there is no such
+/// argument, or `--` separates the command, so that all arguments belong to it.
 pub(super) fn late<A: Args>(name: &str, command: &[String]) -> Option<String> {
     if is_separated(std::env::args_os(), command.first()?) {
         return None;
     }
     let known = options::<A>(name);
-    // Many programs have options of one word.
+    // Many programs have one-word options with these names.
     let ours = |word: &&String| {
         let bare = word.split_once('=').map_or(word.as_str(), |(bare, _)| bare);
         bare.matches('-').count() > 2 && known.iter().any(|option| option == bare)
@@ -154,8 +153,7 @@ pub(super) fn late<A: Args>(name: &str, command: &[String]) -> Option<String> {
     ))
 }
 
-/// Advice about a command that looks like a shell line. `None`: it does not, or such a program
-/// exists.
+/// Advice about a command that looks like a shell line. `None` if it does not, or if there is a program of this name.
 pub(super) fn shell_line(command: &[String], arguments: &str) -> Option<String> {
     let [line] = command else { return None };
     let is_line = line.contains(char::is_whitespace) && !std::path::Path::new(line).exists();
@@ -164,7 +162,7 @@ pub(super) fn shell_line(command: &[String], arguments: &str) -> Option<String> 
     })
 }
 
-/// A warning about `{}` in a line for a shell: the shell would run the item's text as code.
+/// A warning about `{}` in a line for a shell, which would run the item's text as code.
 pub(super) fn item_in_line(command: &[String]) -> Option<String> {
     let ShellLine { shell, line, .. } = ShellLine::of(command)?;
     line.contains("{}").then(|| {
@@ -172,8 +170,7 @@ pub(super) fn item_in_line(command: &[String]) -> Option<String> {
     })
 }
 
-/// A warning about a line for a shell that uses missing arguments. `None`: it uses none, or this is
-/// not certain.
+/// A warning about a line for a shell that uses missing arguments. `None` if it uses none, or this is uncertain.
 pub(super) fn empty_argument(command: &[String]) -> Option<String> {
     let ShellLine { shell, line, after } = ShellLine::of(command)?;
     // Functions and `set` define arguments of their own.
@@ -188,7 +185,6 @@ pub(super) fn empty_argument(command: &[String]) -> Option<String> {
 struct ShellLine<'a> {
     shell: &'a str,
     line: &'a str,
-    /// The words after the line.
     after: &'a [String],
 }
 

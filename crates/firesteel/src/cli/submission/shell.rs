@@ -89,7 +89,6 @@ application; 2 wrong usage; 69 no Master could be reached; 75 a Master did not a
 ended by SIGHUP, ctrl-c in a script, and SIGTERM; 143 also if firesteel kill killed the application; 141 the reader of \
 standard output is gone. A task that cannot be started has 127, a task that signal N ended 128 + N.";
 
-/// Runs a session.
 pub(in crate::cli) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     let progress = Progress::new(show);
     let job = args.job(&progress)?;

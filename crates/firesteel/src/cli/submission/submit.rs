@@ -124,11 +124,9 @@ pub(super) struct TaskOptions {
 /// The result of the options and properties.
 #[derive(Debug)]
 pub(super) struct Submission {
-    /// Settings of the application.
     pub(super) settings: ApplicationSettings,
-    /// The cluster that provides the executors.
     pub(super) cluster: Cluster,
-    /// All properties, for callers that read more of them.
+    /// All properties, for callers that read other ones.
     pub(super) properties: Properties,
 }
 
@@ -186,7 +184,6 @@ impl Submit {
         Ok(properties)
     }
 
-    /// The property that an option sets.
     pub(in crate::cli) fn property(option: &str) -> Option<&'static str> {
         let lists = [("--files", keys::FILES), ("--archives", keys::ARCHIVES)];
         let submit = Self::default();
@@ -215,7 +212,6 @@ impl Submit {
         ]
     }
 
-    /// Sets the properties of all given options.
     fn write_to(&self, properties: &mut Properties) {
         for (flag, key, value) in self.options() {
             if let Some(value) = value {
@@ -253,8 +249,7 @@ pub(super) fn set_amounts(
     Ok(())
 }
 
-/// The cluster to run on. In a local cluster, the default memory of an executor is at most the
-/// memory of a Worker.
+/// The cluster to run on. In a local cluster, the default memory of an executor is limited to the memory of a Worker.
 fn cluster(
     settings: &ApplicationSettings,
     properties: &mut Properties,
@@ -347,8 +342,7 @@ fn check_room(
     }
 }
 
-/// The exit code for a wrong property: it depends on whether the property comes from the command
-/// line.
+/// The exit code for an invalid property, which depends on whether it comes from the command line.
 pub(in crate::cli) fn blame(properties: &Properties, key: &str) -> Exit {
     match properties.origin(key) {
         Some(origin) if !origin.is_command_line() => Exit::Configuration,
@@ -367,7 +361,7 @@ fn for_daemons(properties: &Properties) -> Vec<String> {
     properties.iter().filter(|(key, _)| is_theirs(key)).map(|(key, value)| format!("{key}={value}")).collect()
 }
 
-/// Two Workers, each with half of the machine, or one Worker if an executor needs more.
+/// A local cluster of two Workers, each with half of the machine, or one Worker if an executor needs more.
 fn this_machine(settings: &ApplicationSettings) -> LocalClusterSpec {
     let (cores, memory) = (capacity::cores(), capacity::memory());
     let half = Cores((cores.0 + 1) / 2);

@@ -1,4 +1,4 @@
-//! `firesteel submit`: submits a program that runs as a driver on a Worker, and asks for it and ends it.
+//! `firesteel submit`: submits a program as a cluster driver, shows it, waits for it or ends it.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -53,10 +53,10 @@ ERROR, or was refused; 2 wrong usage; 69 no Master could be reached; 75 a Master
 the driver, which firesteel status shows; 76 what listens there is no Master of this version; 78 a settings file or variable is \
 wrong.";
 
-/// The pause between two questions about a driver that is waited for.
+/// The pause between two questions while waiting for a driver.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How long Masters may be away while a driver is waited for.
+/// How long Masters may be unreachable while waiting for a driver.
 const AWAY: Duration = Duration::from_secs(120);
 
 /// What is to be done with which driver.
@@ -140,14 +140,14 @@ fn submit(args: &Args, properties: Properties, cluster: &Cluster) -> Result<Exit
         return show(args, cluster, &id);
     }
     say(id.as_str());
-    // Whoever waits for it should know why it does not begin.
+    // A user who waits for the driver should know why it does not start.
     if let Ok(Some(DriverView { wait: Some(wait), .. })) = block_on(cluster.driver(&id))? {
         let _ = writeln!(plain::stderr(), "firesteel: {id} waits: {wait}");
     }
     if args.wait { wait_for(cluster, &id) } else { Ok(Exit::Done.into()) }
 }
 
-/// The driver that the options and properties describe.
+/// The driver's description, from options and properties.
 fn description(args: &Args, mut properties: Properties) -> Result<DriverDescription, Failure> {
     write_to(args, &mut properties);
     set_amounts(&mut properties, "--driver-resource", keys::DRIVER_RESOURCE, &args.driver_resources)?;
@@ -179,7 +179,6 @@ fn description(args: &Args, mut properties: Properties) -> Result<DriverDescript
     Ok(DriverDescription { user: ask::user_at_host(), command, cores, memory, supervise, resources })
 }
 
-/// Sets the properties of the options.
 fn write_to(args: &Args, properties: &mut Properties) {
     let supervise = args.supervise.then(|| "true".to_owned());
     for (flag, key, value) in [
@@ -207,7 +206,6 @@ fn show(args: &Args, cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failu
     exit::written(print(&view, args.json)).map(ExitCode::from)
 }
 
-/// Prints a driver, in lines or as JSON.
 pub(in crate::cli) fn print(view: &DriverView, json: bool) -> io::Result<()> {
     if json {
         document::print(document::Driver::SCHEMA, document::Driver::of(view))
@@ -223,7 +221,7 @@ fn kill(args: &Args, cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failu
     if args.wait { wait_for(cluster, &driver) } else { Ok(Exit::Done.into()) }
 }
 
-/// The result of a request to end a driver: the driver that is ended, and words.
+/// The result of a request to end a driver: its id, and a sentence.
 pub(in crate::cli) fn outcome(id: &DriverId, answer: KillDriverAnswer) -> Result<(DriverId, String), String> {
     match answer {
         KillDriverAnswer::Asked { driver } => {
@@ -239,17 +237,17 @@ pub(in crate::cli) fn outcome(id: &DriverId, answer: KillDriverAnswer) -> Result
     }
 }
 
-/// Prints a line. The reader may be gone: what was asked for is done all the same.
+/// Prints a line. The reader may have closed standard output: the request is carried out anyway.
 fn say(line: &str) {
     let _ = writeln!(plain::stdout(), "{}", clean(line));
 }
 
-/// Waits for the end of a driver, or of the last one that took its place.
+/// Waits for the end of a driver, or of its last replacement.
 fn wait_for(cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failure> {
     ended(&block_on(end_of(cluster, id.clone()))??)
 }
 
-/// How the command ends that waited for a driver.
+/// The exit code of a command that waited for a driver.
 fn ended(view: &DriverView) -> Result<ExitCode, Failure> {
     let DriverView { id, state, .. } = view;
     match state {
@@ -264,7 +262,7 @@ fn ended(view: &DriverView) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Asks again and again until a driver has ended. Masters may be away for a while.
+/// Asks until a driver has ended. Masters may be unreachable for a while.
 async fn end_of(cluster: &Cluster, mut id: DriverId) -> Result<DriverView, Failure> {
     let mut heard = tokio::time::Instant::now();
     loop {
@@ -299,7 +297,6 @@ fn amounts(needs: &ResourceAmounts) -> String {
     needs.iter().map(|(name, amount)| format!("{name} {amount}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A driver in lines.
 fn lines(view: &DriverView) -> String {
     let DriverView {
         id,

@@ -131,7 +131,7 @@ impl Application {
         let set = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty() && text != "N/A");
         let positive = |number: i64| Some(number).filter(|number| *number > 0);
         let usage = report.app_resource_usage.as_ref();
-        // YARN reports -1 for a value that the user may not see, or that no longer exists.
+        // YARN reports -1 for a value that is hidden from the user or no longer exists.
         let known = |number: i64| Some(number).filter(|number| *number >= 0);
         let used = usage.and_then(|usage| usage.used_resources.as_ref());
         Self {

@@ -12,7 +12,6 @@ use crate::cli::client::ask::{Done, each, user_at_host};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::help;
 
-/// Version of the JSON value.
 const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "  firesteel yarn kill application_1700000000123_0007";
@@ -36,7 +35,6 @@ fn id(word: &str) -> Result<String, NoId> {
     word.parse::<ApplicationId>().map(|_| word.to_owned())
 }
 
-/// Ends the applications one by one, and prints the result of each.
 pub(super) fn run(args: &Kill) -> Result<Exit, Failure> {
     let site = args.site.site()?;
     each(&args.apps, "not killed", args.json.then_some((SCHEMA, "killed")), |word| {

@@ -60,7 +60,6 @@ fn container_arg(word: &str) -> Result<ContainerArg, String> {
     }
 }
 
-/// Prints the logs.
 pub(super) fn run(args: &Logs) -> Result<Exit, Failure> {
     let site = args.site.site()?;
     let report = report(&site, args.app)?;
@@ -89,7 +88,7 @@ pub(super) fn run(args: &Logs) -> Result<Exit, Failure> {
     print(&locations, stream, args.json)
 }
 
-/// Advice about logs that are no longer served.
+/// The error for logs that are no longer served, with advice.
 fn over(app: ApplicationId, how: &str) -> String {
     format!(
         "{app} is {how}, and NodeManagers show the logs of running applications alone: where the cluster collects logs \
@@ -122,7 +121,7 @@ fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<LogLo
         .ok_or_else(|| fail(format!("{app} has no executor {executor}, or it has ended")))
 }
 
-/// Prints logs. If there are several, each follows the name of its container, or each line has it in JSON.
+/// Prints logs. If there are several, the name of its container precedes each, or is in each line of JSON.
 fn print(locations: &[LogLocation], stream: Stream, is_json: bool) -> Result<Exit, Failure> {
     let mut stdout = standard::stdout().lock();
     let mut failed = Vec::new();

@@ -59,7 +59,6 @@ fn codes(examples: &str) -> String {
     )
 }
 
-/// Runs the subcommand.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     match &args.command {
         YarnCommand::Apps(args) => apps::run(args),
@@ -96,7 +95,6 @@ fn ask<T, F: Future<Output = Result<T, CallError>>>(
     answer?.map_err(|error| Failure::asked(&error))
 }
 
-/// Returns an application's report.
 fn report(site: &Site, application: ApplicationId) -> Result<ApplicationReport, Failure> {
     let unknown = || {
         let words = "is not known, or no longer known; firesteel yarn apps --state all lists all known ones";

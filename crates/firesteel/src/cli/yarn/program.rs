@@ -1,7 +1,7 @@
 //! A command that runs in a container: its arguments, and its files there.
 //!
-//! The arguments are built from the parsed options, not from the typed text. Paths that are
-//! relative here become absolute there, and files that are read here are staged.
+//! The arguments are built from the parsed options, not from the typed text. Relative paths become absolute, and files
+//! that the command would read here are staged.
 
 use std::path::{Path, absolute};
 
@@ -22,14 +22,12 @@ use firesteel_yarn_mode::submission::{Content, DriverFile};
 
 use crate::cli::exit::{Exit, Failure};
 
-/// Name of the file with the items.
 const INPUT: &str = "__input__";
 /// Name of the file with the preferred hosts.
 const LOCALITY: &str = "__locality__";
-/// Name of the file with the racks.
 const RACKS: &str = "__racks__";
 
-/// Properties that concern the submission, or that take effect during it.
+/// Properties of the submission, which have taken effect before the program starts.
 const DONE: [&str; 10] = [
     keys::MASTER,
     keys::DEPLOY_MODE,
@@ -78,7 +76,6 @@ impl ProgramArguments {
         Ok(())
     }
 
-    /// Adds the command, its working directory and its variables.
     fn command(mut self, command: &Command, directory: &TaskDirectory) -> Vec<String> {
         match directory {
             TaskDirectory::Executor => self.option("--chdir", "executor"),
@@ -104,12 +101,9 @@ fn usage(words: String) -> Failure {
     Failure::of(Exit::Usage, words)
 }
 
-/// The options of the summary.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct Summary<'a> {
-    /// Value of `--summary`.
     pub(in crate::cli) form: &'a str,
-    /// Value of `--summary-file`.
     pub(in crate::cli) file: Option<&'a Path>,
 }
 

@@ -18,7 +18,7 @@ use crate::cli::block_on;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::submission::submit::blame;
 
-/// Options that only Firesteel's own clusters have, and their replacements on YARN.
+/// Options of Firesteel's own clusters only, and their replacements on YARN.
 const OWN: [(&str, &str); 3] = [
     (keys::CORES_MAX, "write --num-executors and --executor-cores"),
     (keys::GANG, "leave it out, since YARN allocates containers one by one"),
@@ -64,7 +64,7 @@ pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Requ
     })
 }
 
-/// The failure for files that cannot be staged or do not exist. Its cause is a setting.
+/// The failure for files that cannot be staged or do not exist: a setting is wrong.
 fn unstaged(error: &StagingError, properties: &Properties, key: &str) -> Failure {
     match error {
         StagingError::Conf(_)

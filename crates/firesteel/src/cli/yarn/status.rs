@@ -32,7 +32,6 @@ pub(super) struct Status {
     site: ClusterArgs,
 }
 
-/// Prints the application's report.
 pub(super) fn run(args: &Status) -> Result<Exit, Failure> {
     let site = args.site.site()?;
     let report = report(&site, args.app)?;

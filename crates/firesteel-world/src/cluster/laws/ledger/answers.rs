@@ -13,12 +13,11 @@ use firesteel_protocol::messages::{
 use super::Ledger;
 use super::books::{Availability, WorkerBook};
 
-/// The number of executors that each live application holds, and their cores.
+/// The number of executors of each live application, and their cores.
 pub(super) type Holdings = BTreeMap<AppId, (u64, Cores)>;
 
 impl Ledger {
-    /// What each application holds before an event that may end an application for a client; empty before
-    /// any other event.
+    /// The holdings of each application before an event in which a client may kill one; empty before any other event.
     pub(super) fn holdings(&self, event: &Event) -> Holdings {
         match event {
             Event::Received { message: Inbound::Client(ClientToMaster::KillApplication { .. }), .. } => {
@@ -100,7 +99,8 @@ impl Ledger {
         self.workers.iter().filter(is_named).map(|(id, _)| id.clone()).collect()
     }
 
-    /// A Worker that was asked to leave, and registers, is asked again: the request may have been lost.
+    /// Checks that a decommissioned Worker that registers is told again to leave, since the first request may have been
+    /// lost.
     pub(super) fn check_asked(&self, effects: &[Effect]) -> Result<(), String> {
         for effect in effects {
             if let Effect::Send { peer, message: Outbound::Worker(MasterToWorker::RegisteredWorker { .. }) } =
@@ -120,7 +120,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks what a client is told of Workers that it had leave.
+    /// Checks the answer to a client about the Workers that it decommissions.
     fn check_leaving(&self, event: &Event, workers: &[LeavingWorker], more: u64) -> Result<(), String> {
         let Event::Received {
             message: Inbound::Client(ClientToMaster::DecommissionWorkers { which, .. }),

@@ -13,18 +13,18 @@ use firesteel_protocol::secret::Secret;
 #[derive(Debug)]
 pub(super) struct WorkerBook {
     pub(super) total: WorkerDescription,
-    /// Its connection. `None`: it has not returned since the Master was restarted.
+    /// Its connection. `None` until it has returned after a restart of the Master.
     pub(super) peer: Option<PeerId>,
     pub(super) availability: Availability,
-    /// Whether a client has asked it to leave.
+    /// Whether a client has decommissioned it.
     pub(super) is_asked: bool,
-    /// Whether the Worker has said that it cannot write.
+    /// Whether the Worker has reported that it cannot write.
     pub(super) cannot_start: bool,
     pub(super) grants: BTreeMap<ExecutorKey, ExecutorLaunch>,
     pub(super) drivers: BTreeMap<DriverId, DriverHold>,
 }
 
-/// What a cluster driver holds of its Worker.
+/// The share of a cluster driver on its Worker.
 #[derive(Debug)]
 pub(super) struct DriverHold {
     pub(super) cores: Cores,
@@ -32,39 +32,35 @@ pub(super) struct DriverHold {
     pub(super) resources: Resources,
 }
 
-/// Whether a Worker may be given executors.
+/// Whether a Worker may get executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Availability {
     Serving,
-    /// The Worker said that it will end, or was asked to.
+    /// The Worker has reported that it will end, or was told to.
     Decommissioning,
 }
 
-/// A live application.
 #[derive(Debug)]
 pub(super) struct AppBook {
-    /// Its driver's connection. `None`: the driver has not returned since the Master was restarted.
+    /// Its driver's connection. `None` until the driver has returned after a restart of the Master.
     pub(super) peer: Option<PeerId>,
-    /// What its driver shows when it returns.
+    /// The token with which its driver returns.
     pub(super) token: Secret,
     pub(super) max_cores: Cores,
     pub(super) limits: BTreeMap<ProfileId, ExecutorLimit>,
     /// The custom resources of an executor, by profile.
     pub(super) asked: BTreeMap<ProfileId, ResourceAmounts>,
     pub(super) relaunch: Relaunch,
-    /// Its executors, each with its Worker.
     pub(super) executors: BTreeMap<ExecutorId, WorkerId>,
     pub(super) next: u32,
-    /// When each of its executors was launched, also of those that have ended, in milliseconds.
+    /// When each of its executors was launched, including ended ones, in milliseconds.
     pub(super) launched: BTreeMap<ExecutorId, u64>,
-    /// The number of its queue.
     pub(super) queue: usize,
     pub(super) priority: i32,
-    /// How long it says that it runs.
     pub(super) run_time: Option<Duration>,
-    /// When it is due, in milliseconds; 0 if applications are served as they registered.
+    /// Its deadline for the serving order, in milliseconds; 0 if applications are served in the order of registration.
     pub(super) due: u64,
-    /// The number of executors that it must get together at first.
+    /// The number of executors that it must get together at the start.
     pub(super) gang: u64,
     /// When it registered, in milliseconds.
     pub(super) since: u64,
@@ -72,9 +68,8 @@ pub(super) struct AppBook {
     pub(super) is_fixed: bool,
     /// The number of applications that registered before it.
     pub(super) order: u64,
-    /// Whether it ever had an executor.
     pub(super) begun: bool,
-    /// Whether its driver ever named hosts to avoid.
+    /// Whether its driver ever excluded hosts.
     pub(super) avoids: bool,
 }
 
@@ -87,7 +82,7 @@ impl WorkerBook {
         all.fold((Cores::ZERO, MiB::ZERO), |(cores, memory), share| (cores + share.0, memory + share.1))
     }
 
-    /// Checks that no more is given than there is, and no address twice.
+    /// Checks that no more is given than the Worker has, and no address twice.
     pub(super) fn check(&self, id: &WorkerId) -> Result<(), String> {
         let (cores, memory) = self.used();
         if cores > self.total.cores || memory > self.total.memory {
@@ -116,8 +111,8 @@ impl WorkerBook {
         Ok(())
     }
 
-    /// Checks the addresses of an executor that is being launched here: they are what it asks for, and a part of an address
-    /// leaves no fuller address aside that has room for it.
+    /// Checks the addresses of an executor that is launched here: they match the request, and a part of an address is
+    /// taken from the fullest address that has room for it.
     pub(super) fn check_share(&self, launch: &ExecutorLaunch, asked: &ResourceAmounts) -> Result<(), String> {
         let key = &launch.executor;
         for (name, amount) in asked {

@@ -1,4 +1,4 @@
-//! The books of cluster drivers.
+//! The books about cluster drivers.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,13 @@ use firesteel_protocol::messages::{
 use super::Ledger;
 use super::books::{Availability, DriverHold};
 
-/// The books of cluster drivers.
+/// All cluster drivers, as the Master's messages describe them.
 #[derive(Debug, Default)]
 pub(super) struct DriverBooks {
-    /// Those of which operators or Workers were told, as they were submitted.
+    /// The cluster drivers that operators or Workers were told about, as submitted.
     known: BTreeMap<DriverId, DriverDescription>,
-    /// The Worker of each that was given to one.
     placed: BTreeMap<DriverId, WorkerId>,
-    /// When an operator was told that one will end, in milliseconds.
+    /// When an operator was told that a cluster driver will end, in milliseconds.
     asked: BTreeMap<DriverId, u64>,
 }
 
@@ -31,12 +30,11 @@ impl Ledger {
         self.drivers.known.keys()
     }
 
-    /// Those that the Master counts on, each with its Worker, and when it was asked to end.
+    /// The cluster drivers that the Master counts as placed, each with its Worker, and when its end was requested.
     pub(crate) fn placed_drivers(&self) -> impl Iterator<Item = (&DriverId, &WorkerId, Option<u64>)> {
         self.drivers.placed.iter().map(|(id, worker)| (id, worker, self.drivers.asked.get(id).copied()))
     }
 
-    /// An operator is told what comes of a submission.
     pub(super) fn check_submission(
         &mut self,
         event: &Event,
@@ -60,7 +58,7 @@ impl Ledger {
         }
     }
 
-    /// An operator is told what comes of a request to end a cluster driver.
+    /// Checks the answer to a request to end a cluster driver.
     pub(super) fn check_driver_kill(&mut self, answer: &KillDriverAnswer) {
         if let KillDriverAnswer::Asked { driver } = answer {
             let now = self.now;
@@ -68,7 +66,7 @@ impl Ledger {
         }
     }
 
-    /// An operator is told that all cluster drivers end.
+    /// An operator is told that all cluster drivers will end.
     pub(super) fn note_kill_of_all(&mut self) {
         let (now, DriverBooks { placed, asked, .. }) = (self.now, &mut self.drivers);
         for driver in placed.keys() {
@@ -76,8 +74,8 @@ impl Ledger {
         }
     }
 
-    /// A Worker is told to end each cluster driver of which an operator is told that it will end, and again when it returns
-    /// with it.
+    /// An operator was told that a cluster driver ends. Checks that its Worker is told to end it, and again when the
+    /// Worker returns with the driver.
     pub(super) fn check_driver_kills(&self, event: &Event, effects: &[Effect]) -> Result<(), String> {
         let is_told = |peer: PeerId, id: &DriverId| {
             effects.iter().any(|effect| {
@@ -117,7 +115,6 @@ impl Ledger {
         }
     }
 
-    /// A Worker is given a cluster driver.
     pub(super) fn launch_driver(
         &mut self,
         peer: PeerId,
@@ -140,7 +137,7 @@ impl Ledger {
             Some(on) => return Err(format!("{driver} is given to {worker}, and runs on {on}")),
             None => {}
         }
-        // One that takes the place of another is first told of here.
+        // A replacement of another driver first appears here.
         let known = self.drivers.known.entry(driver.clone()).or_insert_with(|| description.clone());
         if known != description {
             return Err(format!("{driver} is given to {worker} as {description:?}, it is {known:?}"));
@@ -160,7 +157,7 @@ impl Ledger {
         self.workers[&worker].check(&worker)
     }
 
-    /// Enters what an event and its effects say of cluster drivers that are no longer on their Workers.
+    /// Enters cluster drivers that an event and its effects take off their Workers.
     pub(super) fn release_drivers(&mut self, event: &Event, effects: &[Effect]) {
         for effect in effects {
             if let Effect::Note(Note::WorkerRemoved { worker, .. }) = effect {
@@ -183,7 +180,7 @@ impl Ledger {
         }
     }
 
-    /// A Worker that is known registers on another connection. What it does not list never came there.
+    /// A known Worker registers on another connection. Drivers that it does not list never reached it.
     pub(super) fn forget_unlisted_drivers(&mut self, worker: &WorkerId, listed: &[DriverReport]) {
         let Some(book) = self.workers.get_mut(worker) else { return };
         let is_listed = |id: &DriverId| listed.iter().any(|report| report.driver == *id);
@@ -194,7 +191,7 @@ impl Ledger {
     fn driver_reported(&mut self, peer: PeerId, DriverReport { driver, state, .. }: &DriverReport) {
         let Some(worker) = self.worker_of.get(&peer) else { return };
         let is_over = match state {
-            // Only a Master can say this.
+            // Only a Master may report this state.
             DriverState::Running | DriverState::Unknown | DriverState::Relaunching { .. } => false,
             DriverState::Submitted
             | DriverState::Finished
@@ -257,7 +254,6 @@ impl Ledger {
     }
 }
 
-/// The cluster driver that is submitted in an event.
 fn submitted(event: &Event) -> Result<&DriverDescription, String> {
     match event {
         Event::Received {

@@ -1,7 +1,7 @@
 //! The check of excluded Workers, and of applications that end because their executors fail.
 //!
-//! The Master may know more than these books: it stops blaming a Worker once an executor is proven there. So the checks
-//! speak only of Workers on which no executor of the application ever failed or ended early.
+//! The Master may know more than these books: it stops counting failures of a Worker once an executor is proven there.
+//! So the checks cover only Workers without a failure or early end of the application's executors.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use firesteel_protocol::process::ExitStatus;
 use super::Ledger;
 use super::books::Availability;
 
-/// An executor that ran this long, in milliseconds, is proven.
+/// How long an executor must run to be proven, in milliseconds.
 const PROVEN_AFTER: u64 = 5_000;
-/// The shortest time for which a Worker is excluded, in milliseconds.
+/// The shortest exclusion of a Worker, in milliseconds.
 const SHORTEST: u64 = 1_000;
 
 /// The early ends and failures of an application's executors, by Worker.
@@ -42,7 +42,7 @@ impl Ledger {
         }
     }
 
-    /// An executor that the Master counted as held has ended by itself.
+    /// An executor has ended by itself while the Master still counted it.
     pub(super) fn count_early_end(&mut self, worker: &WorkerId, key: &ExecutorKey, end: &ExecutorState) {
         let Some(app) = self.apps.get(&key.app) else { return };
         let started = self.started.remove(key);
@@ -64,15 +64,16 @@ impl Ledger {
         let book = self.early_ends.entry(place).or_default();
         book.failed |= failed;
         if is_early {
-            // The Master counts an end that these books take for a part of an earlier one, if one was proven in between.
+            // These books may take an end for a part of an earlier one which the Master counts, because an executor was
+            // proven in between.
             let is_part = key.executor.0 < book.counted_below;
             book.counted_below = next;
             (book.at, book.another) = if is_part { (None, None) } else { (Some(now), another) };
         }
     }
 
-    /// Another Worker on which an application holds an executor, and on which none of its executors ever failed or ended
-    /// early, with the profile of that executor.
+    /// Another Worker with an executor of the application, and without a failure or early end of one. Returned with the
+    /// profile of that executor.
     fn clean_worker_of(&self, app: &AppId, but: &WorkerId) -> Option<(WorkerId, ProfileId)> {
         let book = self.apps.get(app).filter(|book| !book.avoids)?;
         let is_clean = |(_, worker): &(_, &WorkerId)| *worker != but && self.is_clean(app, worker);
@@ -90,7 +91,7 @@ impl Ledger {
         serves && !self.early_ends.contains_key(&(app.clone(), worker.clone()))
     }
 
-    /// A Worker is gone: nothing is known of it any more.
+    /// Forgets everything about a Worker that is gone.
     pub(super) fn forget_early_ends(&mut self, worker: &WorkerId) {
         self.early_ends.retain(|(_, on), _| on != worker);
         for book in self.early_ends.values_mut() {
@@ -98,8 +99,8 @@ impl Ledger {
         }
     }
 
-    /// Checks that a launch is not on a Worker where executors of the application have just ended early, though
-    /// another Worker is left, or though they ended with exit code 0.
+    /// Checks the Worker of a launch. Executors of the application must not have just ended early there, if another
+    /// Worker is left or they ended with exit code 0.
     pub(super) fn check_excluded(&self, worker: &WorkerId, launch: &ExecutorLaunch) -> Result<(), String> {
         let app = &launch.executor.app;
         let Some(book) = self.early_ends.get(&(app.clone(), worker.clone())) else { return Ok(()) };
@@ -118,8 +119,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks an application that the Master ends for failures: none of its executors may be on trial on a Worker where
-    /// none has failed.
+    /// Checks an application that the Master ends for failures: it has no unproven executor on a Worker without
+    /// failures.
     pub(super) fn check_failed(&self, peer: PeerId) -> Result<(), String> {
         let Some(app) = self.app_of.get(&peer) else { return Ok(()) };
         let Some(book) = self.apps.get(app) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The messages that the Master sends: each is checked against the books, and entered.
+//! Checks each message that the Master sends against the books, and enters it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Ledger {
                 }
             }
             MasterToWorker::KillExecutor { executor } if self.is_on(peer, executor) => {
-                // It was launched for the same event, and preempted at once.
+                // It was launched in the same event, and preempted at once.
                 self.release(executor, released);
                 let taken = launched.extract_if(.., |(_, launch)| launch.executor == *executor);
                 self.taken.extend(taken.map(|(worker, launch)| (worker, launch.executor.app)));
@@ -66,7 +66,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A Worker is registered that says this of itself.
+    /// Checks a Worker's description when it is registered.
     fn check_claim(&self, worker: &WorkerDescription) -> Result<(), String> {
         if self.workers.get(&worker.id).is_some_and(|book| book.total.token != worker.token) {
             return Err(format!("{} is taken over by a Worker without its token", worker.id));
@@ -83,7 +83,7 @@ impl Ledger {
         book.is_some_and(|book| book.grants.contains_key(executor))
     }
 
-    /// Whether an order is the repetition of one that the Worker's heartbeat did not answer.
+    /// Whether an order repeats an earlier one, which the Worker's heartbeat did not confirm.
     fn is_repeated(&self, peer: PeerId, launch: &ExecutorLaunch, event: &Event) -> bool {
         let is_heartbeat = matches!(event, Event::Received { peer: worker,
             message: Inbound::Worker(WorkerToMaster::Heartbeat { .. }), .. } if *worker == peer);
@@ -248,7 +248,7 @@ impl Ledger {
         let key = ExecutorKey { app: app.clone(), executor };
         let place = self.apps.get(app).and_then(|book| book.executors.get(&executor));
         let is_news = outcome.resumed.as_mut().is_some_and(|resumed| resumed.hear_of(peer, executor));
-        // One that returned hears of executors that ended before it heard of them.
+        // A driver that returned is told the ends of executors that it did not know.
         if (is_news && place.is_none()) || (added.remove(&key) || is_news) && place == Some(worker) {
             return Ok(());
         }
@@ -286,7 +286,7 @@ impl Ledger {
     }
 }
 
-/// When an application is due that is registered now, in milliseconds.
+/// The deadline of an application that is registered now, in milliseconds.
 fn due(description: &ApplicationDescription, run_time: Option<Duration>, order: &Order<'_>) -> u64 {
     match order.serving {
         ServingOrder::Registration => 0,

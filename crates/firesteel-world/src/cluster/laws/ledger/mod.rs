@@ -1,14 +1,13 @@
-//! The ledger: what the Master has given to each application. It is a second set of books that shares no
-//! code with the Master. It reads every event that the Master is told and every message that the Master
-//! sends.
+//! The ledger: a second set of books for the resources that the Master gives to each application. It shares no code
+//! with the Master. It reads every event that the Master receives and every message that the Master sends.
 //!
 //! - `books`: the rows of the ledger, for Workers and applications.
 //! - `workers`, `drivers`: Workers, and cluster drivers.
 //! - `messages`: the check of messages to Workers and drivers.
 //! - `reading`: queries of the ledger, and its comparison with the Master's tables.
 //! - `answers`, `pages`: the check of answers to status clients.
-//! - `resumption`: what a restart of the Master means, and those who return to it.
-//! - `presence`: the check of who has left, and of who is late.
+//! - `resumption`: restarts of the Master, and the peers that return to it.
+//! - `presence`: the check of Workers that left or are late.
 //! - `exclusions`: the check of excluded Workers, and of applications that end because their executors fail.
 //! - `queue_order`: the check of the order in which applications are served.
 
@@ -44,64 +43,63 @@ use self::resumption::{Candidate, Numbers, Resumed};
 
 pub(crate) use self::queue_order::Order;
 
-/// The books of one Master's life.
+/// The books for one Master, from its start to its end.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     workers: BTreeMap<WorkerId, WorkerBook>,
     apps: BTreeMap<AppId, AppBook>,
     worker_of: BTreeMap<PeerId, WorkerId>,
     app_of: BTreeMap<PeerId, AppId>,
-    /// The description with which a peer asked to register, until the Master answers.
+    /// A peer's description in its registration, until the Master answers.
     candidates: BTreeMap<PeerId, Candidate>,
-    /// The number of applications that have registered.
     registered: u64,
     /// The times at which executors were ended for each application, within the counted period.
     preempted: BTreeMap<AppId, Vec<u64>>,
-    /// The applications that were given an executor on a Worker in the event at hand, which was preempted at once.
+    /// Applications that got an executor on a Worker in the current event, and lost it at once to preemption.
     taken: BTreeSet<(WorkerId, AppId)>,
     /// Applications that have ended, by their drivers' connections, each with the executors whose end was
     /// not reported.
     leaving: BTreeMap<PeerId, (AppId, BTreeSet<ExecutorId>)>,
-    /// What drivers said of their work when they were done.
+    /// The outcomes that drivers reported when they were done.
     told: BTreeMap<AppId, Outcome>,
-    /// The reading of the Master's state that goes on, page by page.
+    /// The reading of the Master's state in progress, page by page.
     reading: Option<Reading>,
-    /// The time of the event at hand, in milliseconds.
+    /// The time of the current event, in milliseconds.
     now: u64,
     /// When the processes of held executors were reported to run, in milliseconds.
     started: BTreeMap<ExecutorKey, u64>,
     early_ends: EarlyEnds,
     presence: Presence,
     drivers: DriverBooks,
-    /// Which Workers and applications the Master's records mean.
+    /// The Workers and applications to which numbers in the Master's records refer.
     numbers: Numbers,
 }
 
 /// What one event changed in the books.
 #[derive(Debug, Default)]
 pub(crate) struct EventOutcome {
-    /// The applications that ended, and how.
+    /// The applications that ended, and their reasons.
     pub(crate) ended: Vec<ApplicationEnd>,
     /// The applications that registered, each with its driver's connection.
     pub(crate) registered: Vec<(AppId, PeerId)>,
     /// The applications of connections that the event ended.
     former: BTreeMap<PeerId, AppId>,
-    /// The executors that were taken back from a living Worker, which must be told to end them.
+    /// Executors that were taken back from a live Worker. The Worker must be told to end them.
     doomed: BTreeSet<ExecutorKey>,
-    /// The executors that a Worker was told to end.
+    /// Executors that a Worker was told to end.
     killed: BTreeSet<ExecutorKey>,
-    /// The Worker of each of those executors.
+    /// For each executor in `killed`, its Worker.
     killed_on: BTreeMap<ExecutorKey, WorkerId>,
-    /// The executors that were ended for other applications.
+    /// Executors that were ended to make room for other applications.
     preempted: Vec<Preempted>,
-    /// The executors of ended applications whose drivers were told that the processes have ended.
+    /// Executors of ended applications. Their drivers were told that the processes have ended.
     pub(crate) gone: Vec<ExecutorKey>,
     /// The driver that returned.
     resumed: Option<Resumed>,
 }
 
 impl EventOutcome {
-    /// Notes an executor that a Worker was told to end, if it ended for another application.
+    /// Notes an executor that a Worker was told to end for another application.
     fn see_preempted(&mut self, key: &ExecutorKey, state: &ExecutorState) {
         if let ExecutorState::Lost(LossReason::Preempted { by }) = state
             && let Some(worker) = self.killed_on.get(key).cloned()
@@ -188,7 +186,7 @@ impl Ledger {
         Ok(outcome)
     }
 
-    /// Enters what the event itself ends.
+    /// Enters what ends because of the event itself.
     fn on_event(
         &mut self,
         event: &Event,
@@ -255,7 +253,7 @@ impl Ledger {
                         targets.iter().map(|target| (target.id, ExecutorLimit::AtMost(target.total)));
                     book.limits.extend(limits);
                     for target in targets {
-                        // What a profile asks for is fixed when it is named first.
+                        // The needs of a profile are fixed when it is first named.
                         let asked = || target.profile.resources.clone();
                         book.asked.entry(target.id).or_insert_with(asked);
                     }
@@ -272,7 +270,7 @@ impl Ledger {
         }
     }
 
-    /// Enters what an effect ends.
+    /// Enters the executors and applications that an effect ends.
     fn on_release(
         &mut self,
         effect: &Effect,

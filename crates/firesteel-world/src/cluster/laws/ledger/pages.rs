@@ -1,7 +1,7 @@
-//! The pages of the Master's state, compared with the books.
+//! Compares the pages of the Master's state with the books.
 //!
-//! One reading goes on at a time, whichever client asks. What was in the books at each of its pages must be in what was
-//! read, once.
+//! At most one reading is in progress, whichever client asks. Everything that was in the books at each of its pages
+//! must occur in the reading exactly once.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +17,16 @@ use super::Ledger;
 pub(super) struct Reading {
     reader: StateReader,
     pages: u64,
-    /// The live applications that were there all the time.
+    /// The live applications that existed during the whole reading.
     apps: BTreeSet<AppId>,
-    /// The live executors that were there all the time.
+    /// The live executors that existed during the whole reading.
     executors: BTreeSet<(AppId, ExecutorId)>,
-    /// The living Workers that were there all the time.
+    /// The live Workers that existed during the whole reading.
     workers: BTreeSet<WorkerId>,
 }
 
 impl Ledger {
-    /// The place where the reading goes on.
+    /// The place where the reading continues.
     pub(crate) fn next_place(&self) -> Option<StatePlace> {
         match self.reading.as_ref()?.reader.question()? {
             ClientToMaster::RequestMasterState { from } => Some(from),
@@ -82,7 +82,7 @@ impl Ledger {
 }
 
 impl Reading {
-    /// Compares what was read with what was there all the time.
+    /// Compares the reading with everything that existed during all of it.
     fn compare(&self, view: &MasterView) -> Result<(), String> {
         let all = view.applications.iter().chain(&view.completed);
         let mut apps = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The check of who has left, and of who is late.
+//! The check of Workers that left or are late.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,22 +10,22 @@ use firesteel_protocol::time::millis;
 use super::Ledger;
 use super::books::{Availability, WorkerBook};
 
-/// What Workers have said of their presence.
+/// What Workers have reported about their presence.
 #[derive(Debug, Default)]
 pub(super) struct Presence {
-    /// The Workers that said that they would end, and whose connections ended when nothing was left there.
+    /// The Workers that announced their end, and had nothing left when their connections ended.
     left: BTreeSet<WorkerId>,
-    /// When the latest heartbeat arrived that the Master has handled, in milliseconds.
+    /// When the latest heartbeat that the Master has handled arrived, in milliseconds.
     heard: BTreeMap<WorkerId, u64>,
 }
 
 impl Presence {
-    /// A Worker registered: whatever it was before, it is there.
+    /// A Worker registered, so it is present.
     pub(super) fn register(&mut self, worker: &WorkerId) {
         self.left.remove(worker);
     }
 
-    /// The connection of a Worker ended. It may be one that the Master has closed, since the Worker was silent for too long.
+    /// The connection of a Worker ended. The Master may have closed it because the Worker was silent for too long.
     pub(super) fn hang_up(&mut self, worker: &WorkerId, book: &WorkerBook, effects: &[Effect]) {
         let is_news = effects.iter().any(|effect| match effect {
             Effect::Note(Note::WorkerLeft { worker: gone } | Note::WorkerRemoved { worker: gone, .. }) => {
@@ -41,13 +41,13 @@ impl Presence {
 }
 
 impl Ledger {
-    /// Whether nothing runs on the Worker of this connection, as far as the Master counts.
+    /// Whether nothing runs on the Worker of this connection, as far as the Master knows.
     pub(crate) fn is_empty_worker(&self, peer: PeerId) -> bool {
         let book = self.worker_of.get(&peer).and_then(|worker| self.workers.get(worker));
         book.is_some_and(|book| book.grants.is_empty() && book.drivers.is_empty())
     }
 
-    /// A message of a Worker arrived then.
+    /// A message of a Worker arrived at this time.
     pub(super) fn hear(&mut self, peer: PeerId, arrived: u64, message: &WorkerToMaster) {
         if let WorkerToMaster::Heartbeat { worker, .. } = message
             && self.worker_of.get(&peer) == Some(worker)
@@ -57,7 +57,7 @@ impl Ledger {
         }
     }
 
-    /// Compares what the Master says of who has left and who is late with the books.
+    /// Compares the Master's view of left and late Workers with the books.
     ///
     /// # Errors
     /// The first difference, in words.
@@ -75,7 +75,7 @@ impl Ledger {
                 _ => {}
             }
         }
-        // Two heartbeats come in half of the timeout.
+        // Two heartbeats arrive in half of the timeout.
         let two = millis(Config::default().worker_timeout / 2);
         let late = view.workers.iter().filter(|worker| worker.remark == Some(WorkerRemark::Late));
         for id in late.map(|worker| &worker.id) {

@@ -16,7 +16,7 @@ use firesteel_protocol::scheduling::{Backfill, GangPreemption, Preemption, Servi
 use super::Ledger;
 use super::books::{AppBook, Availability, DriverHold, WorkerBook};
 
-/// The order that a Master must keep, and its reservations before and after an event.
+/// The serving order of the Master, and its reservations before and after an event.
 #[derive(Debug)]
 pub(crate) struct Order<'a> {
     pub(crate) queues: &'a Queues,
@@ -30,7 +30,7 @@ pub(crate) struct Order<'a> {
     pub(crate) after: Vec<ReservationView>,
 }
 
-/// An executor that was ended in this event for another application, and its Worker.
+/// An executor that was ended for another application in this event, and its Worker.
 #[derive(Debug)]
 pub(super) struct Preempted {
     pub(super) executor: ExecutorKey,
@@ -42,7 +42,6 @@ pub(super) struct Preempted {
 pub(super) type Launched = (WorkerId, ExecutorLaunch);
 
 impl AppBook {
-    /// The rank of an application in its queue.
     fn queue_rank(&self) -> (Reverse<i32>, u64, u64) {
         (Reverse(self.priority), self.due, self.order)
     }
@@ -61,7 +60,7 @@ impl WorkerBook {
 }
 
 impl Ledger {
-    /// Checks the launches of one event, in order, against the order of serving.
+    /// Checks the launches of one event against the serving order.
     pub(super) fn check_turns(
         &mut self,
         launched: &[Launched],
@@ -107,10 +106,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks preemption. An executor ends only for an application of higher priority in its queue, or for a gang of its own
-    /// priority that has waited for long, if it was launched since then or not long before, and its application comes
-    /// later and is no gang. The other application gets one in its place, unless that is taken in turn for yet another one. No
-    /// more executors end for one application than allowed.
+    /// Checks preemption. An executor may be ended for an application of higher priority in its queue. It may also be
+    /// ended for a gang of the same priority that has waited long. Then the executor's application must come later in
+    /// the order, and be no gang. The executor must have been launched since the gang waits, or not long before. The
+    /// other application gets an executor in its place, unless a third application takes that one. The number of
+    /// executors ended for one application is limited.
     fn check_preempted(
         &mut self,
         preempted: &Preempted,
@@ -157,7 +157,7 @@ impl Ledger {
         }
     }
 
-    /// The number of executors like this one that an application begins with, at least.
+    /// The size of the application's gang, in executors like this one: no more than its limits allow.
     fn gang(&self, app: &AppBook, launch: &ExecutorLaunch) -> u64 {
         let limit = match app.limits.get(&launch.profile) {
             Some(ExecutorLimit::AtMost(limit)) => *limit,
@@ -167,7 +167,8 @@ impl Ledger {
         app.gang.min(limit).min(affordable)
     }
 
-    /// Checks that no application behind a reservation took what was reserved before the event and still is.
+    /// Checks that no application behind a reservation took reserved resources, if the reservation existed before and
+    /// after the event.
     fn check_reserved(&self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
         let stays = |after: &&ReservationView| order.before.iter().any(|before| before.app == after.app);
         for (number, reservation) in order.after.iter().enumerate().filter(|(_, after)| stays(after)) {
@@ -199,8 +200,9 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether an application is served behind a gang with a reservation. Behind the first one, all are but those before it in its
-    /// queue. Applications of other queues may be served before the others.
+    /// Whether an application is served behind a gang with a reservation. The first reservation comes before all
+    /// applications, except earlier ones in its queue. For later reservations, applications of other queues may come
+    /// before.
     fn is_behind(&self, app: &AppBook, reservation: &ReservationView, is_first: bool) -> bool {
         self.apps.get(&reservation.app).is_some_and(|holder| match holder.queue == app.queue {
             true => app.queue_rank() > holder.queue_rank(),
@@ -208,8 +210,8 @@ impl Ledger {
         })
     }
 
-    /// Whether an application says that it will have ended when a gang with a reservation can start. What one says that had
-    /// executors before is taken as it is: the ledger does not know since when.
+    /// Whether an application announces that it will end before a gang with a reservation can start. If the application
+    /// had executors before, the announcement is always believed: the ledger does not know when it began to run.
     fn ends_in_time(
         &self,
         id: &AppId,
@@ -224,7 +226,7 @@ impl Ledger {
         began_before || u128::from(now) + told.as_millis() <= u128::from(start.millis())
     }
 
-    /// What was given in this event on a Worker to applications that end in time, from what is reserved.
+    /// The reserved resources on a Worker that were lent in this event, to applications that end in time.
     fn lent(
         &self,
         worker: &WorkerId,
@@ -242,7 +244,7 @@ impl Ledger {
         lent
     }
 
-    /// Checks that in one event the applications of a queue are served in the order of their ranks.
+    /// Checks that within one event a queue's applications are served by rank.
     fn check_queue_order(&self, launched: &[Launched]) -> Result<(), String> {
         let mut latest: BTreeMap<usize, (&AppId, &AppBook)> = BTreeMap::new();
         for (_, launch) in launched {
@@ -257,8 +259,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks shares. When a queue is given something, it must hold no more of its share than any other
-    /// queue that is given something later in the same event and could have used the room.
+    /// Checks shares. A queue gets something in an event. Another queue, which gets something later in this event,
+    /// could have used the room. Then the first queue must use no more of its share than the other.
     fn check_shares(&self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
         let weights: Vec<u32> = order.queues.iter().map(|queue| queue.weight).collect();
         if weights.len() < 2 || launched.is_empty() {
@@ -304,8 +306,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether a launch begins a new grant. It does not if it continues a gang, or executors of no fixed
-    /// size.
+    /// Whether a launch begins a new grant. It does not if it continues a gang, or executors without a fixed size.
     fn is_new_turn(&self, before: &[Launched], launch: &ExecutorLaunch) -> bool {
         let id = &launch.executor.app;
         let run = before.iter().rev().take_while(|(_, other)| other.executor.app == *id).count() as u64;
@@ -325,8 +326,8 @@ impl Ledger {
 }
 
 impl WorkerBook {
-    /// Whether a Worker still has the reserved amounts beside all that it runs but what was lent, for each kind of amount
-    /// that this executor takes.
+    /// Whether a Worker still has the reserved amounts free, not counting what was lent, for each kind of amount that
+    /// this executor uses.
     fn leaves(&self, kept: &Amounts, launch: &ExecutorLaunch, lent: &Amounts) -> bool {
         let mut held = self.held();
         held.take_off(lent);

@@ -1,4 +1,4 @@
-//! Queries of the ledger, and its comparison with the Master.
+//! Queries of the ledger, and its comparison with the Master's tables.
 
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_protocol::messages::{MasterView, Outcome};
@@ -12,7 +12,7 @@ impl Ledger {
         self.apps.get(app).and_then(|book| book.peer)
     }
 
-    /// Whether the Worker of this connection is another one.
+    /// Whether this connection belongs to a different Worker.
     pub(crate) fn is_another(&self, peer: PeerId, worker: &WorkerId) -> bool {
         self.worker_of.get(&peer).is_some_and(|own| own != worker)
     }
@@ -27,7 +27,6 @@ impl Ledger {
         self.app_of.contains_key(&peer)
     }
 
-    /// The connection of a living Worker.
     pub(crate) fn peer_of_worker(&self, worker: &WorkerId) -> Option<PeerId> {
         self.workers.get(worker).and_then(|book| book.peer)
     }
@@ -38,17 +37,14 @@ impl Ledger {
         dice.index(executors.len()).map(|index| executors[index])
     }
 
-    /// The live applications.
     pub(crate) fn apps(&self) -> impl Iterator<Item = &AppId> {
         self.apps.keys()
     }
 
-    /// The living Workers.
     pub(crate) fn workers(&self) -> impl Iterator<Item = &WorkerId> {
         self.workers.keys()
     }
 
-    /// The executors that the Master counts as held.
     pub(crate) fn executors(&self) -> impl Iterator<Item = (&ExecutorKey, &WorkerId)> {
         self.workers.iter().flat_map(|(worker, book)| book.grants.keys().map(move |key| (key, worker)))
     }
@@ -59,7 +55,6 @@ impl Ledger {
         book.grants.keys().max_by_key(|key| key.executor).cloned()
     }
 
-    /// Whether the Master counts this executor as held.
     pub(crate) fn holds(&self, key: &ExecutorKey) -> bool {
         self.apps.get(&key.app).is_some_and(|book| book.executors.contains_key(&key.executor))
     }
@@ -112,12 +107,12 @@ impl Ledger {
         listed.try_for_each(|app| self.compare_outcome(&app.id, app.outcome.as_ref()))
     }
 
-    /// An application that is over, and whose driver said how.
+    /// An application that is over, and whose driver reported an outcome.
     pub(crate) fn over(&self) -> Option<&AppId> {
         self.told.keys().rev().find(|app| !self.apps.contains_key(*app))
     }
 
-    /// Compares what an application is listed with and what its driver said of its work.
+    /// Compares an application's listed outcome with its driver's report.
     pub(super) fn compare_outcome(&self, app: &AppId, listed: Option<&Outcome>) -> Result<(), String> {
         let told = self.told.get(app);
         match listed == told {

@@ -1,4 +1,4 @@
-//! What a restart of the Master means, and those who return to it.
+//! Restarts of the Master, and the peers that return to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::{EventOutcome, Ledger};
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) description: ApplicationDescription,
-    /// The application that it had, and the executors that it takes for living.
+    /// The application that it had, and the executors that it believes to be alive.
     returning: Option<(AppId, Vec<ExecutorId>)>,
 }
 
@@ -27,31 +27,32 @@ impl Candidate {
     }
 }
 
-/// A driver that returned, and what it was told in the same event.
+/// A driver that returned, and its news in the same event.
 #[derive(Debug)]
 pub(super) struct Resumed {
     peer: PeerId,
     app: AppId,
-    /// The executors that it takes for living.
+    /// The executors that it believes to be alive.
     known: Vec<ExecutorId>,
     told: BTreeSet<ExecutorId>,
     told_ended: BTreeSet<ExecutorId>,
 }
 
 impl Resumed {
-    /// A driver is told that an executor was added. Returns whether that is news to one that returned.
+    /// A driver is told about an executor. Returns whether this is new to a driver that returned.
     pub(super) fn hear_of(&mut self, peer: PeerId, executor: ExecutorId) -> bool {
         self.peer == peer && self.told.insert(executor)
     }
 
-    /// A driver is told the end of an executor that it does not hold. Returns whether one that returned takes it for living.
+    /// A driver is told the end of an executor that it does not use. Returns whether a driver that returned believed it
+    /// to be alive.
     pub(super) fn hear_of_end(&mut self, peer: PeerId, executor: ExecutorId) -> bool {
         let is_taken_for_living = self.known.contains(&executor) || self.told.contains(&executor);
         self.peer == peer && is_taken_for_living && self.told_ended.insert(executor)
     }
 }
 
-/// The Workers and applications by the numbers that records have for them.
+/// Maps the numbers in records to Workers and applications.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     workers: BTreeMap<u64, WorkerId>,
@@ -59,8 +60,8 @@ pub(super) struct Numbers {
 }
 
 impl Ledger {
-    /// The Master ended without notice, and another one has its records but for these: nobody has a connection any more, and
-    /// the next Master takes executors whose start is not written down for starting when their Workers return.
+    /// The Master died, and a new one begins with its records except for `lost`. There are no connections. Executors
+    /// without a record of their start count as starting until their Workers return.
     pub(crate) fn restart(&mut self, lost: &[Record]) {
         for record in lost {
             if let Record::ExecutorStarted { app, executor } = record
@@ -81,7 +82,7 @@ impl Ledger {
         self.apps.values_mut().for_each(|book| book.peer = None);
     }
 
-    /// Enters what records say of those who cannot be told: they are away.
+    /// Enters records about absent peers, to whom no message can be sent.
     pub(super) fn on_records(
         &mut self,
         records: &[Record],
@@ -122,19 +123,20 @@ impl Ledger {
         }
     }
 
-    /// Whether an executor is held on a Worker that can be told to end it. One that is away hears of it when it returns.
+    /// Whether an executor is on a connected Worker, which can be told to end it. An absent Worker is told when it
+    /// returns.
     pub(super) fn is_on_a_worker_that_is_here(&self, key: &ExecutorKey) -> bool {
         let worker = self.apps.get(&key.app).and_then(|book| book.executors.get(&key.executor));
         worker.and_then(|worker| self.workers.get(worker)).is_some_and(|book| book.peer.is_some())
     }
 
-    /// The application with that number, if its driver is away.
+    /// The application with this number, if its driver is absent.
     fn away_app(&self, number: u64) -> Option<AppId> {
         let id = self.numbers.apps.get(&number)?;
         self.apps.get(id).filter(|book| book.peer.is_none()).map(|_| id.clone())
     }
 
-    /// A driver is given an application that is live.
+    /// A returning driver gets its live application again.
     pub(super) fn on_resumed(
         &mut self,
         peer: PeerId,
@@ -161,10 +163,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// A driver that returned was told of every executor that it holds, and of the end of each that it takes for living.
+    /// A driver returned. Checks that it was told of each of its executors, and of the end of each executor that it
+    /// wrongly believed to be alive.
     pub(super) fn check_news(&self, resumed: &Resumed) -> Result<(), String> {
         let Resumed { app, known, told, told_ended, .. } = resumed;
-        // It may have ended in the same event.
+        // The application may have ended in the same event.
         let Some(book) = self.apps.get(app) else { return Ok(()) };
         if let Some(executor) = book.executors.keys().find(|executor| !told.contains(executor)) {
             return Err(format!("the driver of {app} returned and is not told of executor {executor}"));

@@ -62,7 +62,7 @@ impl Ledger {
         }
     }
 
-    /// A Worker may be given no more executors.
+    /// A Worker may get no more executors.
     pub(super) fn let_leave(&mut self, worker: &WorkerId) {
         if let Some(book) = self.workers.get_mut(worker) {
             book.availability = Availability::Decommissioning;
@@ -112,7 +112,7 @@ impl Ledger {
             self.start_reported(peer, &report.executor);
         }
         let Some(worker) = self.worker_of.get(&peer).cloned() else { return };
-        // Only a Master can consider an executor lost.
+        // Only a Master may report an executor as lost.
         let counts = match report.state {
             ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_) => true,
             ExecutorState::Launching | ExecutorState::Running | ExecutorState::Lost(_) => false,
@@ -122,7 +122,7 @@ impl Ledger {
             self.release(&report.executor.clone(), released);
             let is_full = self.workers.get(&worker).is_some_and(|book| book.cannot_start);
             if is_full && matches!(report.state, ExecutorState::Failed(_)) {
-                // Nobody is to blame.
+                // No Worker is at fault.
                 return;
             }
             self.count_final_end(&report.executor, &report.state, &launch);
@@ -130,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// Counts the end of an executor that ended by itself, if only lost executors are replaced.
+    /// Counts an executor that ended by itself. It is not replaced: only lost executors are.
     fn count_final_end(&mut self, key: &ExecutorKey, end: &ExecutorState, launch: &ExecutorLaunch) {
         let by_itself = matches!(end, ExecutorState::Exited(_) | ExecutorState::Failed(_));
         let Some(book) = self.apps.get_mut(&key.app) else { return };

@@ -1,8 +1,8 @@
-//! Who has met a later leader leaves the former ones, and says nothing more to them.
+//! A peer that has met a later leader leaves the former ones, and sends them nothing more.
 //!
-//! Reason: messages of a former leader may be on their way for any time. The later leader has read what the former one wrote,
-//! and may have decided otherwise since. So an order that is old must not be carried out by a peer that can know that it is.
-//! Nothing comes from a connection after its owner has closed it.
+//! Reason: messages of a former leader may be in transit for any time. The later leader has read the former one's
+//! records, and may have decided otherwise since. So a peer must not carry out an order if it can know that the order
+//! is old. No message counts on a connection that its owner has closed.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::cluster::world::{NodeIndex, World};
 pub(super) struct Heed(BTreeMap<NodeIndex, u64>);
 
 impl World {
-    /// A node is about to be told what a Master says of itself.
+    /// A node is about to receive a Master's hello.
     pub(crate) fn meets(&mut self, node: NodeIndex, leadership: &Leadership) {
         if let Leadership::Here { epoch } = leadership {
             let known = self.reigns.heed.0.entry(node).or_default();
@@ -33,7 +33,7 @@ impl World {
         (link.side_of(node) == Side::Dialler && epoch < *known).then_some(epoch)
     }
 
-    /// A node has been told what a Master says of itself.
+    /// A node has received a Master's hello.
     pub(crate) fn check_former_ones_left(&mut self, node: NodeIndex) {
         let is_kept = |link: &&LinkIndex| {
             let row = &self.links[link.0];
@@ -57,7 +57,7 @@ impl World {
     }
 
     fn heeds(&mut self, node: NodeIndex, epoch: u64, how: &str) {
-        // Only the Master that has its application can tell it that all is over.
+        // Only the Master of its application can report to it that all is over.
         let is_over = match &self.node(node).body {
             Body::Launcher(body) => body.is_over(),
             _ => false,

@@ -1,9 +1,9 @@
-//! The books of the leaders of a cluster with several Masters: who led in which epoch, what was said in it, and who knows of
-//! it. They share no code with the machines.
+//! The books of the leaders of a cluster with several Masters: which Master led in which epoch, which messages it sent,
+//! and which peers know. They share no code with the machines.
 //!
-//! - `voice`: one Master speaks in an epoch, and none after a later epoch has begun.
-//! - `heed`: who has met a later leader leaves the former ones.
-//! - `numbers`: no leader gives an id that another one gave.
+//! - `voice`: one Master sends messages in an epoch, and none after a later epoch has begun.
+//! - `heed`: a peer that has met a later leader leaves the former ones.
+//! - `numbers`: no two leaders give the same id.
 
 mod heed;
 mod numbers;
@@ -17,7 +17,6 @@ use self::heed::Heed;
 use self::numbers::Numbers;
 use self::voice::Voices;
 
-/// The books of the leaders.
 #[derive(Debug, Default)]
 pub(crate) struct Reigns {
     /// The epoch of each Master that ever led.
@@ -43,7 +42,6 @@ impl Reigns {
         self.epochs.get(&node).copied()
     }
 
-    /// The latest epoch that has begun.
     pub(crate) fn latest(&self) -> u64 {
         self.latest
     }

@@ -1,7 +1,7 @@
-//! No leader gives an id that another one gave.
+//! No two leaders give the same id.
 //!
-//! Reason: ids are how those who were cut off understand each other later. A Worker that returns names its executors, and a
-//! driver its application. If two leaders gave the same id, one would be taken for the other.
+//! Reason: separated peers identify things by ids later. A Worker that returns names its executors, and a driver its
+//! application. If two leaders gave the same id, one thing would be taken for the other.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,22 @@ use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::Body;
 use crate::cluster::world::{NodeIndex, World};
 
-/// To whom ids were given, and in which epoch.
+/// The node and the epoch for which each id was given.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     executors: BTreeMap<ExecutorKey, Given>,
     apps: BTreeMap<AppId, Given>,
 }
 
-/// The first use of an id.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     epoch: u64,
-    /// The Worker or driver that was told.
+    /// The Worker or driver that received it.
     to: NodeIndex,
 }
 
 impl Given {
-    /// Enters that an id is given.
+    /// Enters an id. If another node already has it, returns the epoch in which that node got it.
     fn enter<K: Ord + Clone>(self, books: &mut BTreeMap<K, Self>, id: &K) -> Result<(), u64> {
         match *books.entry(id.clone()).or_insert(self) {
             Self { epoch, to } if to != self.to => Err(epoch),

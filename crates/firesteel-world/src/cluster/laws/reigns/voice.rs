@@ -1,7 +1,7 @@
-//! One Master speaks in an epoch, and none after a later epoch has begun.
+//! One Master sends messages in an epoch, and none after a later epoch has begun.
 //!
-//! Reason: what two Masters decide apart from each other cannot both be kept. So whatever a Master says must be known to the
-//! next one, and that one reads the journal once, when it begins.
+//! Reason: the decisions of two independent Masters cannot both hold. So the next Master must know whatever a Master
+//! has sent, and it reads the journal only once, when it begins.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::Body;
 use crate::cluster::world::{NodeIndex, World};
 
-/// Who spoke first in each epoch.
+/// Which Master first sent a message in each epoch.
 #[derive(Debug, Default)]
 pub(super) struct Voices(BTreeMap<u64, NodeIndex>);
 

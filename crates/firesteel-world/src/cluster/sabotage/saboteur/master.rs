@@ -61,7 +61,7 @@ impl Saboteur {
         }
     }
 
-    /// The addresses of an executor are others than the Master decided.
+    /// Changes the addresses of an executor.
     fn bend_share(&self, resources: &mut Resources) {
         let bent = resources.parts().map(|(name, address, part)| {
             let (mut name, mut address, mut part) = (name.to_owned(), address.to_owned(), part.thousandths());
@@ -79,7 +79,7 @@ impl Saboteur {
         *resources = Resources::of_words(bent).unwrap_or_default();
     }
 
-    /// A Worker that registers is asked nothing.
+    /// Drops the request to leave to a Worker that registers.
     pub(super) fn ask_once(&self, effects: &mut Vec<master::Effect>) {
         let told = |effect: &master::Effect| match effect {
             master::Effect::Send { message: master::Outbound::Worker(message), .. } => Some(message.kind()),

@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::executor::Executor;
 use super::scheduling::Scheduling;
 
-/// One application, live or ended.
 #[derive(Serialize)]
 pub(in crate::cli::client) struct Detail<'a> {
     schema: u32,
@@ -19,7 +18,7 @@ pub(in crate::cli::client) struct Detail<'a> {
 }
 
 impl<'a> Detail<'a> {
-    /// Version of the value. 4: one word for one thing.
+    /// Version of the value. 4: each thing has one word.
     const SCHEMA: u32 = 4;
 
     pub(in crate::cli::client) fn of(detail: &'a ApplicationDetail) -> Self {

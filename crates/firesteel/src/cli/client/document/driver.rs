@@ -8,7 +8,6 @@ use firesteel_protocol::process::ExitStatus;
 use firesteel_settings::secrets::shown_text;
 use serde::Serialize;
 
-/// A cluster driver.
 #[derive(Serialize)]
 pub(in crate::cli) struct Driver<'a> {
     id: &'a DriverId,
@@ -17,25 +16,23 @@ pub(in crate::cli) struct Driver<'a> {
     pub(super) command: String,
     cores: i64,
     memory_mib: i64,
-    /// The addresses of custom resources that it has, or had when it ended.
+    /// The addresses of its custom resources; after its end, those that it had.
     resources: &'a Resources,
     supervise: bool,
     state: &'static str,
     /// The name under which it was submitted.
     name: Option<&'a str>,
-    /// How often it was started again on its Worker.
+    /// How often it was restarted on its Worker.
     restarts: u32,
     /// How its process ended before the last start or pause. 128 + N for signal N.
     last_exit_code: Option<i32>,
-    /// When it is started again, while it pauses.
+    /// When it restarts, during a pause.
     next_start_ms: Option<u64>,
-    /// Why it waits for a Worker.
     waits_for: Option<String>,
     /// 128 + N for signal N.
     pub(in crate::cli) exit_code: Option<i32>,
-    /// Why it is in state ERROR.
     pub(in crate::cli) error: Option<String>,
-    /// The cluster driver that took its place, if it was relaunched.
+    /// The cluster driver that replaced it, if it was relaunched.
     successor: Option<&'a DriverId>,
     worker: Option<&'a WorkerId>,
     host: Option<&'a str>,
@@ -50,7 +47,7 @@ impl<'a> Driver<'a> {
     /// Version of the value of one cluster driver.
     pub(in crate::cli) const SCHEMA: u32 = 1;
 
-    /// Its command, after its name if it has one.
+    /// Its command, preceded by its name if it has one.
     pub(in crate::cli) fn named_command(&self) -> String {
         self.name.map_or_else(|| self.command.clone(), |name| format!("{name}: {}", self.command))
     }

@@ -49,7 +49,7 @@ A row of usage has worker, web_address, reported_ms, machine (cores, cpu_millico
 executors (app, executor, cpu_ms, cpu_millicores, memory_bytes, peak_memory_bytes) and drivers. Memory and disk have total_bytes \
 and available_bytes. Workers measure every 5 s. A Worker that has reported nothing has no row.";
 
-/// A JSON value of a command: its schema, and what it says.
+/// A JSON value of a command, with its schema version.
 #[derive(Serialize)]
 pub(in crate::cli) struct Document<T> {
     pub(in crate::cli) schema: u32,
@@ -57,14 +57,13 @@ pub(in crate::cli) struct Document<T> {
     pub(in crate::cli) value: T,
 }
 
-/// Writes a JSON value of this schema to standard output.
+/// Writes a JSON value with this schema version to standard output.
 pub(in crate::cli) fn print(schema: u32, value: impl Serialize) -> io::Result<()> {
     let mut stdout = plain::json();
     serde_json::to_writer_pretty(&mut stdout, &Document { schema, value })?;
     writeln!(stdout)
 }
 
-/// The tables of a Master.
 #[derive(Serialize)]
 pub(in crate::cli) struct Master<'a> {
     schema: u32,
@@ -73,7 +72,7 @@ pub(in crate::cli) struct Master<'a> {
     began_ms: u64,
     /// The Master's time when it made the last row.
     now_ms: u64,
-    /// How long messages of Workers and drivers waited lately until the Master handled them.
+    /// How long recent messages of Workers and drivers waited for the Master to handle them.
     lag_ms: u64,
     /// The settings of its scheduler, as properties.
     settings: BTreeMap<&'static str, String>,
@@ -82,12 +81,12 @@ pub(in crate::cli) struct Master<'a> {
     completed: Vec<Application<'a>>,
     /// The cluster drivers, live and ended, in the order of their submission.
     drivers: Vec<Driver<'a>>,
-    /// What living Workers reported last.
+    /// The latest reports of live Workers.
     usage: Vec<WorkerUsage<'a>>,
 }
 
 impl<'a> Master<'a> {
-    /// Version of the value. 5: one word for one thing.
+    /// Version of the value. 5: each thing has one word.
     const SCHEMA: u32 = 5;
 
     pub(in crate::cli) fn of(view: &'a MasterView) -> Self {

@@ -4,7 +4,7 @@ use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown
 use firesteel_placement::{Quantity, ResourceAmounts, ResourceQuantities};
 use serde::Serialize;
 
-/// The exact needs of the next executor.
+/// What the next executor of a profile needs, exactly.
 #[derive(Serialize)]
 pub(super) struct NextExecutor<'a> {
     /// Whether a Worker has room for it now, ignoring the application's own limits.
@@ -18,10 +18,10 @@ pub(super) struct NextExecutor<'a> {
     turned_down: Vec<Lacking<'a>>,
 }
 
-/// One change. Fields that are not `None` have to change.
+/// One remedy. The fields that are not `None` have to change.
 #[derive(Default, Serialize)]
 struct Remedied<'a> {
-    /// The Worker that would need more free resources, given in the next three fields.
+    /// The Worker that would need the free resources of the next three fields.
     worker: Option<&'a str>,
     more_free_cores: Option<i64>,
     more_free_memory_mib: Option<i64>,

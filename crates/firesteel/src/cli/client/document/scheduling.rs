@@ -1,4 +1,4 @@
-//! How an application is scheduled, as JSON: what the Master decides by, and what keeps it from more executors.
+//! How an application is scheduled, as JSON: what the Master bases decisions on, and what limits its executors.
 
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts};
@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::next_executor::NextExecutor;
 
-/// The scheduling status of a live application.
 #[derive(Serialize)]
 pub(in crate::cli::client) struct Scheduling<'a> {
     profiles: Vec<Profile<'a>>,
@@ -72,7 +71,6 @@ impl<'a> Scheduling<'a> {
     }
 }
 
-/// A Worker that is excluded for the application.
 #[derive(Serialize)]
 struct Excluded<'a> {
     worker: &'a WorkerId,
@@ -89,7 +87,7 @@ impl<'a> Excluded<'a> {
     }
 }
 
-/// A Worker that is given nothing new because something is wrong with it.
+/// A Worker that gets nothing new because of a defect.
 #[derive(Serialize)]
 struct Impaired<'a> {
     worker: &'a WorkerId,

@@ -1,15 +1,14 @@
-//! What Workers report of themselves, as JSON.
+//! What Workers report of their machines, as JSON.
 
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, WorkerId};
 use firesteel_protocol::messages::{DiskSpace, MachineUsage, TimedReport, Usage};
 use serde::Serialize;
 
-/// What is used on a Worker's machine.
+/// What is used on a Worker's machine, in all and by executor.
 #[derive(Serialize)]
 pub(super) struct WorkerUsage<'a> {
     worker: &'a WorkerId,
     web_address: Option<&'a str>,
-    /// When it was reported.
     reported_ms: u64,
     machine: Option<Machine>,
     disk: Option<Space>,
@@ -17,7 +16,7 @@ pub(super) struct WorkerUsage<'a> {
     drivers: Vec<DriverUsage<'a>>,
 }
 
-/// What is used of a machine, by whomever.
+/// What all programs together use of a machine.
 #[derive(Serialize)]
 struct Machine {
     cores: u64,
@@ -25,7 +24,7 @@ struct Machine {
     memory: Space,
 }
 
-/// The space in memory or on a disk.
+/// Bytes of memory or of a disk.
 #[derive(Serialize)]
 struct Space {
     total_bytes: u64,
@@ -65,7 +64,7 @@ struct DriverUsage<'a> {
 #[derive(Serialize)]
 struct Used {
     cpu_ms: u64,
-    /// Thousandths of a core, lately.
+    /// Recent use, in thousandths of a core.
     cpu_millicores: u64,
     memory_bytes: u64,
     peak_memory_bytes: u64,

@@ -16,7 +16,7 @@ pub(super) struct Worker<'a> {
     remark: Option<&'static str>,
     /// When it was lost or left.
     gone_ms: Option<u64>,
-    /// Why that was.
+    /// Why it was lost or left.
     gone_why: Option<String>,
     cores: i64,
     cores_used: i64,

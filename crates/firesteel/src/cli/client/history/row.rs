@@ -11,7 +11,6 @@ use serde::Serialize;
 use super::super::document::{Application, Driver};
 use crate::cli::table::{clean, duration};
 
-/// The columns of the table.
 pub(super) const HEADER: [&str; 10] =
     ["ID", "NAME", "USER", "STATE", "OUTCOME", "SUBMITTED", "TOOK", "EXECUTORS", "CPU", "MEMORY"];
 
@@ -35,14 +34,13 @@ pub(super) const CSV: [&str; 16] = [
     "peak_memory_bytes",
 ];
 
-/// An application or a driver that has ended.
+/// An application or a cluster driver that has ended.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(super) enum Past<'a> {
     Application {
         #[serde(flatten)]
         shown: Application<'a>,
-        /// The executors that failed.
         executors_failed: u64,
         cpu_ms: Option<u64>,
         peak_memory_bytes: Option<u64>,
@@ -70,7 +68,7 @@ pub(super) struct ExecutorUsed {
     peak_memory_bytes: Option<u64>,
 }
 
-/// The most memory that was measured. `None`: it was not.
+/// The largest measured memory. `None` if it was not measured.
 fn peak(used: Used) -> Option<u64> {
     Some(used.peak_memory).filter(|bytes| *bytes > 0)
 }
@@ -111,7 +109,7 @@ impl<'a> Past<'a> {
         }
     }
 
-    /// Its state, in capital letters.
+    /// Its final state, in capital letters.
     pub(super) fn state(&self) -> &'static str {
         match self {
             Self::Application { past, .. } => state(past.view.state),
@@ -119,7 +117,6 @@ impl<'a> Past<'a> {
         }
     }
 
-    /// The cells of the table.
     pub(super) fn cells(&self) -> Vec<String> {
         let dash = || "-".to_owned();
         let (name, outcome, executors, used) = match self {
@@ -153,7 +150,6 @@ impl<'a> Past<'a> {
         ]
     }
 
-    /// The cells of comma-separated values.
     pub(super) fn csv(&self) -> [String; CSV.len()] {
         let time = |time: Option<u64>| time.map(|time| time.to_string()).unwrap_or_default();
         let text = |text: Option<&str>| clean(text.unwrap_or_default());
@@ -198,7 +194,7 @@ impl<'a> Past<'a> {
     }
 }
 
-/// The number of remembered executors that failed: they could not be started, or ended with another code than 0.
+/// How many of the remembered executors failed: they could not be started, or exited with a code other than 0.
 fn failed(past: &PastApplication) -> u64 {
     let is_failed = |state: &ExecutorState| match state {
         ExecutorState::Failed(_) => true,
@@ -211,7 +207,7 @@ fn failed(past: &PastApplication) -> u64 {
     past.view.executors.iter().filter(|executor| is_failed(&executor.state)).count() as u64
 }
 
-/// The different exit codes of executors, with blanks between.
+/// The distinct exit codes of executors, separated by blanks.
 fn exit_codes(past: &PastApplication) -> String {
     let codes = past.view.executors.iter().filter_map(|executor| executor.state.exit_status());
     let codes: BTreeSet<i32> = codes.map(ExitStatus::shell_code).collect();

@@ -69,8 +69,8 @@ fn summary(model: &Model) -> String {
     )
 }
 
-/// Gives each table the height that it needs, if there is room. Otherwise all get equal parts, and
-/// unused lines go to the others.
+/// Gives each table the height that it needs, if there is room. Otherwise each gets an equal share, and lines that a
+/// table does not need go to the others.
 fn heights(model: &Model, height: u16) -> [Constraint; 3] {
     let needs =
         TableKind::ALL.map(|kind| u16::try_from(model.rows(kind).len().max(1) + 2).unwrap_or(u16::MAX));
@@ -124,11 +124,11 @@ fn table(frame: &mut Frame<'_>, model: &mut Model, kind: TableKind, area: Rect) 
     frame.render_stateful_widget(table, body, &mut state);
 }
 
-/// A column but the first is cut where it is wider than this, before columns behind it are left out.
+/// Columns other than the first are cut to this width before any column is left out.
 const CUT: usize = 24;
 
-/// The widths of the columns that fit. Each is as wide as its widest cell, if there is room; the first may be cut to the screen,
-/// and a long one before columns behind it are left out.
+/// The widths of the columns that fit. Each is as wide as its widest cell if there is room. The first may be cut to the
+/// screen; long columns are cut before columns after them are left out.
 fn widths(kind: TableKind, rows: &[Row], screen: usize) -> Vec<usize> {
     let gap = usize::from(GAP);
     let widest = kind.header().iter().enumerate().map(|(column, name)| {
@@ -149,7 +149,7 @@ fn widths(kind: TableKind, rows: &[Row], screen: usize) -> Vec<usize> {
         }
         left = left.saturating_sub(fitting.last().map_or(0, |width| width + gap));
     }
-    // What is left is for those that were cut. No gap follows the last column.
+    // The remaining width goes to the columns that were cut. No gap follows the last column.
     let mut left = left + if left > 0 { gap } else { 0 };
     for (fits, width) in fitting.iter_mut().zip(&widest).skip(1) {
         let more = left.min(width.saturating_sub(*fits));
@@ -159,7 +159,7 @@ fn widths(kind: TableKind, rows: &[Row], screen: usize) -> Vec<usize> {
     fitting
 }
 
-/// The beginning of a text that is too long.
+/// The beginning of a text that does not fit.
 fn beginning(text: &str, width: usize, cut: char) -> String {
     match width {
         _ if text.chars().count() <= width => text.to_owned(),
@@ -168,7 +168,7 @@ fn beginning(text: &str, width: usize, cut: char) -> String {
     }
 }
 
-/// The end of a text that is too long, since ids differ at their ends.
+/// Shortens a text from its beginning: ids differ at their ends.
 fn tail(text: &str, width: usize, cut: char) -> String {
     let length = text.chars().count();
     match width {
@@ -221,7 +221,7 @@ fn pane(frame: &mut Frame<'_>, title: &str, lines: Vec<Line<'_>>, from: &mut u16
     frame.render_widget(text, area);
 }
 
-/// A border of lines, or of ASCII where the terminal draws none.
+/// A border of lines, or of ASCII characters on terminals without line drawing.
 fn bordered() -> Block<'static> {
     let block = Block::bordered();
     if plain::draws_glyphs() {

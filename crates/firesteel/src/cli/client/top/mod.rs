@@ -86,11 +86,9 @@ enum Input {
     TerminalLost(io::Error),
     /// The Master's tables, or the error.
     State(Result<MasterView, String>),
-    /// The explanation of an application, in sentences.
     Explained(Vec<String>),
     /// The result of a request to end an application.
     Killed(String),
-    /// A request to end this process.
     End(EndRequest),
 }
 
@@ -134,7 +132,8 @@ async fn live(cluster: Cluster, pace: Duration) -> Result<u8, Failure> {
                 Action::Explain(app) => explain(cluster.clone(), app, sender.clone()),
                 Action::Kill(app) => end_application(cluster.clone(), app, sender.clone()),
             },
-            // Also if it has the size that was drawn last: it may have been smaller in between, and have lost what it showed.
+            // Also at the same size as before: the terminal may have been smaller in between, and may have lost its
+            // contents.
             Input::Terminal(Event::Resize(..)) => screen.resize().map_err(broken)?,
             Input::Terminal(_) => {}
             Input::TerminalLost(error) => return Err(broken(error)),

@@ -1,14 +1,12 @@
-//! The state of the view, and the effect of keys on it.
+//! The state of the view, and how keys change it.
 
 use firesteel_protocol::messages::MasterView;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::rows::{Row, TableKind};
 
-/// The state of the view.
 #[derive(Debug)]
 pub(super) struct Model {
-    /// Names of the Masters.
     pub(super) masters: String,
     /// The latest answer of a Master.
     pub(super) view: Option<MasterView>,
@@ -18,7 +16,6 @@ pub(super) struct Model {
     pub(super) table: TableKind,
     /// Key of the selected row of each table. `None`: the first row.
     marks: [Option<String>; 3],
-    /// Sort order of each table.
     orders: [usize; 3],
     /// The panel over the tables.
     pub(super) panel: Panel,
@@ -44,7 +41,7 @@ pub(super) enum Panel {
     },
 }
 
-/// The action that a key asks of the loop.
+/// What a key asks the loop to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Nothing,

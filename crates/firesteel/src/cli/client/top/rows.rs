@@ -14,7 +14,6 @@ use firesteel_daemons::wording::usage;
 use firesteel_daemons::wording::worker::state_in_words;
 use firesteel_host::plain;
 
-/// One of the three tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TableKind {
     Workers,
@@ -22,14 +21,12 @@ pub(super) enum TableKind {
     Executors,
 }
 
-/// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     /// Key of the row, which stays the same across updates.
     pub(super) key: String,
-    /// Id of the row's application, if it has one.
+    /// The id of the application to which the row belongs, if any.
     pub(super) app: Option<String>,
-    /// Cells of the row, one per column.
     pub(super) cells: Vec<String>,
 }
 
@@ -190,7 +187,7 @@ impl Cells {
     }
 }
 
-/// A bar of eight cells. Any use fills at least one cell, and only full use fills all cells.
+/// A bar of eight cells. Any use fills at least one, and only full use fills all.
 fn bar(used: i64, all: i64, Cells(full, empty): Cells) -> String {
     const CELLS: i64 = 8;
     let filled = match (used.clamp(0, all.max(0)), all) {

@@ -21,7 +21,7 @@ impl Screen {
         self.0.draw(|frame| draw::draw(frame, model)).map(|_| ())
     }
 
-    /// The terminal has another size, or had one for a while. Everything will be drawn again.
+    /// The terminal's size changes, or changed for a while. Everything will be drawn again.
     pub(super) fn resize(&mut self) -> io::Result<()> {
         let size = self.0.size()?;
         self.0.resize(size.into())

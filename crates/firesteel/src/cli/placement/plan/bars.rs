@@ -1,4 +1,4 @@
-//! One Worker of a picture: a bar of cores, a thin bar of memory, and a cell for each address.
+//! Draws one Worker: a bar of cores, a thin bar of memory, and a cell for each address.
 
 use firesteel_placement::Cores;
 use firesteel_placement::amount::WHOLE;
@@ -14,17 +14,16 @@ pub(super) const BAR: f64 = 20.0;
 pub(super) const THIN: f64 = 5.0;
 /// Height and greatest width of a cell, in pixels.
 pub(super) const SQUARE: f64 = 7.0;
-/// The same where addresses are shared, so that parts can be told apart.
+/// Height of the cell of a shared address, so that the parts can be distinguished.
 pub(super) const SHARED: f64 = 14.0;
 
-/// The colour of what cluster drivers hold.
+/// The colour of what cluster drivers use.
 const DRIVERS: Paint = Paint::Muted;
 
 /// Where a Worker is drawn, and how large.
 pub(super) struct Bar {
     /// The upper left corner.
     pub(super) at: Point,
-    /// Pixels per core.
     pub(super) scale: f64,
     /// Width of the whole column, in pixels.
     pub(super) column: f64,
@@ -74,8 +73,8 @@ fn gap(width: f64) -> f64 {
     if width > 4.0 { 1.0 } else { 0.0 }
 }
 
-/// A cell for each address, filled by those that hold it or parts of it. Many addresses are narrow, so that all fit
-/// into the column.
+/// Draws a cell for each address, filled by the executors that use it or parts of it. Many addresses make narrow cells,
+/// so that all fit into the column.
 fn cells(svg: &mut Svg, at: Point, cells: &Cells, bar: &Bar) {
     let count: usize = cells.iter().map(|(_, cells)| cells.len()).sum();
     let gaps = cells.iter().len().saturating_sub(1) as f64;
@@ -111,7 +110,7 @@ pub(super) fn letter(svg: &mut Svg, area: Area, app: usize) {
     let text = why::mark(app).to_string();
     if width(&text, SMALL, Weight::Bold) <= area.width {
         if Paint::Series(app).is_patterned() {
-            // A letter on stripes cannot be read.
+            // A letter would be unreadable on stripes.
             let at = Point { x: area.at.x + area.width / 2.0 - 6.0, y: area.at.y + area.height / 2.0 - 7.0 };
             svg.rect(Area { at, width: 12.0, height: 14.0 }, Paint::Series(app % SERIES));
         }

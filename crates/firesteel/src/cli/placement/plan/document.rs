@@ -1,4 +1,4 @@
-//! Plans as one JSON value. Names of fields end in their unit.
+//! Plans as one JSON value. Field names end in their unit.
 
 use firesteel_placement::ResourceQuantities;
 use firesteel_sim::draft::{ApplicationOutcome, Draft, DraftApplication, Metrics, Since, WorkerOutcome};
@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::{Decided, why};
 
-/// The plans, one for each set-up.
 #[derive(Serialize)]
 pub(super) struct Plans<'a> {
     schema: u32,
@@ -47,7 +46,7 @@ struct Application<'a> {
     executors_given: u64,
     executors_taken: u64,
     cores: i64,
-    /// The reasons why it does not have more, in sentences; empty if it has what it asks for.
+    /// Why it has no more executors, in sentences; empty if it has all that it asks for.
     reasons: Vec<String>,
 }
 

@@ -10,7 +10,7 @@ use firesteel_sim::plan::{self, LineError};
 
 use crate::cli::exit::{self, Exit, Failure};
 
-/// Answers every line of the file.
+/// Answers every question of the file.
 pub(super) fn run(path: &Path) -> Result<Exit, Failure> {
     if path == Path::new("-") {
         let stdin = standard::stdin()
@@ -26,7 +26,7 @@ pub(super) fn run(path: &Path) -> Result<Exit, Failure> {
 fn answer(name: &str, input: impl BufRead) -> Result<Exit, Failure> {
     let mut output = BufWriter::new(plain::json());
     let result = answer_each(input, &mut output);
-    // The answers before an error are printed.
+    // Prints the answers that came before an error.
     let flushed = output.flush();
     match result {
         Ok(()) => exit::written(flushed),

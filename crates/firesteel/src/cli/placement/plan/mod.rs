@@ -109,17 +109,15 @@ pub(in crate::cli) struct Args {
     submit: Submit,
 }
 
-/// What a Master of one set-up decides over the draft.
+/// What a Master with one set-up decides about the draft.
 struct Decided {
-    /// Name of the set-up.
     name: String,
-    /// What the set-up does, in half a sentence.
+    /// What the set-up does, as a phrase.
     meaning: String,
     outcome: Outcome,
     metrics: Metrics,
 }
 
-/// Decides, and shows the plan.
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(questions) = &args.jsonl {
         if args.submit != Submit::default() {
@@ -162,7 +160,7 @@ fn decide(draft: &Draft, setup: &Setup) -> Result<Decided, Failure> {
     Ok(Decided { name: setup.name().into_owned(), meaning: setup.meaning().to_owned(), outcome, metrics })
 }
 
-/// Decides with the settings of the Master that was asked.
+/// Decides with the settings of the running Master.
 fn as_the_master(source: &source::Source, rule: &Rule) -> Result<Decided, Failure> {
     if let Rule::Expression(expression) = rule {
         return decide(&source.draft, &Setup::Expression(expression.clone()));
@@ -182,7 +180,7 @@ fn as_the_master(source: &source::Source, rule: &Rule) -> Result<Decided, Failur
 fn outcome(draft: &Draft, config: Config) -> Result<Outcome, Failure> {
     let named = |app: &AppId| Some(draft.applications.get(app.as_str().parse::<usize>().ok()?)?.name());
     draft.decide(config).map_err(|error| {
-        // Ids are only indices on paper.
+        // Ids of a draft are only indices.
         let why = match &error {
             SnapshotError::Queue { app, error } => {
                 format!("application {}: {error}", named(app).unwrap_or(app.as_str()))

@@ -1,9 +1,9 @@
-//! A plan as a picture: a column for the cluster before and one for each set-up, a bar for each Worker, and below them
-//! what each application has.
+//! A plan as a picture: a column for the cluster before, one for each set-up, a bar for each Worker, and below them the
+//! applications.
 //!
-//! A bar is as long as its Worker has cores. The thin bar below it is memory, and the cells are addresses of
-//! resources, all in the colours of the applications that use them. An executor with a part of an address fills that part. Of many Workers, those that are equal in all columns
-//! share a row.
+//! The length of a bar is the Worker's number of cores. The thin bar below it is memory, and the cells are addresses of
+//! resources, all in the colours of the applications that use them. An executor with a part of an address fills that
+//! part. If there are many Workers, those that are equal in all columns share a row.
 
 mod columns;
 mod legend;
@@ -33,12 +33,9 @@ const WIDTH: f64 = 960.0;
 const GAP: f64 = 28.0;
 /// With more Workers than this, equal Workers share a row.
 const EACH: usize = 16;
-/// The greatest number of rows.
 const MOST_ROWS: usize = 48;
-/// The greatest number of applications below the rows.
 const MOST_APPLICATIONS: usize = 21;
 
-/// The picture as an SVG document.
 pub(super) fn draw(source: &Source, decided: &[Decided]) -> String {
     let before = decided.first().map(|one| one.outcome.before(&source.draft)).unwrap_or_default();
     let mut columns = Vec::new();
@@ -51,21 +48,19 @@ pub(super) fn draw(source: &Source, decided: &[Decided]) -> String {
     Drawing::new(source, columns, states).draw(&rows, others)
 }
 
-/// A picture, and where its next line begins.
+/// A picture, and the position of its next line.
 struct Drawing<'a> {
     svg: Svg,
     source: &'a Source,
     columns: Vec<Column<'a>>,
-    /// The states of the Workers that do not just serve all applications.
+    /// The states of Workers that are not fully available to all applications.
     states: BTreeMap<&'a WorkerId, String>,
-    /// What waiting applications ask for, by column.
+    /// The requests of waiting applications, by column.
     demands: Vec<Vec<&'a ProfileView>>,
     width: f64,
-    /// Width of a column of bars.
     column: f64,
     /// Cores of the largest Worker.
     widest: f64,
-    /// Height of a cell.
     cell: f64,
     y: f64,
 }
@@ -118,7 +113,7 @@ impl<'a> Drawing<'a> {
         self.svg.document(self.width, self.y + MARGIN)
     }
 
-    /// The name of the source on a line of its own, then those of the columns.
+    /// Draws the name of the source, and below it the names of the columns.
     fn headings(&mut self) {
         let name = words::fit(self.source.short_name(), HEADING, Weight::Bold, self.width - 2.0 * MARGIN);
         self.bold(MARGIN, self.y + HEADING, HEADING, &name);
@@ -170,7 +165,7 @@ impl<'a> Drawing<'a> {
         self.y += bars.max(26.0 + 13.0 * has.len() as f64);
     }
 
-    /// The tooltip of a bar.
+    /// The text of a bar's tooltip.
     fn told(&self, column: usize, worker: &WorkerOutcome) -> String {
         let mut each: BTreeMap<(usize, Cores), u64> = BTreeMap::new();
         for executor in &worker.executors {
@@ -194,7 +189,6 @@ impl<'a> Drawing<'a> {
         format!("{}, {}: {}", worker.id, self.columns[column].heading, parts.join("; "))
     }
 
-    /// The x position where the column with this number begins.
     fn x(&self, column: usize) -> f64 {
         MARGIN + NAMES + column as f64 * (self.column + GAP)
     }

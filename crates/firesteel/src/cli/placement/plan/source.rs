@@ -26,16 +26,16 @@ use crate::cli::client::ask::{self, Cluster};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::submission::submit::{Submit, unusable};
 
-/// The cluster and the applications that are planned.
+/// A cluster and the applications to plan for.
 pub(super) struct Source {
     /// Its name for people: a path, a URL or a size.
     pub(super) name: String,
     pub(super) draft: Draft,
-    /// The Master that was asked, if one was.
+    /// The running Master that was asked, if any.
     pub(super) asked: Option<AskedMaster>,
 }
 
-/// How a Master that was asked decides.
+/// The settings by which a running Master decides.
 pub(super) struct AskedMaster {
     /// Its rule for applications that name no policy.
     pub(super) rule: Rule,
@@ -49,7 +49,7 @@ impl Source {
         self.name.rsplit('/').next().unwrap_or(&self.name)
     }
 
-    /// The states of the Workers that do not just serve all applications.
+    /// The states of Workers that are not fully available to all applications.
     pub(super) fn states(&self) -> BTreeMap<&WorkerId, String> {
         let states =
             self.draft.workers.iter().map(|worker| (&worker.id, state_in_words(worker, self.draft.now)));
@@ -57,7 +57,7 @@ impl Source {
     }
 }
 
-/// Reads the file's cluster, or the one that the options name. The application that the options describe comes last.
+/// Reads the cluster of the file, or the one that the options name. Appends the application that the options describe.
 pub(super) fn read(file: Option<&Path>, submit: &Submit) -> Result<Source, Failure> {
     let properties = submit.properties()?;
     let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
@@ -150,7 +150,7 @@ fn asking(settings: &ApplicationSettings, now: Timestamp) -> DraftApplication {
     DraftApplication::new(description, now)
 }
 
-/// A command that is never run.
+/// A placeholder for a command: it is never run.
 fn nothing() -> Command {
     Command::of("true")
 }

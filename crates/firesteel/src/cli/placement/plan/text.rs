@@ -1,4 +1,4 @@
-//! A plan as tables: a line with a bar for each Worker, a line for each application.
+//! A plan as tables: a row with a bar for each Worker, and a row for each application.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,11 +28,11 @@ const DRIVER: char = '=';
 pub(super) const STRANDED: &str =
     "Stranded capacity is free on Workers that have no room for an executor of any waiting application.";
 
-/// What a plan does not know of the applications of a Master with this order.
+/// A note for a Master with this order of applications.
 const SHORTEST: &str = "This plan orders applications by the executors that they want now, the Master by those that they wanted first: \
                         with dynamic allocation these may differ.";
 
-/// What is stranded: `76 cores and 6 gpus`. `None` if nothing is.
+/// What is stranded, such as `76 cores and 6 gpus`. `None` if nothing is.
 pub(super) fn stranded(metrics: &Metrics) -> Option<String> {
     let cores = Some(metrics.cores_stranded.0).filter(|cores| *cores > 0).map(|cores| none_or(cores, "core"));
     let resources = metrics.resources_stranded.iter().filter(|(_, quantity)| **quantity > Quantity::ZERO);
@@ -41,7 +41,7 @@ pub(super) fn stranded(metrics: &Metrics) -> Option<String> {
     (!words.is_empty()).then(|| list(&words))
 }
 
-/// The tables, and the reasons of applications that have less than they ask for.
+/// The tables, and why applications have less than they ask for.
 pub(super) fn text(source: &Source, decided: &Decided) -> String {
     let Decided { name, meaning, outcome, metrics } = decided;
     let mut text = format!("{}, under the policy {name}: {meaning}\n", clean(&source.name));
@@ -97,7 +97,7 @@ fn workers(source: &Source, outcome: &Outcome) -> String {
     table(&header, rows.collect())
 }
 
-/// One Worker for each line, and the name on it. Of many Workers, equal ones share a line.
+/// One Worker per line, with the name to print. If there are many Workers, equal ones share a line.
 fn grouped<'a>(
     workers: &'a [WorkerOutcome],
     states: &BTreeMap<&WorkerId, String>,
@@ -131,7 +131,7 @@ fn bar(worker: &WorkerOutcome, widest: i64) -> String {
     let (mut end, mut sign) = (0, '.');
     let mut bar = String::new();
     for at in 0..signs {
-        // The core in the middle of those that the character stands for.
+        // The middle one of the cores that the character stands for.
         let core = (2 * at + 1) * cores / (2 * signs);
         while core >= end {
             let Some((cores, of)) = parts.next() else {

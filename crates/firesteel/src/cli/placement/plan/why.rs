@@ -1,4 +1,4 @@
-//! Describes applications in words: what each asks for, what it has, where, and why it does not have more.
+//! Describes applications in words: what each asks for, what it has and where, and why it has no more.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,12 @@ use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Outcome};
 
 use firesteel_daemons::wording::explanation as explain;
 
-/// The letters of applications. After Z come Greek and Cyrillic ones that no Latin letter looks like.
+/// The letters of applications. After Z come Greek and Cyrillic letters that do not look like Latin ones.
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZΓΔΘΛΞΠΣΦΨΩБДЖИЦЧЩЪЫЭЮЯ";
 
 /// The sign of all applications that have no letter of their own.
 const SHARED: char = '#';
 
-/// The letter of an application.
 pub(super) fn mark(app: usize) -> char {
     LETTERS.chars().nth(app).unwrap_or(SHARED)
 }
@@ -100,7 +99,7 @@ pub(super) fn places(outcome: &Outcome, app: usize) -> String {
     words.join(", ")
 }
 
-/// The reasons why it does not have more, in sentences. Empty if it has what it asks for.
+/// Why it has no more executors, in sentences. Empty if it has all that it asks for.
 pub(super) fn why(app: &ApplicationOutcome) -> Vec<String> {
     let Some(detail) = app.detail.as_ref().filter(|_| app.is_short()) else { return Vec::new() };
     let Some(scheduling) = &detail.scheduling else { return Vec::new() };
@@ -110,7 +109,7 @@ pub(super) fn why(app: &ApplicationOutcome) -> Vec<String> {
     hindrance.into_iter().chain(reasons).collect()
 }
 
-/// Replaces an application's id by its letter: on paper, ids are only indices.
+/// Replaces an application's id by its letter, since ids of a draft are only indices.
 fn signed(hindrance: Hindrance) -> Hindrance {
     match hindrance {
         Hindrance::Reserved { app, name, backfill } => {

@@ -39,7 +39,7 @@ pub(super) fn json(report: &Report) -> String {
     line(2, value)
 }
 
-/// A JSON value of this schema as a line.
+/// A JSON value with this schema version, as a line.
 pub(super) fn line(schema: u32, value: Value) -> String {
     let line = serde_json::to_string(&Document { schema, value });
     line.expect("numbers and words can be written as JSON") + "\n"
@@ -66,7 +66,7 @@ fn each<T>(
     all.iter().map(setup).collect()
 }
 
-/// The spread of the means over the seeds.
+/// Adds the spread of the means over the seeds to `value`.
 fn spreads(runs: &[Run<Outcome>], value: &mut Value) {
     let of = |which: fn(&Outcome) -> f64, unit: &str| {
         let figures = ["min", "median", "max"].into_iter().zip(spread(runs, which));
@@ -114,7 +114,7 @@ fn shares(shares: &Shares) -> Value {
     json!({ "cores_share": shares.cores, "memory_share": shares.memory, "gpus_share": shares.gpus })
 }
 
-/// Milliseconds, of which virtual time has fractions.
+/// Seconds as milliseconds; virtual time has fractions of them.
 fn in_ms(seconds: f64) -> f64 {
     seconds * 1000.0
 }

@@ -6,12 +6,10 @@ use firesteel_sim::replay::{Fill, Outcome, Shares, SizeClass, Waits};
 
 use super::runs::Run;
 
-/// The waits of all runs together.
 pub(super) fn merged(runs: &[Run<Outcome>], which: impl Fn(&Outcome) -> &Waits) -> Waits {
     Waits::merged(&runs.iter().map(|run| which(&run.outcome)).collect::<Vec<_>>())
 }
 
-/// The waits of a class of sizes, of all runs together.
 pub(super) fn of_class(runs: &[Run<Outcome>], class: SizeClass) -> Waits {
     merged(runs, |outcome| {
         let found = outcome.by_size.iter().find(|(of, _)| *of == class);
@@ -42,7 +40,6 @@ pub(super) fn mean_idle(outcome: &Outcome) -> f64 {
     outcome.idle.iter().sum::<f64>() / outcome.idle.len().max(1) as f64
 }
 
-/// The mean of a value over the runs.
 pub(super) fn mean<T>(runs: &[Run<T>], of: impl Fn(&T) -> f64) -> f64 {
     runs.iter().map(|run| of(&run.outcome)).sum::<f64>() / runs.len().max(1) as f64
 }
@@ -54,7 +51,7 @@ pub(super) fn rate<T>(runs: &[Run<T>], executors: impl Fn(&T) -> u64) -> f64 {
     if taken.is_zero() { 0.0 } else { placed as f64 / taken.as_secs_f64() }
 }
 
-/// The share of the cluster that is not allocated when the share `asked` is requested.
+/// The unallocated share of the cluster at the moment when the share `asked` is requested.
 pub(super) fn missing_at(fill: &Fill, asked: f64) -> f64 {
     let step = fill.steps.iter().rev().find(|step| step.asked <= asked + 1e-9);
     step.map_or(0.0, |step| (step.asked - step.given).max(0.0))

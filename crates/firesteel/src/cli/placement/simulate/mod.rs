@@ -47,7 +47,7 @@ a GPU, requests for GPUs are dropped. In JSON, schema is incremented on incompat
 const CODES: &str =
     "Exit codes: 0 done; 1 failed; 2 wrong usage, or a line of the trace that cannot be used.";
 
-/// The options of replays and fills, which the published experiment does not have.
+/// The options of replays and fills, which do not apply to the published experiment.
 const OF_REPLAYS: [&str; 15] = [
     "load",
     "applications",
@@ -150,7 +150,6 @@ pub(in crate::cli) struct Args {
 }
 
 impl Args {
-    /// The policies that are named.
     fn policies(&self) -> Vec<Setup> {
         self.policy.iter().flat_map(|Setups(setups)| setups).cloned().collect()
     }
@@ -290,7 +289,7 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
     show(args, || document::json(&report), || text::tables(&report))
 }
 
-/// Prints the outcome in the form that is asked for.
+/// Prints the outcome in the requested form.
 fn show(
     args: &Args,
     json: impl FnOnce() -> String,

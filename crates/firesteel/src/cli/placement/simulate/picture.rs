@@ -11,7 +11,6 @@ use super::figures::{mean, merged};
 use super::runs::{Report, Results, Run, Runs};
 use super::text::{heading, line, percent};
 
-/// The picture as an SVG document.
 pub(super) fn draw(report: &Report) -> String {
     let title = match &report.results {
         Results::Replays(_) => "How long applications wait",
@@ -37,7 +36,6 @@ pub(super) fn draw(report: &Report) -> String {
     page.document()
 }
 
-/// Each set-up by name, with its result.
 fn named<T>(all: &[Runs<T>], result: impl Fn(&[Run<T>]) -> String) -> Vec<(String, String)> {
     all.iter().map(|(setup, runs)| (setup.to_string(), result(runs))).collect()
 }

@@ -15,35 +15,27 @@ use firesteel_sim::trace::Trace;
 use super::{Args, threads};
 use crate::cli::exit::{Exit, Failure};
 
-/// The outcome of all runs, and what was run.
+/// The outcome of all runs, with the parameters of the simulation.
 pub(super) struct Report {
-    /// Name of the trace's directory.
     pub(super) name: String,
-    /// Number of applications with the first seed.
     pub(super) applications: usize,
     /// Number of applications of the trace that could never run.
     pub(super) left_out: u64,
-    /// Number of Workers.
     pub(super) workers: usize,
-    /// Whether any Worker has a GPU.
     pub(super) has_gpus: bool,
     /// The load, where 1 is the whole cluster; 0 if all applications arrive at once.
     pub(super) load: f64,
-    /// Number of seeds.
     pub(super) seeds: u64,
-    /// The workload of each seed.
     pub(super) workloads: Vec<Workload>,
-    /// The outcome of each run.
     pub(super) results: Results,
 }
 
-/// The runs by set-up; all are of one kind.
 pub(super) enum Results {
-    /// Applications came and went.
+    /// The replay of a workload: applications arrive and end.
     Replays(Vec<Runs<Outcome>>),
-    /// Applications came and stayed until the cluster was full.
+    /// Applications arrived and stayed until the cluster was full.
     Fills(Vec<Runs<Fill>>),
-    /// The fewest Workers that hold the load were searched for.
+    /// The search for the fewest Workers that hold the load.
     Compactions(Vec<Runs<Compaction>>),
 }
 
@@ -52,13 +44,11 @@ pub(super) type Runs<T> = (Setup, Vec<Run<T>>);
 
 /// One run: one set-up with one seed.
 pub(super) struct Run<T> {
-    /// The outcome of the run.
     pub(super) outcome: T,
     /// Time that the Master took for all its events.
     pub(super) master: Duration,
 }
 
-/// Runs each set-up with each seed.
 pub(super) fn run(args: &Args, trace: &Trace) -> Result<Report, Failure> {
     let setups = match args.policies() {
         named if named.is_empty() => Setup::ALL.to_vec(),
@@ -131,7 +121,7 @@ fn results(args: &Args, setups: &[Setup], workloads: &[(Workload, LeftOut)]) -> 
     }
 }
 
-/// The load that the options ask for. `None`: the trace's own.
+/// The load from the options. `None`: the trace's own.
 fn asked(args: &Args) -> Option<f64> {
     match (args.load, args.static_fill, args.fewest_workers) {
         (Some(load), _, _) => Some(load),
@@ -141,7 +131,6 @@ fn asked(args: &Args) -> Option<f64> {
     }
 }
 
-/// The workload of one seed.
 fn workload(args: &Args, trace: &Trace, seed: u64) -> (Workload, LeftOut) {
     let mut work = Workload::new(trace, seed);
     if let Some(workers) = args.workers {
@@ -165,7 +154,7 @@ fn workload(args: &Args, trace: &Trace, seed: u64) -> (Workload, LeftOut) {
     (work, left_out)
 }
 
-/// Runs it with a closure that applies events and measures the Master's time.
+/// Runs `run` with a closure that applies events to the Master and measures its time.
 fn timed<T>(
     run: impl FnOnce(&mut dyn FnMut(&mut Master, Timestamp, Event) -> Vec<firesteel_master::Effect>) -> T,
 ) -> Run<T> {

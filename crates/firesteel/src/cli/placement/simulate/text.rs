@@ -36,14 +36,13 @@ on Workers without room for the next executor. DECISIONS: executors placed per s
 pub(super) const COMPACTION_COLUMNS: &str = "\
 WORKERS: mean number of Workers that hold the load. AGAINST: compared with the first policy.";
 
-/// The trace and its settings, in one line.
 pub(super) fn heading(report: &Report) -> String {
     let Report { name, applications, left_out, workers, load, seeds, .. } = report;
     let left_out = match left_out {
         0 => String::new(),
         _ => format!(" (left out: {left_out} that can never run)"),
     };
-    // Where all applications arrive at once, there is no load.
+    // Without arrivals over time there is no load.
     let load = if *load > 0.0 { format!(", load {load:.2}") } else { String::new() };
     let seeds = if *seeds == 1 { String::new() } else { format!(", {seeds} seeds") };
     let (applications, workers) = (counted(*applications, "application"), counted(*workers, "Worker"));
@@ -54,7 +53,6 @@ fn replays(report: &Report, all: &[Runs<Outcome>]) -> String {
     format!("{}\n\n{}\n\n{}\n\n{REPLAY_COLUMNS}\n", heading(report), waits(all), usage(report, all))
 }
 
-/// How long applications wait.
 fn waits(all: &[Runs<Outcome>]) -> String {
     let several = all.iter().any(|(_, runs)| runs.len() > 1);
     let row = |(setup, runs): &Runs<Outcome>| {
@@ -153,7 +151,7 @@ pub(super) fn fewest(runs: &[Run<Compaction>]) -> Option<f64> {
     all.map(|all| all as f64 / runs.len() as f64)
 }
 
-/// The mean in words.
+/// The mean number of Workers, or why there is none.
 pub(super) fn fewest_words(runs: &[Run<Compaction>]) -> String {
     fewest(runs).map_or_else(|| "more than 4 times as many".to_owned(), |workers| format!("{workers:.0}"))
 }

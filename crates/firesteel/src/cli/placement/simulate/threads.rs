@@ -1,4 +1,4 @@
-//! Independent cases, on as many threads as the machine has cores.
+//! Runs independent cases on as many threads as the machine has cores.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! The options of `map` that say where items come from.
+//! The options of `map` for its items.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -28,7 +28,6 @@ pub(super) fn split(mut words: Vec<String>) -> (Vec<String>, Option<Vec<String>>
     }
 }
 
-/// The source of the items.
 pub(super) fn source(
     items: Option<Vec<String>>,
     file: Option<PathBuf>,

@@ -14,9 +14,7 @@ use super::{EACH, MOST_ROWS};
 /// The cluster in one state.
 pub(super) struct Column<'a> {
     pub(super) heading: &'a str,
-    /// The line below the heading.
     pub(super) below: String,
-    /// The Workers, in the order of their ids.
     pub(super) workers: &'a [WorkerOutcome],
     /// The decision that led to this state; `None` for the state before.
     pub(super) decided: Option<&'a Decided>,
@@ -54,7 +52,7 @@ fn below(used: Cores, all: Cores) -> String {
     format!("{} of {} used", used.0, none_or(all.0, "core"))
 }
 
-/// The rows to draw, and the number of Workers that are in none of them. The rarest kinds of Workers are left out.
+/// The rows to draw, and the number of Workers in none of them. The rarest kinds of Workers are left out.
 pub(super) fn rows<'a>(columns: &'a [Column<'a>], states: &BTreeMap<&WorkerId, String>) -> (Vec<Row>, usize) {
     let workers = columns.first().map_or(0, |column| column.workers.len());
     if workers <= EACH {

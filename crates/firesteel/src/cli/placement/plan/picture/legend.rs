@@ -1,4 +1,4 @@
-//! What is below the bars of a picture: the applications, and the meaning of the shapes.
+//! The part below the bars of a picture: the applications, and the meaning of the shapes.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ const SWATCH: f64 = 20.0;
 const LINE: f64 = SMALL + 2.0;
 
 impl Drawing<'_> {
-    /// A line for each application: what it asks for, and what it has in each column.
+    /// Draws a line for each application: what it asks for, and what it has in each column.
     pub(super) fn applications(&mut self) {
         self.y += 6.0;
         let line = [Point { x: MARGIN, y: self.y }, Point { x: self.width - MARGIN, y: self.y }];
@@ -79,7 +79,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// What the shapes mean.
+    /// Draws the meaning of the shapes.
     pub(super) fn key(&mut self) {
         let mut words = "Bars: cores. Thin bars: memory.".to_owned();
         let workers = self.columns.iter().flat_map(|column| column.workers);

@@ -118,8 +118,8 @@ impl Page {
     }
 }
 
-/// The axis of shares for this number of applications. It is logarithmic for many applications, so
-/// that a single one is still visible.
+/// The axis of shares for this number of applications. With many applications it is logarithmic, so that a single one
+/// is still visible.
 fn shares(count: usize) -> Axis {
     let title = |scale| format!("share of all applications{scale}");
     if count < MANY {
@@ -160,7 +160,7 @@ fn over_time(all: &[Runs<Outcome>], value: impl Fn(&Outcome, usize) -> f64) -> V
     let series = |(setup, runs): &Runs<Outcome>| {
         let at = |span: usize| mean(runs, |outcome| value(outcome, span));
         let length = span(runs);
-        // The last span ends where the curve does.
+        // The curve ends at the end of the last span.
         let points = (0..=spans).map(|n| (n as f64 * length, at(n.min(spans.saturating_sub(1)))));
         Series { points: points.collect(), words: setup.to_string() }
     };
@@ -171,9 +171,9 @@ fn highest(series: &[Series]) -> f64 {
     series.iter().flat_map(|one| one.points.iter().map(|point| point.1)).fold(0.0, f64::max) * 1.05
 }
 
-/// The share of applications that wait longer than each time, up to the longest wait. Empty if the
-/// longest wait is too short to show. On a linear scale, the curve ends at zero. A logarithmic
-/// scale has no zero, so the curve ends at the last share.
+/// The share of applications that wait longer than each time, up to the longest wait. Empty if even the longest wait is
+/// below the axis. On a linear scale, the curve ends at zero. A logarithmic scale has no zero, so the curve ends at the
+/// last share.
 fn survivors(waits: &Waits, scale: Scale) -> Vec<(f64, f64)> {
     let all = waits.all();
     let longer = |time: f64| all.len() - all.partition_point(|wait| wait.as_secs_f64() <= time);

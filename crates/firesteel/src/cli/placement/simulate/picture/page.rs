@@ -35,7 +35,7 @@ impl Page {
         page
     }
 
-    /// One line for each curve: a sample of it, its name, and its result.
+    /// Draws one line for each curve: a sample of it, its name, and its result.
     pub(in super::super) fn legend(&mut self, curves: &[(String, String)]) {
         let names = MARGIN + SAMPLE + 12.0;
         let shown = fit_all(
@@ -64,7 +64,7 @@ impl Page {
         self.y += ABOVE + CHART + BELOW + 14.0;
     }
 
-    /// Sentences in place of a chart, or of some of its curves.
+    /// Writes sentences in place of a chart, or of some of its curves.
     pub(super) fn note(&mut self, title: Option<&str>, sentence: &str) {
         if let Some(title) = title {
             chart::title(&mut self.svg, Point { x: MARGIN, y: self.y + ABOVE - 28.0 }, title);
@@ -82,7 +82,6 @@ impl Page {
         self.svg.text(Point { x, y: self.y }, size, weight, Anchor::Start, paint, text);
     }
 
-    /// The page as an SVG document.
     pub(in super::super) fn document(self) -> String {
         self.svg.document(WIDTH, self.y + MARGIN - 10.0)
     }

@@ -13,16 +13,15 @@ use flate2::read::MultiGzDecoder;
 
 use crate::cli::exit::{Exit, Failure};
 
-/// What a directory has.
+/// The contents of a directory of the experiment.
 pub(super) struct Directory {
     pub(super) cluster: Cluster,
-    /// The workloads, by name.
     pub(super) workloads: Vec<(String, Workload)>,
-    /// The published results; empty if there is no file of them.
+    /// The published results; empty if the directory has none.
     pub(super) figures: BTreeMap<(String, String), Figures>,
 }
 
-/// Reads a directory, and the workloads of these names, or all.
+/// Reads a directory, with the workloads of these names, or all.
 pub(super) fn read(directory: &Path, names: &[String]) -> Result<Directory, Failure> {
     let nodes = directory.join(Table::Nodes.file());
     let cluster = Cluster::read(open(&nodes)?).map_err(|error| wrong(&nodes, &error))?;

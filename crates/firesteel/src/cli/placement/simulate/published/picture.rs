@@ -1,4 +1,4 @@
-//! The outcome as curves: the allocated share, as more and more is asked for.
+//! The outcome as curves: the allocated share over the requested share.
 
 use firesteel_sim::picture::axis::{Axis, Scale};
 use firesteel_sim::picture::chart::{Chart, Series};
@@ -9,9 +9,9 @@ use super::super::picture::page::Page;
 use super::report::{Report, Spread, WorkloadReport, allocated};
 use super::text::heading;
 
-/// The curves begin here: before, almost everything is allocated.
+/// Where the curves begin, in per cent: before, almost everything is allocated.
 const FROM: usize = 70;
-/// The curves end here.
+/// Where the curves end, in per cent.
 const TO: usize = 130;
 
 /// The picture as an SVG document: a chart for each workload.
@@ -53,7 +53,7 @@ fn chart(workload: &WorkloadReport) -> Chart {
     }
 }
 
-/// The mean over the seeds, for each per cent that was asked for.
+/// For each requested per cent of the cluster: the mean over the seeds.
 fn points(curves: &[Curve]) -> Vec<(f64, f64)> {
     let at = |asked: usize| Some((asked as f64 / 100.0, Spread::of(&allocated(curves, asked))?.mean / 100.0));
     (FROM..=TO).filter_map(at).collect()

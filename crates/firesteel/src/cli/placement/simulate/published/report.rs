@@ -7,25 +7,20 @@ use firesteel_sim::published::figures::Figures;
 
 use super::rule::Rule;
 
-/// The outcome of the experiment.
 pub(super) struct Report {
-    /// Number of seeds.
     pub(super) seeds: u64,
-    /// The workloads, by name.
     pub(super) workloads: Vec<WorkloadReport>,
     /// The published results by workload and policy.
     pub(super) figures: BTreeMap<(String, String), Figures>,
 }
 
-/// The outcome for one workload.
 pub(super) struct WorkloadReport {
-    /// Its name.
     pub(super) name: String,
     /// The curve of each seed, by policy.
     pub(super) runs: Vec<(Rule, Vec<Curve>)>,
 }
 
-/// The shares that have been asked for where the allocated share is shown, in per cent.
+/// The requested shares at which the allocated share is shown, in per cent.
 pub(super) const AT: [usize; 3] = [90, 100, 130];
 
 /// The mean of some values, and their standard deviation.
@@ -36,7 +31,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Of these values. The deviation of a single value is 0.
+    /// The spread of these values; `None` without values. The deviation of a single value is 0.
     pub(super) fn of(values: &[f64]) -> Option<Self> {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -46,18 +41,17 @@ impl Spread {
     }
 }
 
-/// The allocated share of each seed after `asked` per cent were asked for. A seed may have no such arrival.
+/// The allocated share of each seed when `asked` per cent were requested. Seeds without such an arrival are left out.
 pub(super) fn allocated(curves: &[Curve], asked: usize) -> Vec<f64> {
     curves.iter().filter_map(|curve| curve.at(asked)).collect()
 }
 
-/// The share that had been asked for at the first failure of each seed; all of it if there was none.
+/// The requested share at the first failure of each seed; the whole request if nothing failed.
 pub(super) fn first_failures(curves: &[Curve]) -> Vec<f64> {
     curves.iter().map(|curve| curve.first_failure().unwrap_or(130.0)).collect()
 }
 
 impl Report {
-    /// The published result of a policy, after this share was asked for.
     pub(super) fn published(&self, workload: &str, rule: &Rule, asked: usize) -> Option<Spread> {
         let figures = self.figures.get(&(workload.to_owned(), rule.name().into_owned()))?;
         Spread::of(figures.allocated.get(&asked)?)

@@ -11,16 +11,14 @@ use firesteel_sim::setup::Setup;
 pub(super) enum Rule {
     /// Any node on which a request fits.
     Random,
-    /// The published best fit.
     BestFit,
-    /// The published FGD.
     Fgd,
-    /// A Master of Firesteel's with this set-up.
+    /// Firesteel's Master with this set-up.
     Firesteel(Setup),
 }
 
 impl Rule {
-    /// The yardsticks, and then the set-ups that were asked for: without any, those that look at GPUs.
+    /// The yardsticks, then these set-ups. If there are none: the set-ups that consider GPUs.
     pub(super) fn all(asked: &[Setup]) -> Vec<Self> {
         let usual = [Setup::BestFit, Setup::LeastFragmentation, Setup::LearnedFragmentation];
         let asked = if asked.is_empty() { &usual } else { asked };
@@ -28,7 +26,7 @@ impl Rule {
         [Self::Random, Self::BestFit, Self::Fgd].into_iter().chain(own).collect()
     }
 
-    /// Its name; for yardsticks that of the published results.
+    /// Its name; for yardsticks the name in the published results.
     pub(super) fn name(&self) -> Cow<'static, str> {
         match self {
             Self::Random => "Random".into(),
@@ -38,7 +36,7 @@ impl Rule {
         }
     }
 
-    /// The policy, to be used for one run.
+    /// Makes the policy ready for one run.
     pub(super) fn chooser(
         &self,
         cluster: &Cluster,

@@ -50,7 +50,7 @@ fn of_workload(report: &Report, workload: &WorkloadReport) -> String {
     table(&header(&workload.name), workload.runs.iter().map(row).collect())
 }
 
-/// The means of all workloads, which count alike.
+/// The means over all workloads, each with the same weight.
 fn means(report: &Report) -> String {
     let row = |rule: &Rule| {
         let mean = |of: &dyn Fn(&[Curve]) -> Vec<f64>| {
