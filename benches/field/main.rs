@@ -17,19 +17,14 @@
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
-#[path = "../arguments.rs"]
-mod arguments;
 mod cluster;
 mod gangs;
-#[path = "../master_events.rs"]
-#[allow(dead_code, reason = "other benches use more of it")]
-mod master_events;
 mod nomad;
 mod preemptions;
 mod workload;
 mod yunikorn;
 
-use arguments::{Arguments, Known};
+use firesteel_testkit::arguments::{Arguments, Known};
 use workload::{Scale, Workload};
 
 fn main() {

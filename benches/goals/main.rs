@@ -14,19 +14,15 @@
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
-#[path = "../arguments.rs"]
-mod arguments;
 mod cluster;
 mod core;
-#[path = "../master_events.rs"]
-mod master_events;
 mod plain;
 mod product;
 mod table;
 
 use std::process::Command;
 
-use arguments::{Arguments, Known};
+use firesteel_testkit::arguments::{Arguments, Known};
 use table::{Scale, Sheet};
 
 fn main() {

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::cluster::{Daemon, firesteel, wait_for};
+use firesteel_testkit::{Daemon, firesteel, wait_for};
+
 use crate::shared::Cluster;
 
 /// A `map` of numbers, on at most two executors of two cores.

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use firesteel_testkit::proxy::{self, Direction};
+use firesteel_testkit::zookeeper::{Ensemble, Host, ZOOKEEPER};
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Daemon, firesteel, run, wait_for};
-use crate::ensemble::{Ensemble, Host, ZOOKEEPER};
 use crate::exact_map::ExactMap;
-use crate::proxy::{self, Direction};
 use crate::shared::{Cluster, Plan, SESSION, assert_undisturbed, master, time_of};
 
 pub(crate) fn trials() -> Vec<Trial> {

@@ -6,13 +6,13 @@
 use std::fs;
 use std::time::Instant;
 
+use firesteel_testkit::proxy::Direction;
+use firesteel_testkit::zookeeper::{self, Ensemble, TICK, ZOOKEEPER};
+use firesteel_testkit::{Daemon, processes, wait_for};
 use libtest_mimic::Trial;
 
-use crate::cluster::{Daemon, processes, wait_for};
-use crate::ensemble::{self, Ensemble, TICK, ZOOKEEPER};
 use crate::exact_map::ExactMap;
 use crate::network::{self, MASTERS, NETNS, WORKERS, ZOOKEEPERS, block, join, plug, split, unblock, unplug};
-use crate::proxy::Direction;
 use crate::shared::{Cluster, Plan, SESSION, assert_undisturbed, time_of};
 
 const TRIALS: [(&str, fn()); 4] = [
@@ -24,7 +24,7 @@ const TRIALS: [(&str, fn()); 4] = [
 
 pub(crate) fn trials() -> Vec<Trial> {
     let (component, found) = match network::look() {
-        Ok(()) => (ZOOKEEPER, ensemble::look()),
+        Ok(()) => (ZOOKEEPER, zookeeper::look()),
         missing => (NETNS, missing),
     };
     TRIALS.map(|(name, _)| component.trial(name, move || network::run_trial(name), &found)).into()

@@ -1,14 +1,14 @@
 //! Masters of two releases that share a cluster, of which each takes over from the other.
 
+use firesteel_testkit::component::Component;
+use firesteel_testkit::firesteel;
+use firesteel_testkit::previous_release;
+use firesteel_testkit::zookeeper::{self, Ensemble};
 use libtest_mimic::Trial;
 
-use crate::cluster::firesteel;
-use crate::component::Component;
-use crate::ensemble::{self, Ensemble};
-use crate::previous_release;
 use crate::shared::{Cluster, Plan, assert_undisturbed};
 
-const PREVIOUS: Component = Component { name: "previous", look, prepare: ensemble::prepare };
+const PREVIOUS: Component = Component { name: "previous", look, prepare: zookeeper::prepare };
 
 pub(crate) fn trials() -> Vec<Trial> {
     PREVIOUS
@@ -17,7 +17,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn look() -> Result<(), String> {
     previous_release::look()?;
-    ensemble::look()
+    zookeeper::look()
 }
 
 fn take_over() {

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::env;
 use std::time::{Duration, Instant};
 
+use firesteel_testkit::zookeeper::ZOOKEEPER;
+use firesteel_testkit::{Daemon, firesteel, processes, run, wait_for};
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
-use crate::ensemble::ZOOKEEPER;
 use crate::exact_map::ExactMap;
 use crate::shared::Cluster;
 

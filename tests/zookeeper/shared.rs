@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use firesteel_testkit::zookeeper::{Ensemble, Host};
+use firesteel_testkit::{Daemon, firesteel, processes, run, wait_for};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
-
-use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
-use crate::ensemble::{Ensemble, Host};
 
 /// The session's timeout in these tests, unless one asks for another. A tick of ZooKeeper is half a second.
 pub(crate) const SESSION: Duration = Duration::from_secs(2);

@@ -5,9 +5,8 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
 
+use firesteel_testkit::{Daemon, Guarded, firesteel, processes, run, wait_for};
 use nix::sys::signal::Signal;
-
-use crate::cluster::{Daemon, Guarded, firesteel, processes, run, wait_for};
 
 /// Runs the words; the code and the words on standard error are as stated, in one line if it is ours, and standard
 /// output is empty.

@@ -6,11 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use firesteel_testkit::processes;
+use firesteel_testkit::{Finished, Guarded, clean, firesteel, run, wait_for};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
-
-use crate::cluster::processes;
-use crate::cluster::{Finished, Guarded, clean, firesteel, run, wait_for};
 
 /// Stands in for ssh: writes down its words, gives each host a home of its own, and runs what it is told. Names that end with
 /// .alias are those of one host. Nobody is at home at 127.0.0.9.

@@ -1,8 +1,7 @@
 //! `firesteel config`: what is set, what comes of it, and what counts.
 
+use firesteel_testkit::{firesteel, run};
 use serde_json::{Value, json};
-
-use crate::cluster::{firesteel, run};
 
 fn conf(text: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory");

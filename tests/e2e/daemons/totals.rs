@@ -1,8 +1,8 @@
 //! One cluster has one sum of Workers and cores, wherever it is shown.
 
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 use serde_json::Value;
 
-use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::commands::terminal::Terminal;
 
 /// The text of a page, with one blank in place of each tag and space.

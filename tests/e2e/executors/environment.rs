@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::cluster::{Daemon, firesteel, run};
+use firesteel_testkit::{Daemon, firesteel, run};
 
 /// What a task prints: a variable of the submitter's, one of the Worker's, and PATH.
 const SHOW: &str = "echo \"${OURS-unset} ${WORKERS-unset} ${PATH:+path}\"";

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cluster::{Finished, firesteel, run};
+use firesteel_testkit::{Finished, firesteel, run};
 
 /// Maps a command that notes each attempt and returns the code; how it ended, and how many attempts there were.
 fn attempts(code: i32, options: &[&str], directory: &Path) -> (Finished, usize) {

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use firesteel_testkit::processes::is_alive;
+use firesteel_testkit::{Daemon, firesteel, wait_for};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-use crate::cluster::processes::is_alive;
-use crate::cluster::{Daemon, firesteel, wait_for};
 use crate::daemons::worker::{Pair, signal, wait_for_ends, wait_for_text};
 
 /// The first task that runs says which process its executor is, waits until it may go on, and writes what must not count.
