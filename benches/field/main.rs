@@ -7,11 +7,11 @@
 //! `run`, beside this file, runs the others' benchmarks by turns with these workloads.
 //!
 //! ```text
-//! cargo bench -p firesteel-master --bench field
-//! cargo bench -p firesteel-master --bench field -- --rounds 9
-//! cargo bench -p firesteel-master --bench field -- preemptions     # the workloads whose name has this word
-//! cargo bench -p firesteel-master --bench field -- --lines         # for `run`: name, decisions, seconds
-//! cargo bench -p firesteel-master --bench field -- --test          # once and small: measures nothing
+//! cargo bench -p firesteel-world --bench field
+//! cargo bench -p firesteel-world --bench field -- --rounds 9
+//! cargo bench -p firesteel-world --bench field -- preemptions     # the workloads whose name has this word
+//! cargo bench -p firesteel-world --bench field -- --lines         # for `run`: name, decisions, seconds
+//! cargo bench -p firesteel-world --bench field -- --test          # once and small: measures nothing
 //! ```
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]

@@ -5,10 +5,10 @@
 //! process more than within one.
 //!
 //! ```text
-//! cargo bench -p firesteel-master --bench goals
-//! cargo bench -p firesteel-master --bench goals -- --processes 9
-//! cargo bench -p firesteel-master --bench goals -- --decisions 32  # ten times that many: measures nothing, to be counted
-//! cargo bench -p firesteel-master --bench goals -- --test          # once and small: measures nothing
+//! cargo bench -p firesteel-world --bench goals
+//! cargo bench -p firesteel-world --bench goals -- --processes 9
+//! cargo bench -p firesteel-world --bench goals -- --decisions 32  # ten times that many: measures nothing, to be counted
+//! cargo bench -p firesteel-world --bench goals -- --test          # once and small: measures nothing
 //! ```
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]

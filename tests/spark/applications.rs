@@ -15,7 +15,8 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::cluster::{
-    Cluster, Driver, LONGEST, SPARK, Scenario, app, driver, home, in_surroundings, line_of, releases, scala,
+    Driver, LONGEST, SPARK, Scenario, SparkCluster, app, driver, home, in_surroundings, line_of, releases,
+    scala,
 };
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -43,7 +44,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 fn squares(version: &str) {
-    let cluster = Cluster::start(2, 2);
+    let cluster = SparkCluster::start(2, 2);
     let output = cluster.run(cluster.driver(version, "squares", &[], &[]));
     assert!(output.contains("sum 332833500\n"), "{output}");
     cluster.wait_until_clean();
@@ -54,7 +55,7 @@ fn squares(version: &str) {
 }
 
 fn query(version: &str) {
-    let cluster = Cluster::start(2, 2);
+    let cluster = SparkCluster::start(2, 2);
     let output = cluster.run(cluster.driver(version, "sql", &[], &[]));
     let sums: Vec<u64> = (0..7).map(|key| (0..10_000).filter(|id| id % 7 == key).sum()).collect();
     let expected: Vec<String> = sums.iter().enumerate().map(|(key, sum)| format!("{key} {sum}")).collect();
@@ -64,7 +65,7 @@ fn query(version: &str) {
 /// Four Workers of eight cores. One application has an executor of 4 cores. The next wants 24 cores in executors of 6: it has
 /// three on the other Workers, and a fourth when the first application has ended.
 fn classic(version: &str) {
-    let cluster = Cluster::start(4, 8);
+    let cluster = SparkCluster::start(4, 8);
     let start = |name: &str, max: u32, each: u32| {
         let file = cluster.root.path().join(name).display().to_string();
         let settings = [format!("spark.cores.max={max}"), format!("spark.executor.cores={each}")];
@@ -87,7 +88,7 @@ fn classic(version: &str) {
 }
 
 /// The Workers of an application's executors, each of which has this number of cores and a Worker of its own.
-fn workers_of(cluster: &Cluster, app: &str, cores: u32) -> BTreeSet<String> {
+fn workers_of(cluster: &SparkCluster, app: &str, cores: u32) -> BTreeSet<String> {
     let apps = cluster.applications("applications");
     let row =
         apps.iter().find(|row| row["id"] == app).unwrap_or_else(|| panic!("{app} is not there: {apps:?}"));
@@ -99,13 +100,13 @@ fn workers_of(cluster: &Cluster, app: &str, cores: u32) -> BTreeSet<String> {
 }
 
 fn allocation(version: &str) {
-    let cluster = Cluster::start(2, 2);
+    let cluster = SparkCluster::start(2, 2);
     let output = cluster.run(cluster.driver(version, "allocation", &[], &[]));
     assert_eq!(output, "sum 36\nmost 3\nleast 0\nagain 3\n");
 }
 
 fn all_releases() {
-    let cluster = Cluster::start(2, 6);
+    let cluster = SparkCluster::start(2, 6);
     let settings = ["spark.cores.max=2", "spark.executor.cores=1"];
     let start = |version: String| Driver::start(cluster.driver(&version, "squares", &[], &settings));
     let drivers: Vec<Driver> = releases().into_iter().map(start).collect();
@@ -117,7 +118,7 @@ fn all_releases() {
 }
 
 fn submit(version: &str) {
-    let cluster = Cluster::start(2, 2);
+    let cluster = SparkCluster::start(2, 2);
     let words = ["spark.cores.max=2", "spark.executor.cores=1"];
     let command = if line_of(version) == "3.3" {
         scala(cluster.master.url(), version, "squares", &[], &words)
@@ -133,7 +134,7 @@ fn submit(version: &str) {
 }
 
 fn closures(version: &str) {
-    let cluster = Cluster::start(1, 2);
+    let cluster = SparkCluster::start(1, 2);
     let lines =
         "val factor = 3\nprintln(\"sum \" + sc.parallelize(1 to 100, 4).map(_ * factor).sum.toLong)\n";
     let done = run_with_input(&mut cluster.program(version, "spark-shell", &[]), lines.as_bytes().to_vec());
@@ -142,7 +143,7 @@ fn closures(version: &str) {
 }
 
 fn profiles(version: &str) {
-    let cluster = Cluster::start(1, 10);
+    let cluster = SparkCluster::start(1, 10);
     let output = Driver::start(cluster.driver(version, "profiles", &["8"], &[])).finish();
     let expected = (0..8).map(|number| match number {
         0 => "-Xmx600M cores 2 True".to_owned(),
@@ -153,26 +154,26 @@ fn profiles(version: &str) {
 
 fn gpus(version: &str) {
     let gpus = "spark.worker.resource.gpu.amount=4";
-    let cluster = Cluster::with(1, &["--cores", "2", "--memory", "4g", "--conf", gpus]);
+    let cluster = SparkCluster::with(1, &["--cores", "2", "--memory", "4g", "--conf", gpus]);
     let output = cluster.run(cluster.driver(version, "gpus", &[], &[]));
     assert_eq!(output, "[('0', '1'), ('2', '3')]\n");
 }
 
 fn barrier(version: &str) {
-    let cluster = Cluster::start(2, 2);
+    let cluster = SparkCluster::start(2, 2);
     let output = cluster.run(cluster.driver(version, "barrier", &[], &[]));
     assert_eq!(output, "[(0, 4, 0), (1, 4, 1), (2, 4, 2), (3, 4, 3)]\n");
 }
 
 fn streaming(version: &str) {
-    let cluster = Cluster::start(1, 2);
+    let cluster = SparkCluster::start(1, 2);
     let output = cluster.run(cluster.driver(version, "streaming", &[], &[]));
     assert_eq!(output, "counted 2 batches True\n");
 }
 
 /// A Spark Connect server is an application in client mode. Its client is the one that comes with the release.
 fn connect(version: &str) {
-    let cluster = Cluster::start(2, 1);
+    let cluster = SparkCluster::start(2, 1);
     let port = free_port();
     let (port_setting, host_setting) =
         (format!("spark.connect.grpc.binding.port={port}"), "spark.connect.grpc.binding.address=127.0.0.1");
@@ -201,7 +202,7 @@ fn connect(version: &str) {
 }
 
 fn surroundings(version: &str) {
-    let cluster = Cluster::start(1, 2);
+    let cluster = SparkCluster::start(1, 2);
     let output = cluster.run(cluster.driver(version, "surroundings", &[], &[]));
     let expected = "class path True\noption True True\nvariables red {{CORES}}\nscratch ['0o700'] True\n\
                     logs 2 [True, True] True\n";
@@ -210,7 +211,7 @@ fn surroundings(version: &str) {
 }
 
 fn addresses(version: &str) {
-    let cluster = Cluster::start(1, 2);
+    let cluster = SparkCluster::start(1, 2);
     let port = cluster.master.address().port();
     let mut command = cluster.driver(version, "squares", &[], &[]);
     // Nothing listens on the discard port of loopback.
@@ -223,7 +224,7 @@ fn addresses(version: &str) {
 /// again, on the same connection. There is one application.
 fn late_answer(version: &str) {
     const DELAY: Duration = Duration::from_secs(25);
-    let cluster = Cluster::start(1, 2);
+    let cluster = SparkCluster::start(1, 2);
     let (said, target) = (Arc::new(Mutex::new(Vec::new())), cluster.master.address());
     let hears = Arc::clone(&said);
     let wire = proxy::start(
@@ -266,7 +267,7 @@ fn late_answer(version: &str) {
 }
 
 fn priority(version: &str) {
-    let cluster = Cluster::start(1, 2);
+    let cluster = SparkCluster::start(1, 2);
     let settings =
         ["spark.executorEnv.FIRESTEEL_PRIORITY=7", "spark.executorEnv.FIRESTEEL_POLICY=spread-held"];
     cluster.run(cluster.driver(version, "squares", &[], &settings));

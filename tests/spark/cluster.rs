@@ -41,7 +41,7 @@ fn look() -> Result<(), String> {
     }
     for version in releases() {
         if !environment(&version).join("home").exists() {
-            return Err(format!("Spark {version} is not installed: tests/real-spark/install installs it"));
+            return Err(format!("Spark {version} is not installed: tests/spark/install installs it"));
         }
     }
     let java = Command::new("java").arg("-version").output().map_err(|error| format!("java: {error}"))?;
@@ -115,7 +115,7 @@ impl Scenario {
     }
 }
 
-/// What `tests/real-spark/install` has made of a release.
+/// What `tests/spark/install` has made of a release.
 fn environment(version: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize();
     root.expect("the repository is there").join("target/sparks").join(version)
@@ -123,7 +123,7 @@ fn environment(version: &str) -> PathBuf {
 
 /// A file of the applications.
 pub(crate) fn app(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real-spark/apps").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/spark/apps").join(name)
 }
 
 /// The installation of a release: what SPARK_HOME names.
@@ -156,7 +156,7 @@ pub(crate) fn scala_apps(version: &str) -> PathBuf {
 }
 
 /// A Master and Workers. All ends with it.
-pub(crate) struct Cluster {
+pub(crate) struct SparkCluster {
     pub(crate) master: Daemon,
     /// What Workers and drivers are told, if there are more Masters.
     pub(crate) masters: Option<String>,
@@ -170,7 +170,7 @@ pub(crate) struct Cluster {
     pub(crate) rest: u16,
 }
 
-impl Cluster {
+impl SparkCluster {
     /// Workers of this number of cores each, with the installations of all releases.
     pub(crate) fn start(workers: usize, cores: u32) -> Self {
         Self::with(workers, &["--cores", &cores.to_string(), "--memory", "8g"])

@@ -11,7 +11,7 @@ use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::cluster::{Cluster, Driver, LONGEST, MAIN, SPARK, driver, scala, scala_apps};
+use crate::cluster::{Driver, LONGEST, MAIN, SPARK, SparkCluster, driver, scala, scala_apps};
 use crate::standalone::{Manager, on_both, on_both_with_rest};
 use crate::submissions::{creation, rest};
 
@@ -72,7 +72,7 @@ fn starving() {
     let (ours, theirs) = on_both_with_rest(&[], states_of_two);
     println!("two drivers on two cores: {theirs:?} on Spark, {ours:?} on Firesteel");
     assert_eq!((&ours, &theirs), (&vec!["WAITING".to_owned(); 2], &vec!["WAITING".to_owned(); 2]));
-    let ended = both_end(&mut Cluster::with_rest(&["spark.deploy.maxDrivers=1"]));
+    let ended = both_end(&mut SparkCluster::with_rest(&["spark.deploy.maxDrivers=1"]));
     assert_eq!(ended, 2, "one after the other");
 }
 
@@ -173,7 +173,7 @@ fn replacements() {
     // Spark does not know the policy.
     let policy = ["spark.executorEnv.FIRESTEEL_POLICY=spread-held"];
     let (held, theirs) = on_both(|manager| replaced(manager, &policy));
-    let ours = replaced(&mut Cluster::without_workers(&[]), &[]);
+    let ours = replaced(&mut SparkCluster::without_workers(&[]), &[]);
     println!("cores on three Workers: {theirs:?} on Spark, {ours:?} on Firesteel, {held:?} with spread-held");
     assert_eq!(theirs, [0, 0, 3]);
     assert_eq!(ours, [0, 0, 3], "the default is Spark's rule");
@@ -213,7 +213,7 @@ fn replaced(manager: &mut dyn Manager, settings: &[&str]) -> Vec<u64> {
 /// words for it, so this holds for its applications on Firesteel, too. Firesteel's own driver has.
 fn locality() {
     let (ours, theirs) = on_both(where_it_ran);
-    let mut cluster = Cluster::without_workers(&[]);
+    let mut cluster = SparkCluster::without_workers(&[]);
     add_two_hosts(&mut cluster);
     let mut map = firesteel();
     map.args(["map", "--master", cluster.url(), "--executor-cores", "1", "--executor-memory", "256m"]);

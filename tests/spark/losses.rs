@@ -7,7 +7,7 @@ use firesteel_testkit::{firesteel, processes, run, wait_for};
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Cluster, Driver, LONGEST, Scenario, executors_within};
+use crate::cluster::{Driver, LONGEST, Scenario, SparkCluster, executors_within};
 
 pub(crate) fn trials() -> Vec<Trial> {
     Scenario::trials(vec![
@@ -24,7 +24,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// A driver in the middle of its job, and the processes of its executors.
-fn begun(cluster: &Cluster, version: &str, settings: &[&str]) -> (Driver, Vec<u32>) {
+fn begun(cluster: &SparkCluster, version: &str, settings: &[&str]) -> (Driver, Vec<u32>) {
     let workers = cluster.workers.len().to_string();
     let driver = Driver::start(cluster.driver(version, "shuffle", &[&workers], settings));
     driver.wait_for("begun ");
@@ -43,7 +43,7 @@ fn begun(cluster: &Cluster, version: &str, settings: &[&str]) -> (Driver, Vec<u3
 const SUM: &str = "sum 19900\n";
 
 fn killed_executor(version: &str) {
-    let cluster = Cluster::start(2, 2);
+    let cluster = SparkCluster::start(2, 2);
     let (driver, executors) = begun(&cluster, version, &[]);
     let scratch = cluster.scratch();
     assert_eq!(scratch.len(), 2, "one on each Worker");
@@ -57,7 +57,7 @@ fn killed_executor(version: &str) {
 }
 
 fn killed_worker(version: &str) {
-    let mut cluster = Cluster::start(2, 2);
+    let mut cluster = SparkCluster::start(2, 2);
     let (driver, executors) = begun(&cluster, version, &[]);
     let worker = cluster.workers.pop().expect("there are two");
     worker.signal(Signal::SIGKILL);
@@ -70,7 +70,7 @@ fn killed_worker(version: &str) {
 }
 
 fn stopped_worker(version: &str) {
-    let mut cluster = Cluster::start(2, 2);
+    let mut cluster = SparkCluster::start(2, 2);
     let (driver, _) = begun(&cluster, version, &["spark.task.maxFailures=1"]);
     let worker = cluster.workers.pop().expect("there are two");
     assert_eq!(worker.terminate(), 0);
@@ -78,7 +78,7 @@ fn stopped_worker(version: &str) {
 }
 
 fn decommissioned_worker(version: &str) {
-    let mut cluster = Cluster::start(2, 2);
+    let mut cluster = SparkCluster::start(2, 2);
     let settings = ["spark.task.maxFailures=1", "spark.decommission.enabled=true"];
     let (driver, _) = begun(&cluster, version, &settings);
     let mut worker = cluster.workers.pop().expect("there are two");
@@ -93,7 +93,7 @@ fn decommissioned_worker(version: &str) {
 }
 
 fn killed_master(version: &str) {
-    let mut cluster = Cluster::durable(2, 2);
+    let mut cluster = SparkCluster::durable(2, 2);
     let (driver, executors) = begun(&cluster, version, &["spark.task.maxFailures=1"]);
     let before = cluster.applications("applications")[0].clone();
     cluster.restart_master();
@@ -125,7 +125,7 @@ fn killed_master(version: &str) {
 }
 
 fn killed_driver(version: &str) {
-    let cluster = Cluster::start(2, 2);
+    let cluster = SparkCluster::start(2, 2);
     let (driver, _) = begun(&cluster, version, &[]);
     driver.kill();
     let killed = Instant::now();
@@ -134,7 +134,7 @@ fn killed_driver(version: &str) {
 }
 
 fn killed_application(version: &str) {
-    let cluster = Cluster::start(1, 2);
+    let cluster = SparkCluster::start(1, 2);
     let (mut driver, _) = begun(&cluster, version, &[]);
     let app = cluster.applications("applications")[0]["id"].as_str().expect("an id").to_owned();
     let killing = run(firesteel().args(["kill", "--master", cluster.master.url(), &app]));
@@ -145,7 +145,7 @@ fn killed_application(version: &str) {
 }
 
 fn missing_home(version: &str) {
-    let cluster = Cluster::start(1, 2);
+    let cluster = SparkCluster::start(1, 2);
     let setting = "spark.executorEnv.SPARK_HOME=/nowhere/spark";
     let begun = Instant::now();
     let driver = Driver::start(cluster.driver(version, "squares", &[], &[setting]));
@@ -159,7 +159,7 @@ fn missing_home(version: &str) {
 
 /// A minute, or as many as `FIRESTEEL_IDLE_MINUTES` says.
 fn idle(version: &str) {
-    let cluster = Cluster::start(1, 2);
+    let cluster = SparkCluster::start(1, 2);
     let file = cluster.root.path().join("go").display().to_string();
     let mut driver = Driver::start(cluster.driver(version, "idle", &[&file], &[]));
     driver.wait_for("ready ");

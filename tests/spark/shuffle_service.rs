@@ -5,7 +5,7 @@ use firesteel_testkit::{processes, wait_for};
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Cluster, Driver, MAIN, SPARK, executors_within, home, running_within};
+use crate::cluster::{Driver, MAIN, SPARK, SparkCluster, executors_within, home, running_within};
 
 pub(crate) fn trials() -> Vec<Trial> {
     SPARK.trials(&[
@@ -20,11 +20,11 @@ const FIRST: &str = "first 19900 attempts [0, 0]\n";
 const SECOND: &str = "second 19900 attempts [0]\n";
 
 /// A Worker with a service of this release of Spark on this port.
-fn cluster(version: &str, port: &str) -> Cluster {
+fn cluster(version: &str, port: &str) -> SparkCluster {
     let home = format!("firesteel.worker.sparkHomes={},{}", home(version).display(), home(MAIN).display());
     let port = format!("spark.shuffle.service.port={port}");
     let settings = ["--conf", "spark.shuffle.service.enabled=true", "--conf", &port, "--conf", &home];
-    Cluster::with(1, &[&["--cores", "2", "--memory", "4g"][..], &settings].concat())
+    SparkCluster::with(1, &[&["--cores", "2", "--memory", "4g"][..], &settings].concat())
 }
 
 fn ended() {
@@ -36,14 +36,14 @@ fn ended() {
 }
 
 /// An application that waits between its jobs, and the file that lets it go on.
-fn waiting(cluster: &Cluster, port: &str) -> (Driver, String) {
+fn waiting(cluster: &SparkCluster, port: &str) -> (Driver, String) {
     let file = cluster.root.path().join("go").display().to_string();
     let driver = Driver::start(cluster.driver(MAIN, "service", &[port, &file], &[]));
     driver.wait_for("ready");
     (driver, file)
 }
 
-fn kill_executors(cluster: &Cluster, driver: &Driver) {
+fn kill_executors(cluster: &SparkCluster, driver: &Driver) {
     let executors = executors_within(cluster.root.path());
     assert_eq!(executors.len(), 2);
     for executor in executors {

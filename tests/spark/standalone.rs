@@ -11,7 +11,7 @@ use firesteel_testkit::{Daemon, clean, firesteel, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cluster::{Cluster, LONGEST, MAIN, executors_within, home, in_surroundings, rest_settings};
+use crate::cluster::{LONGEST, MAIN, SparkCluster, executors_within, home, in_surroundings, rest_settings};
 
 /// A Master with Workers: Spark's or Firesteel's. Workers are numbered as they are started, and their ids are in that
 /// order.
@@ -90,7 +90,7 @@ fn wait_for_worker(manager: &dyn Manager, port: &str) {
 pub(crate) fn on_both<T: Send>(test: impl Fn(&mut dyn Manager) -> T + Sync) -> (T, T) {
     thread::scope(|scope| {
         let theirs = scope.spawn(|| test(&mut Standalone::start()));
-        let ours = test(&mut Cluster::without_workers(&[]));
+        let ours = test(&mut SparkCluster::without_workers(&[]));
         (ours, theirs.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }
@@ -102,12 +102,12 @@ pub(crate) fn on_both_with_rest<T: Send>(
 ) -> (T, T) {
     thread::scope(|scope| {
         let theirs = scope.spawn(|| test(&mut Standalone::with_rest(settings)));
-        let ours = test(&mut Cluster::with_rest(settings));
+        let ours = test(&mut SparkCluster::with_rest(settings));
         (ours, theirs.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }
 
-impl Manager for Cluster {
+impl Manager for SparkCluster {
     fn rest(&self) -> u16 {
         self.rest
     }
@@ -136,7 +136,7 @@ impl Manager for Cluster {
     fn add_worker(&mut self, number: usize, host: &str, cores: u32) {
         let (port, cores) = (self.ports[self.workers.len()].to_string(), cores.to_string());
         let arguments = ["--port", &port, "--host", host, "--cores", &cores, "--memory", "8g"];
-        self.workers.push(Cluster::worker(self, number, &arguments));
+        self.workers.push(SparkCluster::worker(self, number, &arguments));
         wait_for_worker(self, &port);
     }
 
@@ -145,11 +145,11 @@ impl Manager for Cluster {
     }
 
     fn work(&self, number: usize) -> PathBuf {
-        Cluster::work(self, number)
+        SparkCluster::work(self, number)
     }
 
     fn local(&self, number: usize) -> PathBuf {
-        Cluster::local(self, number)
+        SparkCluster::local(self, number)
     }
 }
 

@@ -11,7 +11,7 @@ use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::cluster::{Cluster, Driver, LONGEST, MAIN, SPARK, rest_port, running_within, scala_apps};
+use crate::cluster::{Driver, LONGEST, MAIN, SPARK, SparkCluster, rest_port, running_within, scala_apps};
 use crate::standalone::{Manager, Standalone};
 use crate::submissions::{creation, id_in, rest, run, submission, wait_until_ready};
 use crate::workers::spark_worker;
@@ -44,7 +44,7 @@ fn wait_for_progress(driver: &Driver) {
 
 fn streaming() {
     let ensemble = Ensemble::start(1);
-    let (mut cluster, standby) = Cluster::with_standby(&ensemble);
+    let (mut cluster, standby) = SparkCluster::with_standby(&ensemble);
     cluster = cluster.and_worker(&["--cores", "2", "--memory", "8g"]);
     let _of_spark = spark_worker(&cluster, MAIN, 7);
     cluster.master.wait_for_workers(2);
@@ -87,7 +87,7 @@ fn streaming() {
 fn all_masters() {
     let theirs = master_of_spark_s_driver();
     let ensemble = Ensemble::start(1);
-    let (mut cluster, standby) = Cluster::with_standby(&ensemble);
+    let (mut cluster, standby) = SparkCluster::with_standby(&ensemble);
     cluster = cluster.and_worker(&["--cores", "2", "--memory", "8g"]);
     let other = rest_port(&standby);
     let file = cluster.root.path().join("go");

@@ -11,7 +11,8 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::cluster::{
-    Cluster, Driver, LONGEST, MAIN, SPARK, app, home, in_surroundings, releases, running_within, scala_apps,
+    Driver, LONGEST, MAIN, SPARK, SparkCluster, app, home, in_surroundings, releases, running_within,
+    scala_apps,
 };
 use crate::standalone::{Manager, on_both_with_rest};
 
@@ -106,7 +107,7 @@ fn process_of(directory: &Path) -> u32 {
 /// By REST, with Spark 3.5 on Java 17: the driver is killed, the Master is killed and restarted, and the Worker is killed.
 fn supervised() {
     let version = "3.5.9";
-    let mut cluster = Cluster::durable_with_rest(2, 2);
+    let mut cluster = SparkCluster::durable_with_rest(2, 2);
     let master = format!("spark://127.0.0.1:{}", cluster.rest);
     let file = cluster.root.path().join("go");
     let by_rest = ["--supervise", "--conf", "spark.master.rest.enabled=true"];
@@ -162,7 +163,7 @@ fn supervised() {
 /// Cluster drivers with custom resources, by the classic gateway and by REST: each finds its own address by what Spark tells it.
 /// A restarted Master knows who has which, and one for which none is left waits.
 fn gpus() {
-    let mut cluster = Cluster::durable_with_rest(0, 0);
+    let mut cluster = SparkCluster::durable_with_rest(0, 0);
     let gpus = "spark.worker.resource.gpu.amount=2";
     cluster = cluster.and_worker(&["--cores", "6", "--memory", "8g", "--conf", gpus]);
     let by_rest = format!("spark://127.0.0.1:{}", cluster.rest);
@@ -205,7 +206,7 @@ fn gpus() {
 /// Spark's clients use the classic gateway, unless they are told to use REST. If they are, and the port is none for REST, they
 /// fall back to the classic gateway.
 fn classic() {
-    let cluster = Cluster::start(1, 2);
+    let cluster = SparkCluster::start(1, 2);
     let master = cluster.master.url().to_owned();
     let file = cluster.root.path().join("go");
     let (code, text) = run(submission("3.5.9", &master, &file, &[]));
@@ -250,7 +251,7 @@ fn classic() {
 
 /// The Master learns a client's release without an error in the client's log.
 fn in_silence() {
-    let cluster = Cluster::without_workers(&[]);
+    let cluster = SparkCluster::without_workers(&[]);
     for version in releases() {
         let file = cluster.root.path().join("go");
         let by_rpc = ["--conf", "spark.master.rest.enabled=false"];

@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Driver, LONGEST, MAIN, SPARK, executors_within, home, in_surroundings};
+use crate::cluster::{Driver, LONGEST, MAIN, SPARK, SparkCluster, executors_within, home, in_surroundings};
 
 pub(crate) fn trials() -> Vec<Trial> {
     SPARK.trials(&[
@@ -22,7 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// A Worker of Spark's own, of 2 cores, at this Master.
-pub(crate) fn spark_worker(cluster: &Cluster, version: &str, number: usize) -> Daemon {
+pub(crate) fn spark_worker(cluster: &SparkCluster, version: &str, number: usize) -> Daemon {
     let mut command = clean(home(version).join("bin/spark-class"));
     command.args(["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "2"]);
     command.args(["--memory", "4g", "--webui-port", "0", cluster.url()]);
@@ -33,7 +33,7 @@ pub(crate) fn spark_worker(cluster: &Cluster, version: &str, number: usize) -> D
 }
 
 /// The labels of the Workers that live, in the order of their ids; empty for those of Firesteel's.
-fn labels(cluster: &Cluster) -> Vec<String> {
+fn labels(cluster: &SparkCluster) -> Vec<String> {
     let rows = cluster.master.status()["workers"].as_array().expect("a list").clone();
     let alive = rows.iter().filter(|row| row["state"] == "ALIVE");
     let mut labels: Vec<String> =
@@ -42,12 +42,12 @@ fn labels(cluster: &Cluster) -> Vec<String> {
     labels
 }
 
-fn wait_for_labels(cluster: &Cluster, expected: &[&str]) {
+fn wait_for_labels(cluster: &SparkCluster, expected: &[&str]) {
     wait("the Workers", LONGEST, || (labels(cluster) == expected).then_some(()));
 }
 
 /// The labels of the Workers on which an application has executors, one for each executor.
-fn places(cluster: &Cluster, app: &Value) -> Vec<String> {
+fn places(cluster: &SparkCluster, app: &Value) -> Vec<String> {
     let workers = cluster.master.status()["workers"].as_array().expect("a list").clone();
     let label = |executor: &Value| {
         let row = workers.iter().find(|row| row["id"] == executor["worker"]).expect("its Worker is known");
@@ -59,7 +59,7 @@ fn places(cluster: &Cluster, app: &Value) -> Vec<String> {
 }
 
 fn mixed() {
-    let cluster = Cluster::start(1, 2);
+    let cluster = SparkCluster::start(1, 2);
     let _workers = [spark_worker(&cluster, MAIN, 0), spark_worker(&cluster, "4.3.0", 1)];
     wait_for_labels(&cluster, &["", "Spark 4.0", "Spark 4.3"]);
     let json: Value = serde_json::from_str(&cluster.master.get("/json/").1).expect("it is JSON");
@@ -108,17 +108,17 @@ fn mixed() {
 }
 
 /// The processes of executors in the directory of a Worker of Spark's own.
-fn executors(cluster: &Cluster, number: usize) -> Vec<u32> {
+fn executors(cluster: &SparkCluster, number: usize) -> Vec<u32> {
     executors_within(&cluster.root.path().join(format!("spark-work{number}")))
 }
 
 /// The process of an executor of the first Worker. A Worker of Spark's says that it runs when it is about to become a JVM.
-fn an_executor(cluster: &Cluster) -> u32 {
+fn an_executor(cluster: &SparkCluster) -> u32 {
     wait("the process of an executor", LONGEST, || executors(cluster, 0).first().copied())
 }
 
 fn killed() {
-    let cluster = Cluster::with(0, &[]);
+    let cluster = SparkCluster::with(0, &[]);
     let mut workers = vec![spark_worker(&cluster, MAIN, 0), spark_worker(&cluster, MAIN, 1)];
     wait_for_labels(&cluster, &["Spark 4.0", "Spark 4.0"]);
     let driver = Driver::start(cluster.driver(MAIN, "shuffle", &["2"], &["spark.executor.cores=2"]));
@@ -146,7 +146,7 @@ struct Idle {
 }
 
 impl Idle {
-    fn on(cluster: &Cluster) -> Self {
+    fn on(cluster: &SparkCluster) -> Self {
         let worker = spark_worker(cluster, MAIN, 0);
         wait_for_labels(cluster, &["Spark 4.0"]);
         let file = cluster.root.path().join("go");
@@ -158,7 +158,7 @@ impl Idle {
 }
 
 fn restarted() {
-    let mut cluster = Cluster::with(0, &[]);
+    let mut cluster = SparkCluster::with(0, &[]);
     let idle = Idle::on(&cluster);
     let port = cluster.master.address().port().to_string();
     cluster.master.signal(Signal::SIGKILL);
@@ -172,7 +172,7 @@ fn restarted() {
 }
 
 fn returned() {
-    let mut cluster = Cluster::durable(0, 2);
+    let mut cluster = SparkCluster::durable(0, 2);
     let idle = Idle::on(&cluster);
     cluster.restart_master();
     cluster.master.wait_for_line(&["all Workers and applications are back"]);
@@ -197,7 +197,7 @@ fn returned() {
 /// Waits until the application has an executor that runs, after at least this number of ends. How many have ended.
 ///
 /// An order may cross the Worker's registration over another connection, and then counts as lost.
-fn wait_for_another(cluster: &Cluster, ended: u64) -> u64 {
+fn wait_for_another(cluster: &SparkCluster, ended: u64) -> u64 {
     wait("another executor", LONGEST, || {
         let app = cluster.applications("applications").first()?.clone();
         let runs = app["executors"].as_array()?.iter().any(|row| row["state"] == "RUNNING");

@@ -6,7 +6,7 @@ use firesteel_testkit::previous_release;
 use firesteel_testkit::zookeeper::{self, Ensemble};
 use libtest_mimic::Trial;
 
-use crate::shared::{Cluster, Plan, assert_undisturbed};
+use crate::shared::{Plan, SharedCluster, assert_undisturbed};
 
 const PREVIOUS: Component = Component { name: "previous", look, prepare: zookeeper::prepare };
 
@@ -22,7 +22,7 @@ fn look() -> Result<(), String> {
 
 fn take_over() {
     let plan = Plan { programs: [firesteel, previous_release::command], ..Plan::HERE };
-    let mut cluster = Cluster::start_as(plan, Ensemble::start(1));
+    let mut cluster = SharedCluster::start_as(plan, Ensemble::start(1));
     let launch = cluster.servers();
     let before = cluster.executors();
     cluster.kill_master(0);

@@ -16,7 +16,7 @@ use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
 use crate::exact_map::ExactMap;
-use crate::shared::Cluster;
+use crate::shared::SharedCluster;
 
 pub(crate) fn trials() -> Vec<Trial> {
     ZOOKEEPER.trials(&[("rounds_of_blows_leave_every_result_exact_and_nothing_behind", rounds)])
@@ -81,7 +81,7 @@ fn rounds() {
 }
 
 struct Field {
-    cluster: Cluster,
+    cluster: SharedCluster,
     /// Two servers that are to run on.
     launch: Daemon,
 }
@@ -91,7 +91,7 @@ const ITEMS: usize = 60;
 
 impl Field {
     fn start() -> Self {
-        let mut cluster = Cluster::start(3);
+        let mut cluster = SharedCluster::start(3);
         cluster.add_second_worker();
         let launch = cluster.servers();
         Self { cluster, launch }

@@ -35,7 +35,7 @@ impl Plan {
 }
 
 /// Masters that share a cluster, with Workers.
-pub(crate) struct Cluster {
+pub(crate) struct SharedCluster {
     pub(crate) ensemble: Ensemble,
     pub(crate) masters: Vec<Daemon>,
     pub(crate) workers: Vec<Daemon>,
@@ -43,7 +43,7 @@ pub(crate) struct Cluster {
     directory: TempDir,
 }
 
-impl Cluster {
+impl SharedCluster {
     /// So many servers of ZooKeeper, and two Masters, of which the first leads.
     pub(crate) fn start(servers: usize) -> Self {
         Self::start_as(Plan::HERE, Ensemble::start(servers))

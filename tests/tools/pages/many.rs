@@ -24,14 +24,14 @@ const EXECUTORS: u64 = 250;
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A Master with its crowd, which all tests of this file share.
-struct Cluster {
+struct CrowdedCluster {
     master: Daemon,
     crowd: Crowd,
 }
 
-static CLUSTER: Mutex<Option<Arc<Cluster>>> = Mutex::new(None);
+static CLUSTER: Mutex<Option<Arc<CrowdedCluster>>> = Mutex::new(None);
 
-fn cluster() -> Arc<Cluster> {
+fn cluster() -> Arc<CrowdedCluster> {
     let mut cluster = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(cluster.get_or_insert_with(|| Arc::new(started())))
 }
@@ -41,7 +41,7 @@ pub(crate) fn end() {
     CLUSTER.lock().unwrap_or_else(PoisonError::into_inner).take();
 }
 
-fn started() -> Cluster {
+fn started() -> CrowdedCluster {
     let settings = [
         "spark.deploy.recoveryMode=NONE",
         "spark.worker.timeout=3600s",
@@ -77,7 +77,7 @@ fn started() -> Cluster {
         let metrics = master.get("/metrics").1;
         metrics.lines().any(|line| line == "firesteel_master_lag_seconds 0").then_some(())
     });
-    Cluster { master, crowd }
+    CrowdedCluster { master, crowd }
 }
 
 fn asked(name: &str, user: &str, each: (i64, i64)) -> Asked {
@@ -89,7 +89,7 @@ fn json(master: &Daemon) -> Value {
     serde_json::from_str(&master.get("/json/").1).unwrap_or_default()
 }
 
-impl Cluster {
+impl CrowdedCluster {
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.master.http())
     }
