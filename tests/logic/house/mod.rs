@@ -3,6 +3,7 @@
 mod circles;
 mod runbook;
 mod sizes;
+mod testing;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
