@@ -1,8 +1,6 @@
 //! A Master with Workers, each in a directory of its own.
 //!
-//! ```no_run
-//! use firesteel_testkit::Cluster;
-//!
+//! ```text
 //! let cluster = Cluster::plan().worker(&["--cores", "4", "--memory", "2g"]).start(2);
 //! assert_eq!(cluster.said(&["map", "--", "echo", ":::", "a"]), "a\n");
 //! ```
