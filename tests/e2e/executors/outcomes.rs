@@ -30,7 +30,7 @@ fn map_400(cluster: &Cluster, script: &str) -> Daemon {
     let items: String = (1..=400).map(|number| format!("{number}\n")).collect();
     fs::write(cluster.path("items"), items).expect("a file");
     let map = ["map", "--name", "sums", "--total-executor-cores", "1", "-i", "items", "--failed", "left"];
-    Daemon::spawn(&mut command(&cluster, &[&map[..], &["--", "sh", "-c", script]].concat()))
+    Daemon::spawn(&mut command(cluster, &[&map[..], &["--", "sh", "-c", script]].concat()))
 }
 
 /// State, end, outcome and its words of the application that ended last.

@@ -19,7 +19,9 @@ pub(crate) fn trials() -> Vec<Trial> {
             with(|yarn| labels(yarn))
         }),
         ("program::who_is_in_an_applications_lists_may_end_it_and_nobody_else", || with(|yarn| lists(yarn))),
-        ("too_many_executors_that_fail_end_the_application_with_code_11", || with(|yarn| failures(yarn))),
+        ("program::too_many_executors_that_fail_end_the_application_with_code_11", || {
+            with(|yarn| failures(yarn))
+        }),
     ])
 }
 
@@ -140,12 +142,13 @@ fn failures(cluster: &YarnCluster) {
     let status = yarn(cluster, &["status", &id]);
     assert!(status.stdout.contains("FAILED"), "{status}");
     assert!(status.stdout.contains("too many executors failed: 2"), "{status}");
-    // What a NodeManager saw of the ApplicationMaster.
-    let master = id.replace("application", "container") + "_01_000001";
-    let last_words = format!("Exit code from container {master} is : 11");
+    // What a NodeManager saw of the ApplicationMaster. The ids of containers name the ResourceManager's epoch, if it was ever restarted.
+    let last_words = format!("{}_01_000001 is : 11", id.trim_start_matches("application_"));
+    let is_end =
+        |line: &str| line.contains("Exit code from container container_") && line.ends_with(&last_words);
     wait("the ApplicationMaster's exit code", || {
         let written = |(host, _)| fs::read_to_string(cluster.directory().join(host).join("out"));
-        let is_said = |text: io::Result<String>| text.is_ok_and(|text| text.contains(&last_words));
+        let is_said = |text: io::Result<String>| text.is_ok_and(|text| text.lines().any(is_end));
         NODES.into_iter().map(written).any(is_said).then_some(())
     });
 }
