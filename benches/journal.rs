@@ -19,12 +19,8 @@ use firesteel_master::{Config, Durability, Effect, Event, Inbound, Master, Recor
 use firesteel_protocol::Machine;
 use firesteel_protocol::ids::{ExecutorKey, PeerId};
 use firesteel_protocol::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
-
-use arguments::{Arguments, Known};
-use master_events::{NOW, launches, registered, registration, worker_registers};
-
-mod arguments;
-mod master_events;
+use firesteel_testkit::arguments::{Arguments, Known};
+use firesteel_testkit::master_events::{NOW, launches, registered, registration, worker_registers};
 
 const WORKERS: u64 = 1_000;
 /// Spark's drivers and applications.

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-mod arguments;
+use firesteel_testkit::arguments::{Arguments, Known};
 
 const SLOTS: &str = "2";
 const FIRESTEEL: [&str; 6] = ["map", "--summary", "none", "--quiet", "--master", "local-cluster[1,2,1024]"];
@@ -49,7 +49,7 @@ const TESTED: Grid = Grid {
 };
 
 fn main() {
-    let test = arguments::Arguments::of(arguments::Known::default()).test();
+    let test = Arguments::of(Known::default()).test();
     let grid = if test { TESTED } else { MEASURED };
     println!("{SLOTS} slots; medians of interleaved rounds");
     compare("true", &grid.trivial);

@@ -13,10 +13,7 @@ use firesteel_master::{Config, Effect, Event, Inbound, Master};
 use firesteel_protocol::Machine;
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
-
-use master_events::{NOW, launches, registered, registration, worker_registers};
-
-mod master_events;
+use firesteel_testkit::master_events::{NOW, launches, registered, registration, worker_registers};
 
 const SIZES: [u64; 5] = [10, 100, 1_000, 10_000, 100_000];
 const EXECUTORS: i64 = 16;

@@ -13,12 +13,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
 };
-
-#[path = "../tests/logic/placement/reference/rule.rs"]
-#[allow(dead_code, unreachable_pub, reason = "it belongs to the tests")]
-mod reference;
-
-use reference::{Ask, Order, Worker};
+use firesteel_testkit::placement_rule::{self as reference, Ask, Order, Worker};
 
 const WORKERS: [usize; 5] = [10, 100, 1_000, 10_000, 100_000];
 /// The largest cluster for the baseline, and for the comparison of both results.

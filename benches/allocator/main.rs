@@ -8,8 +8,6 @@
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
-#[path = "../arguments.rs"]
-mod arguments;
 mod cost;
 mod hits;
 mod matching;
@@ -17,8 +15,10 @@ mod resource_manager;
 mod setup;
 mod trace;
 
+use firesteel_testkit::arguments::{Arguments, Known};
+
 fn main() {
-    let small = arguments::Arguments::of(arguments::Known::default()).test();
+    let small = Arguments::of(Known::default()).test();
     cost::print(if small { 1 } else { 201 });
     println!();
     hits::print(if small { 1 } else { 3 });

@@ -17,32 +17,18 @@
 //!
 //! Needs Java and Maven, for ZooKeeper. benches/README.md has the figures.
 
-#[path = "../arguments.rs"]
-mod arguments;
-#[path = "../../tests/heavy/component.rs"]
-#[allow(dead_code, reason = "others use more of it")]
-mod component;
 mod crew;
 mod drivers;
-#[path = "../../tests/zookeeper/ensemble.rs"]
-#[allow(dead_code, reason = "others use more of it")]
-mod ensemble;
 mod masters;
 mod moment;
-#[path = "../../tests/heavy/ports.rs"]
-#[allow(dead_code, reason = "others use more of it")]
-mod ports;
 mod process;
 mod round;
 mod table;
-#[path = "../../tests/heavy/wait.rs"]
-#[allow(dead_code, reason = "others use more of it")]
-mod wait;
 mod workers;
 
 use std::time::Duration;
 
-use arguments::{Arguments, Known};
+use firesteel_testkit::arguments::{Arguments, Known};
 use round::Size;
 
 fn main() {
@@ -62,9 +48,9 @@ fn main() {
         ..Known::default()
     });
     let is_test = arguments.test();
-    if let Err(reason) = ensemble::look() {
-        let name = ensemble::ZOOKEEPER.name;
-        assert!(is_test && !component::is_required(name), "no {name}: {reason}");
+    if let Err(reason) = firesteel_testkit::zookeeper::look() {
+        let name = firesteel_testkit::zookeeper::ZOOKEEPER.name;
+        assert!(is_test && !firesteel_testkit::component::is_required(name), "no {name}: {reason}");
         return println!("skipped, no {name}: {reason}");
     }
     let after = |option: &str, default: u64| arguments.number(option).unwrap_or(default);

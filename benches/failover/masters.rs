@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
+use firesteel_testkit::wait::wait;
 use serde_json::Value;
 
 use crate::moment::Moment;
-use crate::wait::wait;
 
 /// The time limit of every wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);

@@ -6,11 +6,11 @@
 use std::thread::sleep;
 use std::time::Duration;
 
+use firesteel_testkit::zookeeper::Ensemble;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::crew::Crew;
-use crate::ensemble::Ensemble;
 use crate::masters::Master;
 use crate::moment::Moment;
 use crate::process::Meter;

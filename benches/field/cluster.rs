@@ -10,8 +10,7 @@ use firesteel_protocol::messages::{
     ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_protocol::process::Command;
-
-use super::master_events::NOW;
+use firesteel_testkit::master_events::NOW;
 
 /// The first connection of a driver. Lower numbers are Workers.
 const DRIVERS: u64 = 1 << 32;

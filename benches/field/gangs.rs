@@ -5,9 +5,9 @@ use std::time::Duration;
 use firesteel_master::{Config, Master};
 use firesteel_protocol::Machine;
 use firesteel_protocol::messages::Placing;
+use firesteel_testkit::master_events::{NOW, registered};
 
 use super::cluster::{Ask, Size, decided, ends, master, registers};
-use super::master_events::{NOW, registered};
 use super::workload::{Scale, Workload, timed};
 
 const GANGS: u64 = 2_250;

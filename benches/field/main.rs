@@ -7,29 +7,24 @@
 //! `run`, in the same folder, runs the other benchmarks in turn with these workloads.
 //!
 //! ```text
-//! cargo bench -p firesteel-master --bench field
-//! cargo bench -p firesteel-master --bench field -- --rounds 9
-//! cargo bench -p firesteel-master --bench field -- preemptions     # the workloads whose name has this word
-//! cargo bench -p firesteel-master --bench field -- --lines         # for `run`: name, decisions, seconds
-//! cargo bench -p firesteel-master --bench field -- --test          # once and small: measures nothing
+//! cargo bench -p firesteel-world --bench field
+//! cargo bench -p firesteel-world --bench field -- --rounds 9
+//! cargo bench -p firesteel-world --bench field -- preemptions     # the workloads whose name has this word
+//! cargo bench -p firesteel-world --bench field -- --lines         # for `run`: name, decisions, seconds
+//! cargo bench -p firesteel-world --bench field -- --test          # once and small: measures nothing
 //! ```
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
-#[path = "../arguments.rs"]
-mod arguments;
 mod cluster;
 mod gangs;
-#[path = "../master_events.rs"]
-#[allow(dead_code, reason = "other benches use more of it")]
-mod master_events;
 mod nomad;
 mod preemptions;
 mod workload;
 mod yunikorn;
 
-use arguments::{Arguments, Known};
+use firesteel_testkit::arguments::{Arguments, Known};
 use workload::{Scale, Workload};
 
 fn main() {

@@ -7,9 +7,9 @@ use firesteel_master::Config;
 use firesteel_protocol::Machine;
 use firesteel_protocol::messages::Placing;
 use firesteel_protocol::scheduling::Preemption;
+use firesteel_testkit::master_events::NOW;
 
 use super::cluster::{Ask, Size, decided, master, registers};
-use super::master_events::NOW;
 use super::workload::{Scale, Workload, timed};
 
 const WORKERS: u64 = 130_000;

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use firesteel_master::{Effect, Event, Master};
 use firesteel_protocol::Machine;
-
-use super::master_events::NOW;
+use firesteel_testkit::master_events::NOW;
 
 /// The scale of a run: full scale for measurements, or small to show that the bench works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

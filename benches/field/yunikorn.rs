@@ -21,9 +21,9 @@ use firesteel_master::{Config, Event, Master};
 use firesteel_protocol::Machine;
 use firesteel_protocol::ids::AppId;
 use firesteel_protocol::messages::Placing;
+use firesteel_testkit::master_events::{NOW, registered};
 
 use super::cluster::{Ask, Size, asks, decided, ends, master, registers};
-use super::master_events::{NOW, registered};
 use super::workload::{Scale, Workload, timed};
 
 const NODES: [u64; 4] = [500, 1_000, 2_000, 5_000];

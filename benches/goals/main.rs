@@ -1,33 +1,28 @@
-//! Does the allocation core meet its goals?
+//! Are the goals met that the allocation core is held to?
 //!
-//! Each figure is a ratio of two measurements in the same process, in turns, after both have given the same answer. The
-//! table shows the median over several processes, since the layout of code and data in memory differs more between
-//! processes than within one.
+//! Each figure is a ratio of two things measured in the same process, by turns, after both gave the same answer; the
+//! table has the median over several processes, since how code and data come to lie in memory differs from process to
+//! process more than within one.
 //!
 //! ```text
-//! cargo bench -p firesteel-master --bench goals
-//! cargo bench -p firesteel-master --bench goals -- --processes 9
-//! cargo bench -p firesteel-master --bench goals -- --decisions 32  # ten times that many: measures nothing, for
-//! Cachegrind
-//! cargo bench -p firesteel-master --bench goals -- --test          # once and small: measures nothing
+//! cargo bench -p firesteel-world --bench goals
+//! cargo bench -p firesteel-world --bench goals -- --processes 9
+//! cargo bench -p firesteel-world --bench goals -- --decisions 32  # ten times that many: measures nothing, to be counted
+//! cargo bench -p firesteel-world --bench goals -- --test          # once and small: measures nothing
 //! ```
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
-#[path = "../arguments.rs"]
-mod arguments;
 mod cluster;
 mod core;
-#[path = "../master_events.rs"]
-mod master_events;
 mod plain;
 mod product;
 mod table;
 
 use std::process::Command;
 
-use arguments::{Arguments, Known};
+use firesteel_testkit::arguments::{Arguments, Known};
 use table::{Scale, Sheet};
 
 fn main() {

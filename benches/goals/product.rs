@@ -7,8 +7,8 @@ use firesteel_master::{Config, Effect, Event, Inbound, Master};
 use firesteel_protocol::Machine;
 use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId};
 use firesteel_protocol::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
+use firesteel_testkit::master_events::{NOW, launches, registered, registration, worker_registers};
 
-use super::master_events::{NOW, launches, registered, registration, worker_registers};
 use super::table::{Scale, Sheet};
 
 const DRIVERS: u64 = 1 << 32;

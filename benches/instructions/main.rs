@@ -10,9 +10,6 @@
 #![allow(clippy::disallowed_methods, reason = "a bench")]
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
-#[path = "../master_events.rs"]
-#[allow(dead_code, reason = "other benches use more of it")]
-mod master_events;
 mod placement;
 mod registration;
 

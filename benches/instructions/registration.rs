@@ -4,10 +4,10 @@ use firesteel_master::{Config, Effect, Event, Inbound, Master};
 use firesteel_protocol::Machine;
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::messages::{ExecutorReport, ExecutorState, WorkerToMaster};
+use firesteel_testkit::master_events::{NOW, launches, registration, worker_registers};
 use gungraun::{library_benchmark, library_benchmark_group};
 
 use super::bound;
-use super::master_events::{NOW, launches, registration, worker_registers};
 
 const WORKERS: u64 = 1_000;
 const WAITING: u64 = 10_000;

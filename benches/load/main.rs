@@ -14,9 +14,6 @@
 //! In each round the servers take turns. Processor time and context switches are those of the server alone. Every wait has
 //! a limit, and every load an end. benches/README.md has the figures.
 
-#[path = "../arguments.rs"]
-mod arguments;
-mod link;
 mod mocks;
 mod null;
 mod probe;
@@ -29,7 +26,7 @@ mod table;
 
 use std::time::Duration;
 
-use arguments::{Arguments, Known};
+use firesteel_testkit::arguments::{Arguments, Known};
 use scenarios::{Scenario, Size};
 use table::{Sheet, Table};
 use tokio::runtime;

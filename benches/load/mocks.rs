@@ -15,11 +15,10 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::process::{Command, ExitStatus};
 use firesteel_protocol::wire::{self, Role};
+use firesteel_testkit::peers::link::{Link, Outgoing};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
-
-use crate::link::{Link, Outgoing};
 
 /// The time limit of every wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);

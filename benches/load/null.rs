@@ -15,11 +15,11 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::wire::{self, Role};
 use firesteel_spark::frame::FIRST_BYTE;
+use firesteel_testkit::peers::link::{Incoming, Link, Outgoing, append};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
-use crate::link::{Incoming, Link, Outgoing, append};
 use crate::spark_null::SparkNull;
 
 /// The period of Workers' heartbeats.

@@ -11,8 +11,7 @@ use firesteel_host::net::frame::HEADER;
 use firesteel_protocol::ids::ExecutorId;
 use firesteel_protocol::messages::ClientToMaster;
 use firesteel_protocol::wire::{PREAMBLE, Role};
-
-use crate::link::{append, opening};
+use firesteel_testkit::peers::link::{append, opening};
 
 const PERIOD: Duration = Duration::from_millis(5);
 

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use firesteel_protocol::messages::{ClientToMaster, StatePlace};
 use firesteel_protocol::wire::Role;
+use firesteel_testkit::peers::link::Link;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-use crate::link::Link;
 use crate::mocks::{self, Driver, Mock, Seen};
 use crate::probe::Probe;
 use crate::server::{self, Kind, Server, Used};

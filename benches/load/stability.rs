@@ -13,12 +13,12 @@ use firesteel_protocol::wire::Role;
 use firesteel_sim::picture::axis::{Axis, Scale};
 use firesteel_sim::picture::chart::{ABOVE, BELOW, Chart, LEFT, Series};
 use firesteel_sim::picture::{Anchor, Area, MARGIN, Paint, Point, SMALL, Svg, Weight, ticks};
+use firesteel_testkit::peers::link::Link;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::link::Link;
 use crate::mocks;
 use crate::probe::Probe;
 use crate::scenarios::{Size, Testbed};

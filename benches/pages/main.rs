@@ -19,29 +19,13 @@ use std::time::{Duration, Instant};
 
 use firesteel_protocol::messages::{DriverToMaster, ExecutorState, MasterToDriver};
 use firesteel_protocol::wire::{self, Role};
+use firesteel_testkit::Daemon;
+use firesteel_testkit::arguments::{Arguments, Known};
+use firesteel_testkit::peers::crowd::{Asked, Crowd, description};
+use firesteel_testkit::peers::link::Link;
+use firesteel_testkit::wait::wait;
 use serde_json::Value;
 use tokio::runtime;
-
-#[path = "../arguments.rs"]
-mod arguments;
-#[path = "../../tests/e2e/cluster/mod.rs"]
-#[allow(dead_code, reason = "tests use more of it")]
-mod cluster;
-#[path = "../../tests/pages/crowd.rs"]
-#[allow(dead_code, reason = "tests use more of it")]
-mod crowd;
-#[path = "../load/link.rs"]
-#[allow(dead_code, reason = "another bench uses more of it")]
-mod link;
-#[path = "../../tests/heavy/wait.rs"]
-#[allow(dead_code, reason = "tests use more of it")]
-mod wait;
-
-use arguments::{Arguments, Known};
-use cluster::Daemon;
-use crowd::{Asked, Crowd};
-use link::Link;
-use wait::wait;
 
 /// How long the cluster may take to start.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -203,7 +187,7 @@ async fn launched(address: &str) -> f64 {
     let (name, user) = ("probe".to_owned(), "ann".to_owned());
     let asked = Asked { name, user, executors: PROBED, each: (1, 1), gang: 0, ends: None };
     let begun = Instant::now();
-    outgoing.push(&DriverToMaster::RegisterApplication(Box::new(crowd::description(asked))));
+    outgoing.push(&DriverToMaster::RegisterApplication(Box::new(description(asked))));
     outgoing.flush().await;
     let (mut app, mut running, mut took) = (None, 0, 0.0);
     while let Some(body) = incoming.next().await {

@@ -1,15 +1,14 @@
-//! Real processes on loopback: the `firesteel` binary as its users run it.
+//! Real processes on loopback: the `firesteel` binary as its users run it, and nothing else that a machine may lack.
 //!
-//! [`cluster`] starts daemons and waits for their actions. Nothing here sleeps for a fixed time: every wait is for an
-//! event, with a deadline. After it, the test fails and shows the logs.
+//! `firesteel_testkit` starts daemons and waits for what they do. Nothing here sleeps for a fixed time: every wait is for
+//! something that happens, with a deadline after which the test fails and shows the logs.
 
-mod cluster;
 mod commands;
 mod daemons;
 mod executors;
+mod havoc;
 mod paper;
 mod peers;
-mod proxy;
 mod runs;
 mod spark;
 mod transcripts;

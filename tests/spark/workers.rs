@@ -1,258 +1,206 @@
-//! Recorded messages of Spark's Workers to a Master, and of a Master to them.
+//! Spark's own Workers at Firesteel's Master, beside Firesteel's.
 
-use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use firesteel_spark::dialect::{Dialect, Fragment};
-use firesteel_spark::envelope::Address;
-use firesteel_spark::java::{
-    self, Bounds, Class, ClassId, Field, FieldKind, Graph, Node, Object, Part, Value,
-};
-use firesteel_spark::messages::{
-    self, ExecutorState, FromWorker, Launch, Message, RunningExecutor, ToWorker, Unreadable,
-    WorkerRegistration,
-};
-use firesteel_spark::scala;
+use firesteel_testkit::wait::wait;
+use firesteel_testkit::{Daemon, clean, firesteel, processes, run, wait_for};
+use libtest_mimic::Trial;
+use nix::sys::signal::Signal;
+use serde_json::Value;
 
-use crate::drivers::{description, sent_to};
+use crate::cluster::{Driver, LONGEST, MAIN, SPARK, SparkCluster, executors_within, home, in_surroundings};
 
-const VERSIONS: [&str; 4] = ["3.5.7", "4.0.1", "4.1.4", "4.3.0"];
-
-pub(crate) fn from_worker(object: &[u8]) -> Result<FromWorker, Unreadable> {
-    match messages::read(object)? {
-        Message::Worker(message) => Ok(message),
-        message @ (Message::Driver(_) | Message::Client(_) | Message::Readyz) => {
-            panic!("{message:?} is no Worker's")
-        }
-    }
+pub(crate) fn trials() -> Vec<Trial> {
+    SPARK.trials(&[
+        ("workers_of_spark_s_own_run_executors_of_their_release_beside_firesteel_s", mixed),
+        ("a_worker_of_spark_s_own_that_is_killed_is_replaced", killed),
+        ("a_worker_of_spark_s_own_ends_what_a_new_master_does_not_know", restarted),
+        ("a_worker_of_spark_s_own_keeps_what_a_master_that_comes_back_knows", returned),
+    ])
 }
 
-fn said(version: &str) -> Vec<FromWorker> {
-    let read = |object: Bytes| from_worker(&object).unwrap_or_else(|error| panic!("{version}: {error}"));
-    sent_to(&format!("spark-{version}/worker-to-master"), "Master").into_iter().map(read).collect()
+/// A Worker of Spark's own, of 2 cores, at this Master.
+pub(crate) fn spark_worker(cluster: &SparkCluster, version: &str, number: usize) -> Daemon {
+    let mut command = clean(home(version).join("bin/spark-class"));
+    command.args(["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "2"]);
+    command.args(["--memory", "4g", "--webui-port", "0", cluster.url()]);
+    command.env("SPARK_DAEMON_MEMORY", "256m");
+    command.env("SPARK_LOCAL_DIRS", cluster.root.path().join(format!("spark-local{number}")));
+    command.env("SPARK_WORKER_DIR", cluster.root.path().join(format!("spark-work{number}")));
+    Daemon::spawn(&mut in_surroundings(version, command))
 }
 
-pub(crate) fn worker(version: &str) -> WorkerRegistration {
-    match said(version).into_iter().next() {
-        Some(FromWorker::RegisterWorker(registration)) => *registration,
-        other => panic!("a Worker of {version} begins with {other:?}"),
-    }
+/// The labels of the Workers that live, in the order of their ids; empty for those of Firesteel's.
+fn labels(cluster: &SparkCluster) -> Vec<String> {
+    let rows = cluster.master.status()["workers"].as_array().expect("a list").clone();
+    let alive = rows.iter().filter(|row| row["state"] == "ALIVE");
+    let mut labels: Vec<String> =
+        alive.map(|row| row["label"].as_str().unwrap_or_default().to_owned()).collect();
+    labels.sort_unstable();
+    labels
 }
 
-fn address(port: u16) -> Address {
-    Address { host: "127.0.0.1".to_owned(), port }
+fn wait_for_labels(cluster: &SparkCluster, expected: &[&str]) {
+    wait("the Workers", LONGEST, || (labels(cluster) == expected).then_some(()));
 }
 
-#[test]
-fn a_worker_is_read_as_it_described_itself() {
-    for version in VERSIONS {
-        let worker = worker(version);
-        assert!(worker.worker.starts_with("worker-20261120") && worker.worker.ends_with("-127.0.0.1-17079"));
-        assert_eq!((worker.cores, worker.memory, worker.address), (2, 2048, address(17079)), "{version}");
-        assert_eq!((worker.web_ui_url.as_str(), worker.master), ("http://127.0.0.1:18081", address(7078)));
-        assert!(worker.resources.is_empty() && worker.dialect.vocabulary.is_known, "{version}");
-    }
+/// The labels of the Workers on which an application has executors, one for each executor.
+fn places(cluster: &SparkCluster, app: &Value) -> Vec<String> {
+    let workers = cluster.master.status()["workers"].as_array().expect("a list").clone();
+    let label = |executor: &Value| {
+        let row = workers.iter().find(|row| row["id"] == executor["worker"]).expect("its Worker is known");
+        row["label"].as_str().unwrap_or_default().to_owned()
+    };
+    let mut labels: Vec<String> = app["executors"].as_array().expect("a list").iter().map(label).collect();
+    labels.sort_unstable();
+    labels
 }
 
-#[test]
-fn a_worker_s_messages_are_read_in_order() {
-    for version in VERSIONS {
-        let said = said(version);
-        let id = worker(version).worker;
-        let [_, latest, heartbeats @ .., runs, ends] = &said[..] else { panic!("{version}: {said:?}") };
-        let nothing =
-            FromWorker::WorkerLatestState { worker: id.clone(), executors: Vec::new(), drivers: Vec::new() };
-        assert_eq!(*latest, nothing, "{version}");
-        for heartbeat in heartbeats {
-            assert_eq!(*heartbeat, FromWorker::Heartbeat { worker: id.clone() }, "{version}");
-        }
-        let FromWorker::ExecutorStateChanged { app, executor: 0, state, message: None, exit_status: None } =
-            runs
-        else {
-            panic!("{version}: {runs:?}")
+fn mixed() {
+    let cluster = SparkCluster::start(1, 2);
+    let _workers = [spark_worker(&cluster, MAIN, 0), spark_worker(&cluster, "4.3.0", 1)];
+    wait_for_labels(&cluster, &["", "Spark 4.0", "Spark 4.3"]);
+    let json: Value = serde_json::from_str(&cluster.master.get("/json/").1).expect("it is JSON");
+    let spark_s = json["workers"].as_array().expect("a list").iter().filter(|worker| {
+        // One of Firesteel's may not have said yet.
+        let Some(address) = worker["webuiaddress"].as_str().filter(|address| !address.is_empty()) else {
+            return false;
         };
-        assert_eq!(*state, ExecutorState::Running, "{version}");
-        let FromWorker::ExecutorStateChanged { state, message, exit_status: Some(_), .. } = ends else {
-            panic!("{version}: {ends:?}")
-        };
-        let why = format!("Runner thread for executor {app}/0 interrupted");
-        assert_eq!(*state, ExecutorState::Killed, "{version}");
-        // Spark 3.5 gives no reason.
-        assert_eq!(message.as_ref(), (version != "3.5.7").then_some(&why), "{version}");
+        let page = ureq::get(address).call().expect("it serves its page").body_mut().read_to_string();
+        page.expect("it is text").contains("<title>Spark Worker at ")
+    });
+    assert_eq!(spark_s.count(), 2, "{json}");
+    for (version, expected) in
+        [(MAIN, vec!["", "Spark 4.0"]), ("4.3.0", vec!["", "Spark 4.3"]), ("3.5.9", vec![""])]
+    {
+        let file = cluster.root.path().join(format!("go-{version}"));
+        let words = [file.to_str().expect("it is UTF-8")];
+        let driver = Driver::start(cluster.driver(version, "idle", &words, &["spark.executor.cores=2"]));
+        driver.wait_for("ready ");
+        let app = cluster.applications("applications")[0].clone();
+        assert_eq!(places(&cluster, &app), expected, "{version}: {app}");
+        let explained = run(firesteel()
+            .args(["explain", "--master", cluster.master.url()])
+            .arg(app["id"].as_str().expect("an id")));
+        assert_eq!(explained.code(), 0, "{explained}");
+        if version == "3.5.9" {
+            // A program of Firesteel's, too, is not for Spark's Workers.
+            let map = ["map", "--quiet", "--master", cluster.master.url(), "--total-executor-cores", "2"];
+            let waiting =
+                Daemon::spawn(firesteel().args(map).args(["--name", "program", "--", "echo", ":::", "a"]));
+            wait_for("the sentence", || {
+                let explained =
+                    run(firesteel().args(["explain", "--master", cluster.master.url(), "program"]));
+                let why = "2 Workers have room, but run only executors of Spark 4.0, Spark 4.3";
+                explained.stdout.contains(why).then_some(())
+            });
+            drop(waiting);
+        }
+        fs::write(&file, "").expect("it is written");
+        assert!(driver.finish().contains("sum 4950"));
+        wait_for("the end of all executors", || {
+            let status = cluster.master.status();
+            status["workers"].as_array()?.iter().all(|row| row["cores_used"] == 0).then_some(())
+        });
     }
 }
 
-/// Adds a Java class with these fields.
-fn class(graph: &mut Graph, name: &str, fields: &[(&str, FieldKind)]) -> ClassId {
-    let fields = fields.iter().map(|(name, kind)| Field { name: (*name).to_owned(), kind: *kind }).collect();
-    graph.add_class(Class {
-        name: name.to_owned(),
-        serial: 1,
-        flags: Class::SERIALIZABLE,
-        fields,
-        parent: None,
+/// The processes of executors in the directory of a Worker of Spark's own.
+fn executors(cluster: &SparkCluster, number: usize) -> Vec<u32> {
+    executors_within(&cluster.root.path().join(format!("spark-work{number}")))
+}
+
+/// The process of an executor of the first Worker. A Worker of Spark's says that it runs when it is about to become a JVM.
+fn an_executor(cluster: &SparkCluster) -> u32 {
+    wait("the process of an executor", LONGEST, || executors(cluster, 0).first().copied())
+}
+
+fn killed() {
+    let cluster = SparkCluster::with(0, &[]);
+    let mut workers = vec![spark_worker(&cluster, MAIN, 0), spark_worker(&cluster, MAIN, 1)];
+    wait_for_labels(&cluster, &["Spark 4.0", "Spark 4.0"]);
+    let driver = Driver::start(cluster.driver(MAIN, "shuffle", &["2"], &["spark.executor.cores=2"]));
+    driver.wait_for("begun ");
+    wait("two executors", LONGEST, || {
+        (executors(&cluster, 0).len() + executors(&cluster, 1).len() == 2).then_some(())
+    });
+    let (worker, number) = (workers.pop().expect("there are two"), 1);
+    // Spark's script replaces itself by the JVM.
+    worker.signal(Signal::SIGKILL);
+    let killed = Instant::now();
+    wait_for("the end of its executors", || executors(&cluster, number).is_empty().then_some(()));
+    assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
+    wait_for_labels(&cluster, &["Spark 4.0"]);
+    assert!(driver.finish().ends_with("sum 19900\n"));
+}
+
+/// An application that waits for a file, on a Worker of Spark's.
+struct Idle {
+    driver: Driver,
+    file: PathBuf,
+    /// The process of its executor.
+    executor: u32,
+    _worker: Daemon,
+}
+
+impl Idle {
+    fn on(cluster: &SparkCluster) -> Self {
+        let worker = spark_worker(cluster, MAIN, 0);
+        wait_for_labels(cluster, &["Spark 4.0"]);
+        let file = cluster.root.path().join("go");
+        let words = [file.to_str().expect("it is UTF-8")];
+        let driver = Driver::start(cluster.driver(MAIN, "idle", &words, &[]));
+        driver.wait_for("ready ");
+        Self { driver, executor: an_executor(cluster), file, _worker: worker }
+    }
+}
+
+fn restarted() {
+    let mut cluster = SparkCluster::with(0, &[]);
+    let idle = Idle::on(&cluster);
+    let port = cluster.master.address().port().to_string();
+    cluster.master.signal(Signal::SIGKILL);
+    cluster.master.wait();
+    let forgetful = ["--conf", "spark.deploy.recoveryMode=NONE"];
+    cluster.master =
+        Daemon::start(firesteel().args(["master", "--port", &port, "--webui-port", "0"]).args(forgetful));
+    // A Master that forgot everything does not know the executor.
+    wait_for_labels(&cluster, &["Spark 4.0"]);
+    wait("the end of the executor", LONGEST, || (!processes::is_alive(idle.executor)).then_some(()));
+}
+
+fn returned() {
+    let mut cluster = SparkCluster::durable(0, 2);
+    let idle = Idle::on(&cluster);
+    cluster.restart_master();
+    cluster.master.wait_for_line(&["all Workers and applications are back"]);
+    assert!(processes::is_alive(idle.executor));
+    // The Worker reports on what it ran before, too.
+    processes::signal(idle.executor, Signal::SIGKILL).expect("it runs");
+    let ended = wait_for_another(&cluster, 1);
+    // Of what ends while no Master is there it says nothing for two minutes, and does not list it.
+    let second = an_executor(&cluster);
+    cluster.master.signal(Signal::SIGKILL);
+    cluster.master.wait();
+    processes::signal(second, Signal::SIGKILL).expect("it runs");
+    wait_for("the end of the executor", || executors(&cluster, 0).is_empty().then_some(()));
+    cluster.restart_master();
+    let ended = wait_for_another(&cluster, ended + 1);
+    fs::write(&idle.file, "").expect("it is written");
+    assert!(idle.driver.finish().contains("sum 4950"));
+    let app = &cluster.applications("completed")[0];
+    assert_eq!((&app["state"], &app["executors_ended"]), (&"FINISHED".into(), &(ended + 1).into()));
+}
+
+/// Waits until the application has an executor that runs, after at least this number of ends. How many have ended.
+///
+/// An order may cross the Worker's registration over another connection, and then counts as lost.
+fn wait_for_another(cluster: &SparkCluster, ended: u64) -> u64 {
+    wait("another executor", LONGEST, || {
+        let app = cluster.applications("applications").first()?.clone();
+        let runs = app["executors"].as_array()?.iter().any(|row| row["state"] == "RUNNING");
+        app["executors_ended"].as_u64().filter(|have_ended| runs && *have_ended >= ended)
     })
-}
-
-fn object(graph: &mut Graph, class: ClassId, fields: &[Value]) -> Value {
-    let part = Part { fields: fields.to_vec(), contents: Vec::new() };
-    Value::Object(graph.add_object(Object::Instance { class, parts: vec![part] }))
-}
-
-/// A Worker's list of this number of executors, in the state of a recorded Worker's report.
-fn latest_state(version: &str, count: i32) -> Vec<u8> {
-    let report = sent_to(&format!("spark-{version}/worker-to-master"), "Master").pop().expect("it reports");
-    let (mut graph, root) = java::read(&report, Bounds::default()).expect("a recorded object can be read");
-    let state = Node { graph: &graph, value: root }.field("state").expect("there is one").value;
-    let any = FieldKind::Object(graph.add_object(Object::Text("Ljava/lang/Object;".to_owned())));
-    let numbers = ["cores", "execId", "memoryMb", "rpId"].map(|name| (name, FieldKind::Int));
-    let fields = [&numbers[..], &[("appId", any), ("state", any)]].concat();
-    let described = class(&mut graph, "org.apache.spark.deploy.ExecutorDescription", &fields);
-    let text = |graph: &mut Graph, text: &str| Value::Object(graph.add_object(Object::Text(text.to_owned())));
-    let app = text(&mut graph, "app-1");
-    let executor = |graph: &mut Graph, number| {
-        let numbers = [2, number, 512, 1].map(Value::Int);
-        object(graph, described, &[&numbers[..], &[app, state]].concat())
-    };
-    let executors: Vec<Value> = (0..count).map(|number| executor(&mut graph, number)).collect();
-    let array = class(&mut graph, "[Ljava.lang.Object;", &[]);
-    let sequence = class(&mut graph, "scala.collection.immutable.ArraySeq$ofRef", &[("unsafeArray", any)]);
-    let seq = |graph: &mut Graph, elements| {
-        let elements = Value::Object(graph.add_object(Object::Array { class: array, elements }));
-        object(graph, sequence, &[elements])
-    };
-    let driver = text(&mut graph, "driver-1");
-    let (executors, drivers) = (seq(&mut graph, executors), seq(&mut graph, vec![driver]));
-    let fields = [("driverIds", any), ("executors", any), ("id", any)];
-    let message = class(&mut graph, "org.apache.spark.deploy.DeployMessages$WorkerLatestState", &fields);
-    let id = text(&mut graph, "worker-1");
-    let root = object(&mut graph, message, &[drivers, executors, id]);
-    java::write(&graph, root)
-}
-
-#[test]
-fn a_worker_that_comes_back_tells_what_runs_on_it() {
-    for version in ["3.5.7", "4.0.1"] {
-        let executor = |number| RunningExecutor {
-            app: "app-1".to_owned(),
-            executor: number,
-            profile: 1,
-            cores: 2,
-            memory: 512,
-            state: ExecutorState::Killed,
-        };
-        let expected = FromWorker::WorkerLatestState {
-            worker: "worker-1".to_owned(),
-            executors: (0..3).map(executor).collect(),
-            drivers: vec!["driver-1".to_owned()],
-        };
-        assert_eq!(from_worker(&latest_state(version, 3)), Ok(expected), "{version}");
-    }
-    // More executors than a Worker has cores, and still within the bounds of a message.
-    let Ok(FromWorker::WorkerLatestState { executors, .. }) = from_worker(&latest_state("4.0.1", 10_000))
-    else {
-        panic!("it can be read")
-    };
-    assert_eq!(executors.len(), 10_000);
-}
-
-/// Reads a recorded Master's message back.
-fn read_back(version: &str, object: &Bytes) -> ToWorker {
-    let (graph, value) = java::read(object, Bounds::default()).expect("a recorded object can be read");
-    let node = Node { graph: &graph, value };
-    let field = |name: &str| node.field(name).unwrap_or_else(|| panic!("{name} is a field"));
-    let int = |name| field(name).int().expect("an int");
-    let text = |name| field(name).text().expect("a text").to_owned();
-    let rpc = |node: Node<'_>| Address {
-        host: node.field("host").and_then(Node::text).expect("a host").to_owned(),
-        port: node
-            .field("port")
-            .and_then(Node::int)
-            .and_then(|port| u16::try_from(port).ok())
-            .expect("a port"),
-    };
-    match node.class_name().expect("an object").rsplit('$').next() {
-        Some("RegisteredWorker") => {
-            let endpoint = field("master").field("endpointAddress").expect("an address");
-            ToWorker::RegisteredWorker {
-                master: rpc(endpoint.field("rpcAddress").expect("an address")),
-                dialled: rpc(field("masterAddress")),
-                web_ui_url: text("masterWebUiUrl"),
-                is_duplicate: false,
-            }
-        }
-        Some("LaunchExecutor") => {
-            let resources = scala::entries(field("resources")).expect("a map");
-            assert!(resources.is_empty());
-            ToWorker::LaunchExecutor(Box::new(Launch {
-                master_url: text("masterUrl"),
-                app: text("appId"),
-                executor: int("execId"),
-                profile: int("rpId"),
-                description: Fragment::read(&description(version)).expect("a stream"),
-                cores: int("cores"),
-                memory: int("memory"),
-                resources: BTreeMap::new(),
-            }))
-        }
-        Some("KillExecutor") => ToWorker::KillExecutor {
-            master_url: text("masterUrl"),
-            app: text("appId"),
-            executor: int("execId"),
-        },
-        Some("ApplicationFinished") => ToWorker::ApplicationFinished { app: text("id") },
-        other => panic!("a Master does not send {other:?}"),
-    }
-}
-
-#[test]
-fn a_master_s_messages_to_workers_are_written_as_spark_s_master_wrote_them() {
-    for version in VERSIONS {
-        let dialect = worker(version).dialect;
-        let sent = sent_to(&format!("spark-{version}/master-to-worker"), "Worker");
-        assert_eq!(sent.len(), 4, "{version}");
-        for object in sent {
-            let message = read_back(version, &object);
-            assert!(message.write(&dialect) == object, "{version}: {message:?} is written otherwise");
-        }
-    }
-}
-
-/// The resources in an order to launch an executor.
-fn resources(launch: &ToWorker, dialect: &Dialect) -> BTreeMap<String, Vec<String>> {
-    let written = launch.write(dialect);
-    let (graph, value) = java::read(&written, Bounds::default()).expect("a stream");
-    let map = Node { graph: &graph, value }.field("resources").expect("a field");
-    let entries = scala::entries(map).expect("a map").into_iter();
-    entries
-        .map(|(key, value)| {
-            let addresses = value.field("addresses").and_then(Node::elements).expect("an array");
-            let addresses = addresses.map(|address| address.text().expect("a text").to_owned()).collect();
-            assert_eq!(value.field("name").and_then(Node::text), key.text());
-            (key.text().expect("a text").to_owned(), addresses)
-        })
-        .collect()
-}
-
-#[test]
-fn an_executor_is_told_the_addresses_of_its_resources() {
-    for version in ["3.5.7", "4.0.1"] {
-        let dialect = worker(version).dialect;
-        let names = ["fpga", "gpu", "npu"];
-        for count in 0..=names.len() {
-            let addresses = |name: &&str| ((*name).to_owned(), vec![format!("{name}-0"), "1".to_owned()]);
-            let given: BTreeMap<_, _> = names[..count].iter().map(addresses).collect();
-            let launch = ToWorker::LaunchExecutor(Box::new(Launch {
-                master_url: "spark://master:7077".to_owned(),
-                app: "app-1".to_owned(),
-                executor: 3,
-                profile: 0,
-                description: Fragment::read(&description(version)).expect("a stream"),
-                cores: 1,
-                memory: 512,
-                resources: given.clone(),
-            }));
-            assert_eq!(resources(&launch, &dialect), given, "{version}");
-        }
-    }
 }

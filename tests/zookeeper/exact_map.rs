@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::cluster::{Daemon, firesteel, wait_for};
-use crate::shared::Cluster;
+use firesteel_testkit::{Daemon, firesteel, wait_for};
+
+use crate::shared::SharedCluster;
 
 /// A `map` of numbers, on at most two executors of two cores.
 pub(crate) struct ExactMap {
@@ -17,7 +18,7 @@ pub(crate) struct ExactMap {
 impl ExactMap {
     /// Starts a `map` of this many items. Each runs `work`, a shell script, and prints itself. `name` must be unique in
     /// the test.
-    pub(crate) fn start(cluster: &Cluster, name: &str, items: usize, work: &str) -> Self {
+    pub(crate) fn start(cluster: &SharedCluster, name: &str, items: usize, work: &str) -> Self {
         let log = cluster.file(name);
         let items: Vec<String> = (0..items).map(|item| item.to_string()).collect();
         let script = format!("echo $1 >> {}; {work}; echo $1", log.display());

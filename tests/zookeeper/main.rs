@@ -1,38 +1,20 @@
-//! Several Masters that share a cluster, with a real ZooKeeper: which one leads, which one takes over, and the
-//! consequences.
+//! Several Masters that share a cluster, with a real ZooKeeper: who leads, who takes over, and what that costs whom.
 //!
-//! - `ensemble`, `host`: servers of ZooKeeper, and the hosts of processes
 //! - `shared`, `exact_map`: a cluster, and a `map` on it whose output is known
 //! - `network`: a network of hosts that can be cut
 //! - `masters`, `partitions`, `releases`, `rounds`: the tests
 
 use std::process::ExitCode;
 
-#[path = "../e2e/cluster/mod.rs"]
-#[allow(dead_code, reason = "a harness is there before all of its users")]
-mod cluster;
-#[path = "../heavy/component.rs"]
-#[allow(dead_code, reason = "others use more of it")]
-mod component;
-#[allow(dead_code, reason = "a harness is there before all of its users")]
-mod ensemble;
+use firesteel_testkit::component;
+
 mod exact_map;
 mod masters;
 mod network;
 mod partitions;
-#[path = "../heavy/ports.rs"]
-#[allow(dead_code, reason = "others use more of it")]
-mod ports;
-#[path = "../heavy/previous_release.rs"]
-mod previous_release;
-#[path = "../e2e/proxy.rs"]
-mod proxy;
 mod releases;
 mod rounds;
 mod shared;
-#[path = "../heavy/wait.rs"]
-#[allow(dead_code, reason = "others use more of it")]
-mod wait;
 
 fn main() -> ExitCode {
     if let Some(trial) = network::trial() {

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use firesteel_testkit::proxy::{self, Direction};
+use firesteel_testkit::zookeeper::{Ensemble, Host, ZOOKEEPER};
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Daemon, firesteel, run, wait_for};
-use crate::ensemble::{Ensemble, Host, ZOOKEEPER};
 use crate::exact_map::ExactMap;
-use crate::proxy::{self, Direction};
-use crate::shared::{Cluster, Plan, SESSION, assert_undisturbed, master, time_of};
+use crate::shared::{Plan, SESSION, SharedCluster, assert_undisturbed, master, time_of};
 
 pub(crate) fn trials() -> Vec<Trial> {
     ZOOKEEPER.trials(&[
@@ -32,7 +32,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 fn takes_over() {
-    let mut cluster = Cluster::start(1);
+    let mut cluster = SharedCluster::start(1);
     let launch = cluster.servers();
     let before = cluster.executors();
     let journal = format!("zookeeper://{}/spark", cluster.ensemble.url());
@@ -67,7 +67,7 @@ fn takes_over() {
 }
 
 fn map_goes_on() {
-    let mut cluster = Cluster::start(1);
+    let mut cluster = SharedCluster::start(1);
     let mut map = ExactMap::start(&cluster, "map", 80, "sleep 0.2");
     map.wait_for_items(8);
     cluster.kill_master(0);
@@ -80,7 +80,7 @@ fn map_goes_on() {
 }
 
 fn follow() {
-    let cluster = Cluster::start(1);
+    let cluster = SharedCluster::start(1);
     let (leader, standby) = (&cluster.masters[0], &cluster.masters[1]);
     assert_eq!(standby.status()["url"], leader.url());
     let readyz = |master: &Daemon| master.get("/readyz");
@@ -105,7 +105,7 @@ fn follow() {
 }
 
 fn asked_to_end() {
-    let mut cluster = Cluster::start(1);
+    let mut cluster = SharedCluster::start(1);
     let launch = cluster.servers();
     let asked = Instant::now();
     let leader = cluster.masters.remove(0);
@@ -117,7 +117,7 @@ fn asked_to_end() {
 }
 
 fn stopped_leader() {
-    let mut cluster = Cluster::start(1);
+    let mut cluster = SharedCluster::start(1);
     let launch = cluster.servers();
     let before = cluster.executors();
     cluster.masters[0].signal(Signal::SIGSTOP);
@@ -178,10 +178,10 @@ fn cut_off() {
 fn three_servers() {
     // Time for the servers to elect their own leader on a busy machine, while the Master still leads.
     let plan = Plan { properties: &["firesteel.master.zookeeper.sessionTimeout=9s"], ..Plan::HERE };
-    let mut cluster = Cluster::start_as(plan, Ensemble::start(3));
+    let mut cluster = SharedCluster::start_as(plan, Ensemble::start(3));
     let launch = cluster.servers();
     let before = cluster.executors();
-    let is_deposed = |cluster: &Cluster| cluster.masters[0].log().contains("leads no longer");
+    let is_deposed = |cluster: &SharedCluster| cluster.masters[0].log().contains("leads no longer");
     // Any one server may fail, including their leader.
     let leading = wait_for("a server that leads", || cluster.ensemble.leader());
     cluster.ensemble.kill(leading);
@@ -202,7 +202,7 @@ fn three_servers() {
 }
 
 fn deleted_candidate() {
-    let cluster = Cluster::start(1);
+    let cluster = SharedCluster::start(1);
     let launch = cluster.servers();
     let before = cluster.executors();
     let deleting = async {

@@ -15,9 +15,9 @@ use std::ffi::OsStr;
 use std::net::Ipv4Addr;
 use std::process::Command;
 
-use crate::cluster::run;
-use crate::component::{Component, Readiness};
-use crate::ensemble::{self, Host};
+use firesteel_testkit::component::{Component, Readiness};
+use firesteel_testkit::run;
+use firesteel_testkit::zookeeper::{self, Host};
 
 /// The tests' component: namespaces of users, networks, mounts and processes, and the programs that make them.
 pub(crate) const NETNS: Component = Component { name: "netns", look, prepare: || Readiness::Ready };
@@ -83,7 +83,7 @@ pub(crate) fn look() -> Result<(), String> {
 pub(crate) fn run_trial(name: &str) {
     let program = env::current_exe().expect("this program has a path");
     let mut command = inside(program.to_str().expect("its path is UTF-8"));
-    command.env(TRIAL, name).env(ensemble::JARS, ensemble::class_path().expect("it was looked for"));
+    command.env(TRIAL, name).env(zookeeper::JARS, zookeeper::class_path().expect("it was looked for"));
     let done = run(&mut command);
     assert!(done.code() == 0, "{done}");
     eprint!("{}", done.stderr);

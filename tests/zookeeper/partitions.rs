@@ -6,14 +6,14 @@
 use std::fs;
 use std::time::Instant;
 
+use firesteel_testkit::proxy::Direction;
+use firesteel_testkit::zookeeper::{self, Ensemble, TICK, ZOOKEEPER};
+use firesteel_testkit::{Daemon, processes, wait_for};
 use libtest_mimic::Trial;
 
-use crate::cluster::{Daemon, processes, wait_for};
-use crate::ensemble::{self, Ensemble, TICK, ZOOKEEPER};
 use crate::exact_map::ExactMap;
 use crate::network::{self, MASTERS, NETNS, WORKERS, ZOOKEEPERS, block, join, plug, split, unblock, unplug};
-use crate::proxy::Direction;
-use crate::shared::{Cluster, Plan, SESSION, assert_undisturbed, time_of};
+use crate::shared::{Plan, SESSION, SharedCluster, assert_undisturbed, time_of};
 
 const TRIALS: [(&str, fn()); 4] = [
     ("a_leader_that_is_cut_off_from_everything_is_followed_and_nothing_is_done_twice", from_everything),
@@ -24,7 +24,7 @@ const TRIALS: [(&str, fn()); 4] = [
 
 pub(crate) fn trials() -> Vec<Trial> {
     let (component, found) = match network::look() {
-        Ok(()) => (ZOOKEEPER, ensemble::look()),
+        Ok(()) => (ZOOKEEPER, zookeeper::look()),
         missing => (NETNS, missing),
     };
     TRIALS.map(|(name, _)| component.trial(name, move || network::run_trial(name), &found)).into()
@@ -60,8 +60,8 @@ fn zookeeper() -> Ensemble {
 }
 
 /// A cluster with two Workers, which run two servers of `launch`.
-fn busy_cluster(ensemble: Ensemble) -> (Cluster, Daemon) {
-    let mut cluster = Cluster::start_as(PLAN, ensemble);
+fn busy_cluster(ensemble: Ensemble) -> (SharedCluster, Daemon) {
+    let mut cluster = SharedCluster::start_as(PLAN, ensemble);
     cluster.add_second_worker();
     let launch = cluster.servers();
     (cluster, launch)
@@ -187,7 +187,7 @@ fn with_minority() {
 
 fn worker() {
     let plan = Plan { properties: &["spark.worker.timeout=6s"], ..PLAN };
-    let mut cluster = Cluster::start_as(plan, zookeeper());
+    let mut cluster = SharedCluster::start_as(plan, zookeeper());
     // Both servers run on the first Worker.
     let launch = cluster.servers();
     let servers = cluster.own_executors();

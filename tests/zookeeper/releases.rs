@@ -1,14 +1,14 @@
 //! Masters of two releases that share a cluster and take over from each other.
 
+use firesteel_testkit::component::Component;
+use firesteel_testkit::firesteel;
+use firesteel_testkit::previous_release;
+use firesteel_testkit::zookeeper::{self, Ensemble};
 use libtest_mimic::Trial;
 
-use crate::cluster::firesteel;
-use crate::component::Component;
-use crate::ensemble::{self, Ensemble};
-use crate::previous_release;
-use crate::shared::{Cluster, Plan, assert_undisturbed};
+use crate::shared::{Plan, SharedCluster, assert_undisturbed};
 
-const PREVIOUS: Component = Component { name: "previous", look, prepare: ensemble::prepare };
+const PREVIOUS: Component = Component { name: "previous", look, prepare: zookeeper::prepare };
 
 pub(crate) fn trials() -> Vec<Trial> {
     PREVIOUS
@@ -17,12 +17,12 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn look() -> Result<(), String> {
     previous_release::look()?;
-    ensemble::look()
+    zookeeper::look()
 }
 
 fn take_over() {
     let plan = Plan { programs: [firesteel, previous_release::command], ..Plan::HERE };
-    let mut cluster = Cluster::start_as(plan, Ensemble::start(1));
+    let mut cluster = SharedCluster::start_as(plan, Ensemble::start(1));
     let launch = cluster.servers();
     let before = cluster.executors();
     cluster.kill_master(0);

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::env;
 use std::time::{Duration, Instant};
 
+use firesteel_testkit::zookeeper::ZOOKEEPER;
+use firesteel_testkit::{Daemon, firesteel, processes, run, wait_for};
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
-use crate::ensemble::ZOOKEEPER;
 use crate::exact_map::ExactMap;
-use crate::shared::Cluster;
+use crate::shared::SharedCluster;
 
 pub(crate) fn trials() -> Vec<Trial> {
     ZOOKEEPER.trials(&[("rounds_of_blows_leave_every_result_exact_and_nothing_behind", rounds)])
@@ -79,7 +79,7 @@ fn rounds() {
 }
 
 struct Field {
-    cluster: Cluster,
+    cluster: SharedCluster,
     /// Two servers that must keep running.
     launch: Daemon,
 }
@@ -88,7 +88,7 @@ const ITEMS: usize = 60;
 
 impl Field {
     fn start() -> Self {
-        let mut cluster = Cluster::start(3);
+        let mut cluster = SharedCluster::start(3);
         cluster.add_second_worker();
         let launch = cluster.servers();
         Self { cluster, launch }

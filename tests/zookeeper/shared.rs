@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use firesteel_testkit::zookeeper::{Ensemble, Host};
+use firesteel_testkit::{Daemon, firesteel, processes, run, wait_for};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
-
-use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
-use crate::ensemble::{Ensemble, Host};
 
 /// The default session timeout of these tests. A tick of ZooKeeper is half a second.
 pub(crate) const SESSION: Duration = Duration::from_secs(2);
@@ -34,7 +33,7 @@ impl Plan {
 }
 
 /// Masters that share a cluster, with Workers.
-pub(crate) struct Cluster {
+pub(crate) struct SharedCluster {
     pub(crate) ensemble: Ensemble,
     pub(crate) masters: Vec<Daemon>,
     pub(crate) workers: Vec<Daemon>,
@@ -42,7 +41,7 @@ pub(crate) struct Cluster {
     directory: TempDir,
 }
 
-impl Cluster {
+impl SharedCluster {
     /// Starts this number of ZooKeeper servers, and two Masters. The first Master leads.
     pub(crate) fn start(servers: usize) -> Self {
         Self::start_as(Plan::HERE, Ensemble::start(servers))

@@ -4,19 +4,7 @@
 use std::io::{self, Read as _};
 use std::process::ExitCode;
 
-#[path = "../heavy/component.rs"]
-#[allow(dead_code, reason = "tests do more with it")]
-mod component;
-#[allow(dead_code, reason = "a harness is there before all of its users")]
-mod ensemble;
-#[path = "../heavy/ports.rs"]
-#[allow(dead_code, reason = "tests do more with it")]
-mod ports;
-#[path = "../heavy/wait.rs"]
-#[allow(dead_code, reason = "tests do more with it")]
-mod wait;
-
-use ensemble::Ensemble;
+use firesteel_testkit::zookeeper::{self, Ensemble};
 
 fn main() -> ExitCode {
     let servers = match std::env::args().nth(1).as_deref() {
@@ -27,7 +15,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    if let Err(reason) = ensemble::look() {
+    if let Err(reason) = zookeeper::look() {
         eprintln!("zookeeper: {reason}");
         return ExitCode::FAILURE;
     }

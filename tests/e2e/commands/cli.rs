@@ -5,9 +5,8 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
 
+use firesteel_testkit::{Daemon, Guarded, firesteel, processes, run, wait_for};
 use nix::sys::signal::Signal;
-
-use crate::cluster::{Daemon, Guarded, firesteel, processes, run, wait_for};
 
 /// Runs the command. Checks its exit code and its message on standard error, which is one line if it is ours. Standard
 /// output must be empty.

@@ -4,70 +4,39 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
 
+use firesteel_testkit::{Cluster, Daemon, Finished, Guarded, firesteel, processes, run, wait_for};
 use serde_json::Value;
-use tempfile::TempDir;
 
-use crate::cluster::{Daemon, Finished, Guarded, firesteel, processes, run, wait_for};
-
-struct Cluster {
-    worker: Daemon,
-    master: Daemon,
-    _directory: TempDir,
+fn cluster() -> Cluster {
+    Cluster::plan().worker(&["--cores", "4", "--memory", "2g"]).start(1)
 }
 
-impl Cluster {
-    fn start() -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let master = Daemon::master(&[]);
-        let worker = Daemon::worker(&master, directory.path(), &["--cores", "4", "--memory", "2g"]);
-        master.wait_for_workers(1);
-        Self { worker, master, _directory: directory }
-    }
+/// An application with executors of two cores, which run until they are ended.
+fn application(cluster: &Cluster, name: &str, cores: &str) -> Daemon {
+    let mut command = firesteel();
+    command.args(["map", "--master", cluster.master.url(), "--name", name]);
+    command.args(["--executor-cores", "2", "--total-executor-cores", cores]);
+    let application = Daemon::spawn(command.args(["--", "sleep", "1000", ":::", "1", "2", "3", "4"]));
+    wait_for("the application to register", || id(cluster, name));
+    application
+}
 
-    fn ask(&self, arguments: &[&str]) -> Finished {
-        run(firesteel().args(arguments).args(["--master", self.master.url()]))
-    }
+/// The id of the live application of that name.
+fn id(cluster: &Cluster, name: &str) -> Option<String> {
+    let status = cluster.master.status();
+    let found = status["applications"].as_array()?.iter().find(|app| app["name"] == name)?["id"].clone();
+    Some(found.as_str()?.to_owned())
+}
 
-    fn json(&self, arguments: &[&str]) -> Value {
-        let done = self.ask(&[arguments, &["--json"]].concat());
-        assert_eq!(done.code(), 0, "{done}");
-        serde_json::from_str(&done.stdout).expect("it is JSON")
-    }
-
-    /// An application with executors of two cores, which run until they are ended.
-    fn application(&self, name: &str, cores: &str) -> Daemon {
-        let mut command = firesteel();
-        command.args(["map", "--master", self.master.url(), "--name", name]);
-        command.args(["--executor-cores", "2", "--total-executor-cores", cores]);
-        let application = Daemon::spawn(command.args(["--", "sleep", "1000", ":::", "1", "2", "3", "4"]));
-        wait_for("the application to register", || self.id(name));
-        application
-    }
-
-    /// The id of the live application of that name.
-    fn id(&self, name: &str) -> Option<String> {
-        let status = self.master.status();
-        let found = status["applications"].as_array()?.iter().find(|app| app["name"] == name)?["id"].clone();
-        Some(found.as_str()?.to_owned())
-    }
-
-    fn executors(&self) -> Vec<u32> {
-        processes::children_of(self.worker.pid())
-            .into_iter()
-            .filter(|pid| processes::command_line(*pid).iter().any(|word| word == "--executor-id"))
-            .collect()
-    }
-
-    fn wait_for_executors(&self, count: usize) {
-        wait_for("the executors to run", || {
-            let status = self.master.status();
-            let all = status["applications"].as_array()?.iter();
-            let running = all
-                .flat_map(|app| app["executors"].as_array().cloned().unwrap_or_default())
-                .filter(|executor| executor["state"] == "RUNNING");
-            (running.count() == count).then_some(())
-        });
-    }
+fn wait_for_executors(cluster: &Cluster, count: usize) {
+    wait_for("the executors to run", || {
+        let status = cluster.master.status();
+        let all = status["applications"].as_array()?.iter();
+        let running = all
+            .flat_map(|app| app["executors"].as_array().cloned().unwrap_or_default())
+            .filter(|executor| executor["state"] == "RUNNING");
+        (running.count() == count).then_some(())
+    });
 }
 
 fn words(finished: &Finished, code: i32, words: &[&str]) {
@@ -79,11 +48,11 @@ fn words(finished: &Finished, code: i32, words: &[&str]) {
 
 #[test]
 fn a_killed_application_ends_with_its_executors_and_stays_visible() {
-    let cluster = Cluster::start();
-    let mut application = cluster.application("sums", "4");
-    cluster.wait_for_executors(2);
-    let id = cluster.id("sums").expect("it is live");
-    let pids = cluster.executors();
+    let cluster = cluster();
+    let mut application = application(&cluster, "sums", "4");
+    wait_for_executors(&cluster, 2);
+    let id = id(&cluster, "sums").expect("it is live");
+    let pids = cluster.executors(0);
     assert_eq!(pids.len(), 2);
 
     let killed = cluster.ask(&["kill", "sums"]);
@@ -115,7 +84,7 @@ fn a_killed_application_ends_with_its_executors_and_stays_visible() {
 
 #[test]
 fn a_launch_and_a_script_that_are_killed_end_as_a_map_does() {
-    let cluster = Cluster::start();
+    let cluster = cluster();
     for (words, name) in [
         (&["launch", "--name", "doors", "--", "sleep", "1000"][..], "doors"),
         (&["shell", "--name", "steps", "--command", "map sleep ::: 1000 1000"], "steps"),
@@ -123,8 +92,8 @@ fn a_launch_and_a_script_that_are_killed_end_as_a_map_does() {
         let mut command = firesteel();
         command.arg(words[0]).args(["--master", cluster.master.url()]).args(&words[1..]);
         let mut application = Daemon::spawn(&mut command);
-        wait_for("the application to register", || cluster.id(name));
-        cluster.wait_for_executors(1);
+        wait_for("the application to register", || id(&cluster, name));
+        wait_for_executors(&cluster, 1);
         assert_eq!(cluster.ask(&["kill", name]).code(), 0);
         assert_eq!(application.wait(), 143, "{}", application.log());
         let log = application.log();
@@ -134,9 +103,9 @@ fn a_launch_and_a_script_that_are_killed_end_as_a_map_does() {
 
 #[test]
 fn a_reader_that_has_gone_is_no_failure_of_what_only_shows() {
-    let cluster = Cluster::start();
-    let _application = cluster.application("sums", "2");
-    cluster.wait_for_executors(1);
+    let cluster = cluster();
+    let _application = application(&cluster, "sums", "2");
+    wait_for_executors(&cluster, 1);
     let master = cluster.master.url();
     for words in [
         &["status", "--master", master][..],
@@ -162,10 +131,10 @@ fn a_reader_that_has_gone_is_no_failure_of_what_only_shows() {
 
 #[test]
 fn several_applications_are_killed_at_once_and_every_failure_is_named() {
-    let cluster = Cluster::start();
-    let _one = cluster.application("one", "2");
-    let _two = cluster.application("two", "2");
-    cluster.wait_for_executors(2);
+    let cluster = cluster();
+    let _one = application(&cluster, "one", "2");
+    let _two = application(&cluster, "two", "2");
+    wait_for_executors(&cluster, 2);
     let done = cluster.ask(&["kill", "one", "nobody", "two"]);
     words(&done, 1, &["no application has the id or name \"nobody\""]);
     assert_eq!(done.stdout.lines().count(), 2, "{done}");
@@ -174,9 +143,9 @@ fn several_applications_are_killed_at_once_and_every_failure_is_named() {
 
 #[test]
 fn a_name_that_two_applications_have_means_neither() {
-    let cluster = Cluster::start();
-    let _one = cluster.application("same", "2");
-    let first = cluster.id("same").expect("it is live");
+    let cluster = cluster();
+    let _one = application(&cluster, "same", "2");
+    let first = id(&cluster, "same").expect("it is live");
     let mut command = firesteel();
     command.args(["map", "--master", cluster.master.url(), "--name", "same", "--total-executor-cores", "1"]);
     let _two = Daemon::spawn(command.args(["--", "sleep", "1000", ":::", "1"]));
@@ -193,7 +162,7 @@ fn a_name_that_two_applications_have_means_neither() {
 
 #[test]
 fn a_finished_application_stays_visible_with_exit_codes_times_and_directories() {
-    let cluster = Cluster::start();
+    let cluster = cluster();
     let done = run(firesteel()
         .args(["map", "--master", cluster.master.url(), "--name", "done", "--executor-cores", "4"])
         .args(["--", "echo", ":::", "1", "2"]));
@@ -222,14 +191,14 @@ fn a_finished_application_stays_visible_with_exit_codes_times_and_directories() 
 
 #[test]
 fn an_application_that_waits_is_told_who_holds_the_cores_and_what_would_help() {
-    let cluster = Cluster::start();
-    let _holder = cluster.application("holder", "2");
-    cluster.wait_for_executors(1);
-    let holder = cluster.id("holder").expect("it is live");
+    let cluster = cluster();
+    let _holder = application(&cluster, "holder", "2");
+    wait_for_executors(&cluster, 1);
+    let holder = id(&cluster, "holder").expect("it is live");
     let mut command = firesteel();
     command.args(["map", "--master", cluster.master.url(), "--name", "waits", "--executor-cores", "4"]);
     let waits = Daemon::spawn(command.args(["--", "sleep", "1000", ":::", "1"]));
-    wait_for("it to register", || cluster.id("waits"));
+    wait_for("it to register", || id(&cluster, "waits"));
     waits.wait_for_line(&[&format!("; {holder} (holder) holds 2 of the 4 cores; waiting")]);
     let explained = cluster.ask(&["explain", "waits"]);
     words(
@@ -250,14 +219,14 @@ fn an_application_that_waits_is_told_who_holds_the_cores_and_what_would_help() {
     assert!(value["sentences"].as_array().is_some_and(|all| all.len() >= 5), "{value}");
 
     assert_eq!(cluster.ask(&["kill", "holder"]).code(), 0);
-    cluster.wait_for_executors(1);
+    wait_for_executors(&cluster, 1);
     let explained = cluster.ask(&["explain", "waits"]);
     words(&explained, 0, &["(waits) is RUNNING", "It has 1 executor with 4 cores in all"]);
 }
 
 #[test]
 fn the_second_master_is_asked_when_the_first_is_gone_and_none_is_an_error() {
-    let cluster = Cluster::start();
+    let cluster = cluster();
     let both = format!("spark://127.0.0.1:1,{}", cluster.master.url().trim_start_matches("spark://"));
     let done = run(firesteel().args(["status"]).env("MASTER", &both));
     words(&done, 0, &["Workers", "ALIVE"]);

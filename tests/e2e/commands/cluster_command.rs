@@ -6,11 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use firesteel_testkit::processes;
+use firesteel_testkit::{Finished, Guarded, clean, firesteel, run, wait_for};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
-
-use crate::cluster::processes;
-use crate::cluster::{Finished, Guarded, clean, firesteel, run, wait_for};
 
 /// A replacement for ssh: it records its arguments, gives each host its own home, and runs the command. Names that end
 /// with .alias belong to one host. 127.0.0.9 does not answer.

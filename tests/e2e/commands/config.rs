@@ -1,8 +1,7 @@
 //! `firesteel config`: settings, their effects, and their precedence.
 
+use firesteel_testkit::{firesteel, run};
 use serde_json::{Value, json};
-
-use crate::cluster::{firesteel, run};
 
 fn conf(text: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory");

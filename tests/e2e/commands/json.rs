@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 use serde_json::Value;
-
-use crate::cluster::{Daemon, firesteel, run, wait_for};
 
 /// Fields whose keys are names of users: properties, custom resources, hosts.
 const MAPS: [&str; 9] = [

@@ -11,9 +11,9 @@ use firesteel_protocol::messages::{
     ClientToWorker, DriverToMaster, ExecutorState, LogRequest, LogStart, RefusedLog, Stream, WorkerToClient,
 };
 use firesteel_protocol::wire::Role;
+use firesteel_testkit::{Daemon, Finished, Guarded, firesteel, run, wait_for};
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Daemon, Finished, Guarded, firesteel, run, wait_for};
 use crate::daemons::worker::Pair;
 use crate::executors::driver::Driver;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::cluster::{Daemon, Finished, firesteel, run, wait_for};
+use firesteel_testkit::{Daemon, Finished, firesteel, run, wait_for};
 
 /// The commands that a help text lists.
 fn commands(arguments: &[&str]) -> Vec<String> {

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use firesteel_host::exit_code;
 use firesteel_settings::reference;
+use firesteel_testkit::{Daemon, firesteel, run};
 use tempfile::TempDir;
-
-use crate::cluster::{Daemon, firesteel, run};
 
 /// Checks a page against its recorded text; `UPDATE_GOLDEN=1` records it.
 fn check_page(name: &str, found: &str) {

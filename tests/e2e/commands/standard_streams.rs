@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::process::Command;
 
-use crate::cluster::{Daemon, Finished, clean, firesteel, run};
+use firesteel_testkit::{Daemon, Finished, clean, firesteel, run};
 
 /// Runs a command line of the program in a shell that redirects its streams.
 fn redirected(arguments: &[&str], redirections: &str) -> Finished {

@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
+use firesteel_testkit::{DEADLINE, processes, wait_for};
 use nix::sys::signal::Signal;
 use pty_process::Size;
 use pty_process::blocking::{self, Pty};
-
-use crate::cluster::{DEADLINE, processes, wait_for};
 
 /// A program in a terminal of its own, killed when it is dropped.
 pub(crate) struct Terminal {

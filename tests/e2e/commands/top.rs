@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
+use firesteel_testkit::{Daemon, firesteel, forgetful_master, run, wait_for};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 use super::terminal::Terminal;
-use crate::cluster::{Daemon, firesteel, forgetful_master, run, wait_for};
 
 /// A Master, a Worker of four cores, and an application that uses two of them until it is ended.
 struct Stage {

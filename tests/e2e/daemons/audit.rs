@@ -1,8 +1,7 @@
 //! The log as JSON, and its audit lines: who requested what.
 
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 use serde_json::{Value, json};
-
-use crate::cluster::{Daemon, firesteel, run, wait_for};
 
 /// The lines of a log. Each is a JSON object.
 fn lines(log: &str) -> Vec<Value> {

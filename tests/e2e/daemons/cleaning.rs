@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use firesteel_protocol::messages::{DriverToMaster, ExecutorState};
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 
 use super::worker::Pair;
-use crate::cluster::{Daemon, firesteel, run, wait_for};
 
 const SOON: [&str; 4] =
     ["--conf", "spark.worker.cleanup.interval=100ms", "--conf", "spark.worker.cleanup.appDataTtl=1s"];

@@ -2,11 +2,11 @@
 
 use firesteel_daemons::worker::strays::Marker;
 use firesteel_protocol::messages::DriverToMaster;
+use firesteel_testkit::processes::is_alive;
+use firesteel_testkit::{Daemon, firesteel, run};
 use nix::sys::signal::{Signal, kill};
 
 use super::worker::{Pair, SPREAD, signal, up, wait_for_ends, wait_for_text};
-use crate::cluster::processes::is_alive;
-use crate::cluster::{Daemon, firesteel, run};
 use crate::executors::driver::Driver;
 
 /// The processes that a Worker has left. They are killed when this is dropped, if the test failed.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cluster::{Daemon, Finished, firesteel, run, wait_for};
+use firesteel_testkit::{Daemon, Finished, firesteel, run, wait_for};
 
 fn command(master: &Daemon, arguments: &[&str]) -> std::process::Command {
     let mut command = firesteel();
@@ -72,8 +72,8 @@ fn a_worker_that_is_asked_to_leave_ends_after_its_tasks_and_the_others_go_on_wit
 /// The number of tasks whose shells wait below a Worker.
 fn tasks_of(worker: u32) -> usize {
     let waits =
-        |pid: &u32| crate::cluster::processes::command_line(*pid).first().is_some_and(|word| word == "sh");
-    crate::cluster::processes::descendants_of(worker).iter().filter(|pid| waits(pid)).count()
+        |pid: &u32| firesteel_testkit::processes::command_line(*pid).first().is_some_and(|word| word == "sh");
+    firesteel_testkit::processes::descendants_of(worker).iter().filter(|pid| waits(pid)).count()
 }
 
 #[test]

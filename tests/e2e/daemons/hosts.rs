@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use firesteel_testkit::{Daemon, Finished, firesteel, run_with_input};
 use serde_json::Value;
 use tempfile::TempDir;
-
-use crate::cluster::{Daemon, Finished, firesteel, run_with_input};
 
 /// A Master and Workers on 127.0.0.1, 127.0.0.2, and so on.
 pub(crate) struct Hosts {

@@ -6,11 +6,10 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 use nix::sys::signal::Signal;
 use regex::Regex;
 use serde_json::Value;
-
-use crate::cluster::{Daemon, firesteel, run, wait_for};
 
 /// The whole answer to these bytes, until the connection ends.
 fn exchange(daemon: &Daemon, request: &[u8]) -> String {

@@ -5,76 +5,34 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use firesteel_host::journal::Contents;
+use firesteel_testkit::{Cluster, Daemon, firesteel, processes, run, wait_for};
 use nix::sys::signal::Signal;
-use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
-
-/// A durable Master on its own port, with a Worker.
-struct Cluster {
-    master: Daemon,
-    worker: Daemon,
-    directory: TempDir,
-    port: String,
+/// A Master that keeps its state, and a Worker of four cores.
+fn cluster() -> Cluster {
+    Cluster::plan().durable().worker(&["--cores", "4", "--memory", "4g"]).start(1)
 }
 
-impl Cluster {
-    fn start() -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let master = Daemon::start(&mut durable_master(&directory.path().join("state"), "0"));
-        let port = master.address().port().to_string();
-        let worker =
-            Daemon::worker(&master, &directory.path().join("work"), &["--cores", "4", "--memory", "4g"]);
-        master.wait_for_workers(1);
-        Self { master, worker, directory, port }
-    }
-
-    fn state(&self) -> PathBuf {
-        self.directory.path().join("state")
-    }
-
-    /// The Master's only file.
-    fn journal(&self) -> PathBuf {
-        journal(&self.state())
-    }
-
-    /// Its contents, without the preallocated space at the end.
-    fn written(&self) -> Vec<u8> {
-        let file = fs::read(self.journal()).expect("it can be read");
-        Contents::of(file).expect("it is whole").written().to_vec()
-    }
-
-    fn kill_master(&mut self) {
-        self.master.signal(Signal::SIGKILL);
-        self.master.wait();
-    }
-
-    fn start_master(&mut self) {
-        self.master = Daemon::start(&mut durable_master(&self.state(), &self.port));
-    }
-
-    fn launch(&self, arguments: &[&str]) -> Daemon {
-        Daemon::spawn(firesteel().args(["launch", "--master", self.master.url()]).args(arguments))
-    }
-
-    /// A running server of one core, with its `launch`.
-    fn server(&self, command: &[&str]) -> Daemon {
-        let arguments = ["--until", "never", "--num-executors", "1", "--executor-cores", "1", "--json", "--"];
-        let launch = self.launch(&[&arguments[..], command].concat());
-        wait_for("the server", || launch.output_so_far().contains("executor_running").then_some(()));
-        launch
-    }
-
-    fn all_are_back(&self) {
-        self.master.wait_for_line(&["all Workers and applications are back"]);
-    }
+/// Its contents, without the preallocated space at the end.
+fn written(cluster: &Cluster) -> Vec<u8> {
+    let file = fs::read(journal(&cluster.state())).expect("it can be read");
+    Contents::of(file).expect("it is whole").written().to_vec()
 }
 
-fn durable_master(state: &Path, port: &str) -> Command {
-    let mut command = firesteel();
-    let directory = format!("spark.deploy.recoveryDirectory={}", state.display());
-    command.args(["master", "--port", port, "--webui-port", "0", "--conf", &directory]);
-    command
+fn start_launch(cluster: &Cluster, arguments: &[&str]) -> Daemon {
+    Daemon::spawn(firesteel().args(["launch", "--master", cluster.master.url()]).args(arguments))
+}
+
+/// A running server of one core, with its `launch`.
+fn start_server(cluster: &Cluster, command: &[&str]) -> Daemon {
+    let arguments = ["--until", "never", "--num-executors", "1", "--executor-cores", "1", "--json", "--"];
+    let launch = start_launch(cluster, &[&arguments[..], command].concat());
+    wait_for("the server", || launch.output_so_far().contains("executor_running").then_some(()));
+    launch
+}
+
+fn all_are_back(cluster: &Cluster) {
+    cluster.master.wait_for_line(&["all Workers and applications are back"]);
 }
 
 fn journal(state: &Path) -> PathBuf {
@@ -88,20 +46,20 @@ fn journal(state: &Path) -> PathBuf {
 
 #[test]
 fn servers_run_on_while_the_master_is_killed_and_comes_back() {
-    let mut cluster = Cluster::start();
+    let mut cluster = cluster();
     let arguments =
         ["--until", "never", "--num-executors", "2", "--executor-cores", "1", "--json", "--", "sleep", "300"];
-    let launch = cluster.launch(&arguments);
+    let launch = start_launch(&cluster, &arguments);
     wait_for("both servers", || {
         (launch.output_so_far().matches("executor_running").count() == 2).then_some(())
     });
-    let worker = cluster.worker.pid();
+    let worker = cluster.workers[0].pid();
     let servers = || processes::descendants_of(worker);
     let before = servers();
     for _ in 0..3 {
         cluster.kill_master();
         cluster.start_master();
-        cluster.all_are_back();
+        all_are_back(&cluster);
     }
     assert_eq!(servers(), before);
     let output = launch.output_so_far();
@@ -113,8 +71,8 @@ fn servers_run_on_while_the_master_is_killed_and_comes_back() {
 
 #[test]
 fn a_map_goes_on_with_its_executors_and_no_item_runs_twice() {
-    let mut cluster = Cluster::start();
-    let ran = cluster.directory.path().join("ran");
+    let mut cluster = cluster();
+    let ran = cluster.path("ran");
     let script = format!("echo $1 >> {}; sleep 0.1; echo $1", ran.display());
     let items: Vec<String> = (0..60).map(|item| item.to_string()).collect();
     let mut command = firesteel();
@@ -145,10 +103,10 @@ fn a_map_goes_on_with_its_executors_and_no_item_runs_twice() {
 
 #[test]
 fn a_server_that_dies_while_there_is_no_master_is_replaced_when_there_is_one() {
-    let mut cluster = Cluster::start();
-    let launch = cluster.server(&["sleep", "300"]);
+    let mut cluster = cluster();
+    let launch = start_server(&cluster, &["sleep", "300"]);
     cluster.kill_master();
-    let sleeping = processes::descendants_of(cluster.worker.pid());
+    let sleeping = processes::descendants_of(cluster.workers[0].pid());
     let server = sleeping
         .iter()
         .find(|pid| processes::command_line(**pid).first().is_some_and(|word| word.contains("sleep")))
@@ -163,32 +121,32 @@ fn a_server_that_dies_while_there_is_no_master_is_replaced_when_there_is_one() {
 
 #[test]
 fn two_masters_do_not_share_a_journal() {
-    let cluster = Cluster::start();
-    let second = run(&mut durable_master(&cluster.state(), "0"));
+    let cluster = cluster();
+    let second = run(&mut cluster.master_command(&cluster.state(), "0"));
     assert_eq!(second.code(), 1, "{second}");
     assert!(second.stderr.contains("state is in use by another Master"), "{second}");
 }
 
 #[test]
 fn an_unfinished_write_is_dropped_with_a_warning_and_damage_is_not() {
-    let mut cluster = Cluster::start();
-    let _one = cluster.server(&["sleep", "300"]);
-    let middle = cluster.written().len() - 5;
+    let mut cluster = cluster();
+    let _one = start_server(&cluster, &["sleep", "300"]);
+    let middle = written(&cluster).len() - 5;
     // The records of this one come after that.
-    let _other = cluster.server(&["sleep", "300"]);
+    let _other = start_server(&cluster, &["sleep", "300"]);
     cluster.kill_master();
-    let whole = cluster.written();
+    let whole = written(&cluster);
 
-    fs::write(cluster.journal(), &whole[..whole.len() - 3]).expect("it can be written");
+    fs::write(journal(&cluster.state()), &whole[..whole.len() - 3]).expect("it can be written");
     cluster.start_master();
     cluster.master.wait_for_line(&["WARN", "were not written completely", "dropped"]);
-    cluster.all_are_back();
+    all_are_back(&cluster);
     cluster.kill_master();
 
     let mut damaged = whole.clone();
     damaged[middle] ^= 1;
-    fs::write(cluster.journal(), damaged).expect("it can be written");
-    let refused = run(&mut durable_master(&cluster.state(), &cluster.port));
+    fs::write(journal(&cluster.state()), damaged).expect("it can be written");
+    let refused = run(&mut cluster.master_command(&cluster.state(), &cluster.port()));
     assert_eq!(refused.code(), 1, "{refused}");
     assert!(refused.stderr.contains(" is damaged: the "), "{refused}");
     let state = cluster.state();
@@ -203,9 +161,9 @@ fn an_unfinished_write_is_dropped_with_a_warning_and_damage_is_not() {
 
 #[test]
 fn a_journal_is_checked_dumped_and_exported_while_its_master_runs() {
-    let cluster = Cluster::start();
+    let cluster = cluster();
     let secret = "open-sesame";
-    let _launch = cluster.server(&["sh", "-c", &format!("sleep 300; echo {secret}")]);
+    let _launch = start_server(&cluster, &["sh", "-c", &format!("sleep 300; echo {secret}")]);
     let state = cluster.state();
     let journal = |words: &[&str]| {
         let done = run(firesteel().arg("journal").args(words).arg(&state));
@@ -229,15 +187,15 @@ fn a_journal_is_checked_dumped_and_exported_while_its_master_runs() {
 
 #[test]
 fn a_master_that_can_write_nothing_more_ends_and_its_executors_go_on() {
-    let mut cluster = Cluster::start();
+    let mut cluster = cluster();
     cluster.kill_master();
     // A limit on file sizes simulates a full disk. Without the signal, the write fails.
     let state = format!("spark.deploy.recoveryDirectory={}", cluster.state().display());
     let mut limited = Command::new("sh");
     let master = format!(
         "trap '' XFSZ; ulimit -f 64; exec {} master --announce --port {} --conf {state}",
-        crate::cluster::BINARY,
-        cluster.port
+        firesteel_testkit::binary(),
+        cluster.port()
     );
     limited.args(["-c", &master]);
     let mut full = Daemon::spawn(&mut limited);
@@ -261,21 +219,21 @@ fn a_master_that_can_write_nothing_more_ends_and_its_executors_go_on() {
         launches.iter().filter(|launch| launch.output_so_far().contains("executor_running")).count();
     assert!(running > 0);
     cluster.start_master();
-    cluster.all_are_back();
+    all_are_back(&cluster);
     let ended = launches.iter().filter(|launch| launch.output_so_far().contains("executor_ended")).count();
     assert_eq!(ended, 0, "no server ended with the Master");
 }
 
 #[test]
 fn executors_survive_a_master_that_is_started_in_another_directory_and_then_in_the_right_one() {
-    let mut cluster = Cluster::start();
-    let launch = cluster.server(&["sleep", "300"]);
-    let worker = cluster.worker.pid();
+    let mut cluster = cluster();
+    let launch = start_server(&cluster, &["sleep", "300"]);
+    let worker = cluster.workers[0].pid();
     let servers = || processes::descendants_of(worker);
     let before = servers();
     cluster.kill_master();
-    let elsewhere = cluster.directory.path().join("elsewhere");
-    cluster.master = Daemon::start(&mut durable_master(&elsewhere, &cluster.port));
+    let elsewhere = cluster.path("elsewhere");
+    cluster.start_master_with(&elsewhere, &[]);
     let words = "of another Master: this one's state, in";
     let place = elsewhere.display().to_string();
     cluster.master.wait_for_line(&["runs 1 executor", words, &place, "is new", "start it as a new Master"]);
@@ -283,21 +241,21 @@ fn executors_survive_a_master_that_is_started_in_another_directory_and_then_in_t
     assert_eq!(servers(), before);
     cluster.kill_master();
     cluster.start_master();
-    cluster.all_are_back();
+    all_are_back(&cluster);
     assert_eq!(servers(), before);
     assert!(!launch.output_so_far().contains("executor_ended"), "{}", launch.output_so_far());
 }
 
 #[test]
 fn a_master_that_is_to_begin_anew_ends_what_earlier_ones_ran_and_refuses_a_state_that_is_not_new() {
-    let mut cluster = Cluster::start();
-    let _launch = cluster.server(&["sleep", "300"]);
+    let mut cluster = cluster();
+    let _launch = start_server(&cluster, &["sleep", "300"]);
     cluster.kill_master();
-    let elsewhere = cluster.directory.path().join("elsewhere");
-    cluster.master = Daemon::start(durable_master(&elsewhere, &cluster.port).arg("--new"));
+    let elsewhere = cluster.path("elsewhere");
+    cluster.start_master_with(&elsewhere, &["--new"]);
     cluster.master.wait_for_line(&["which belongs to no known application: stopping it"]);
     cluster.kill_master();
-    let refused = run(durable_master(&elsewhere, &cluster.port).arg("--new"));
+    let refused = run(cluster.master_command(&elsewhere, &cluster.port()).arg("--new"));
     assert_eq!(refused.code(), 1, "{refused}");
     assert!(
         refused.stderr.contains("already has the state of a Master, and --new is for a new state"),
@@ -307,7 +265,7 @@ fn a_master_that_is_to_begin_anew_ends_what_earlier_ones_ran_and_refuses_a_state
 
 #[test]
 fn a_state_that_is_removed_under_a_master_is_written_anew_and_survives_it() {
-    let mut cluster = Cluster::start();
+    let mut cluster = cluster();
     let map = |name: &str, master: &Daemon| {
         run(firesteel().args([
             "map",
@@ -334,8 +292,8 @@ fn a_state_that_is_removed_under_a_master_is_written_anew_and_survives_it() {
 
 #[test]
 fn how_a_map_ended_that_found_no_master_to_tell_is_not_known_and_never_called_a_failure() {
-    let mut cluster = Cluster::start();
-    let gate = cluster.directory.path().join("gate");
+    let mut cluster = cluster();
+    let gate = cluster.path("gate");
     let line = format!("while [ ! -e {} ]; do sleep 0.05; done", gate.display());
     let mut map = firesteel();
     map.args([
@@ -357,7 +315,7 @@ fn how_a_map_ended_that_found_no_master_to_tell_is_not_known_and_never_called_a_
     fs::write(&gate, "").expect("the directory is there");
     assert_eq!(map.join().expect("it does not panic").code(), 0);
     let timeout = ["--conf", "spark.deploy.recoveryTimeout=2s"];
-    cluster.master = Daemon::start(durable_master(&cluster.state(), &cluster.port).args(timeout));
+    cluster.start_master_with(&cluster.state(), &timeout);
     cluster.master.wait_for_line(&["how its work ended is not known"]);
     let ask = |arguments: &[&str]| {
         run(firesteel().args(&arguments[..1]).args(["--master", cluster.master.url()]).args(&arguments[1..]))

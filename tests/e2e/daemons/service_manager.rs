@@ -4,9 +4,8 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
+use firesteel_testkit::{Daemon, forgetful_master, processes, wait_for};
 use nix::sys::signal::Signal;
-
-use crate::cluster::{Daemon, forgetful_master, processes, wait_for};
 
 /// A replacement for systemd.
 struct ServiceManager(UnixDatagram);

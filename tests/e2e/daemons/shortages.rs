@@ -7,10 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use firesteel_testkit::processes::{self, children_of, command_line};
+use firesteel_testkit::{Daemon, binary, clean, firesteel, run, wait_for};
 use nix::sys::signal::Signal;
-
-use crate::cluster::processes::{self, children_of, command_line};
-use crate::cluster::{BINARY, Daemon, clean, firesteel, run, wait_for};
 
 /// The same command under a limit of the shell's `ulimit`.
 fn limited(limit: &str, command: &Command) -> Command {
@@ -37,7 +36,7 @@ fn map(master: &Daemon, words: &[&str]) -> Command {
 fn tasks_that_meet_a_shortage_wait_and_do_not_fail() {
     let master = Daemon::master(&[]);
     let work = tempfile::tempdir().expect("a temporary directory");
-    let _worker = Daemon::start(&mut limited("-n 64", &worker(BINARY, &master, work.path(), "40")));
+    let _worker = Daemon::start(&mut limited("-n 64", &worker(binary(), &master, work.path(), "40")));
     let items: Vec<String> = (0..80).map(|item| item.to_string()).collect();
     let done = run(map(&master, &["sh", "-c", "sleep 0.2; echo $0", "{}", ":::"]).args(&items));
     assert_eq!(done.code(), 0, "{done}");
@@ -50,7 +49,7 @@ fn tasks_that_meet_a_shortage_wait_and_do_not_fail() {
 fn a_worker_that_can_start_no_process_says_so_and_is_not_counted_against_applications() {
     let master = Daemon::master(&[]);
     let work = tempfile::tempdir().expect("a temporary directory");
-    let worker = Daemon::start(&mut worker(BINARY, &master, work.path(), "1"));
+    let worker = Daemon::start(&mut worker(binary(), &master, work.path(), "1"));
     let files = |limit: &str| {
         let done = run(clean("prlimit").args(["--pid", &worker.pid().to_string(), limit]));
         assert_eq!(done.code(), 0, "{done}");
@@ -86,7 +85,7 @@ fn a_worker_that_is_given_no_more_threads_later_does_its_work_with_those_that_it
     let place = tempfile::tempdir().expect("a temporary directory");
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).expect("it is ours");
     let program = place.path().join("firesteel");
-    fs::copy(BINARY, &program).expect("it can be copied");
+    fs::copy(binary(), &program).expect("it can be copied");
     let worker = worker(&program, &master, &place.path().join("work"), "1");
     let mut other_user = clean("setpriv");
     other_user.args(["--reuid=64322", "--regid=64322", "--clear-groups"]);
@@ -119,7 +118,7 @@ fn a_worker_whose_program_was_removed_starts_executors_under_its_name() {
     let master = Daemon::master(&[]);
     let installed = tempfile::tempdir().expect("a temporary directory");
     let program = installed.path().join("firesteel");
-    fs::copy(BINARY, &program).expect("it can be copied");
+    fs::copy(binary(), &program).expect("it can be copied");
     let work = tempfile::tempdir().expect("a temporary directory");
     let worker = Daemon::start(&mut worker(&program, &master, work.path(), "1"));
     fs::remove_file(&program).expect("it is ours");
@@ -143,7 +142,7 @@ fn a_work_directory_that_was_removed_is_made_again_with_the_record_of_its_worker
     let master = Daemon::master(&[]);
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let work = scratch.path().join("work");
-    let worker = Daemon::start(&mut worker(BINARY, &master, &work, "1"));
+    let worker = Daemon::start(&mut worker(binary(), &master, &work, "1"));
     fs::remove_dir_all(&work).expect("it is ours");
     worker.wait_for_line(&["WARN", "the work directory was gone: made", "again"]);
     let records = || fs::read_dir(work.join(".firesteel-workers")).ok();
@@ -223,7 +222,7 @@ fn every_command_ends_with_a_sentence_where_files_or_processes_are_few() {
     let all = fs::Permissions::from_mode(0o777);
     fs::set_permissions(place.path(), all).expect("it is ours");
     let program = place.path().join("firesteel");
-    fs::copy(BINARY, &program).expect("it can be copied");
+    fs::copy(binary(), &program).expect("it can be copied");
     let mut found = Vec::new();
     for (user, limit) in limits() {
         let mut short = 0;

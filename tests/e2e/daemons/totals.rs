@@ -1,8 +1,8 @@
 //! A cluster's sums of Workers and cores are the same wherever they are shown.
 
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 use serde_json::Value;
 
-use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::commands::terminal::Terminal;
 
 /// The text of a page, with one blank for each tag and each run of spaces.

@@ -1,8 +1,7 @@
 //! Usage: measured by a Worker, shown by its Master, and remembered after the end.
 
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 use serde_json::Value;
-
-use crate::cluster::{Daemon, firesteel, run, wait_for};
 
 fn json(words: &[&str], master: &Daemon) -> Value {
     let done = run(firesteel().args(words).args(["--json", "--master", master.url()]));

@@ -13,11 +13,11 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::wire::Role;
+use firesteel_testkit::processes::{children_of, command_line, is_alive};
+use firesteel_testkit::{Daemon, firesteel, forgetful_master, processes, run, wait_for};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-use crate::cluster::processes::{children_of, command_line, is_alive};
-use crate::cluster::{Daemon, firesteel, forgetful_master, processes, run, wait_for};
 use crate::executors::driver::{Driver, script};
 
 /// A Master and a Worker with 4 cores, and the Worker's work directory.

@@ -11,8 +11,8 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::process::Command;
 use firesteel_protocol::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
+use firesteel_testkit::DEADLINE;
 
-use crate::cluster::DEADLINE;
 use crate::peers::wire::frame;
 
 #[derive(Debug)]

@@ -5,9 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
+use firesteel_testkit::{Daemon, Guarded, firesteel, wait_for};
 use tempfile::TempDir;
-
-use crate::cluster::{Daemon, Guarded, firesteel, wait_for};
 
 /// A Master, a Worker of four cores, and a map whose tasks wait for the file `go`.
 struct Rig {

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::cluster::{Daemon, firesteel, run};
+use firesteel_testkit::{Daemon, firesteel, run};
 
 /// Prints a variable of the submitter, one of the Worker, and PATH.
 const SHOW: &str = "echo \"${OURS-unset} ${WORKERS-unset} ${PATH:+path}\"";

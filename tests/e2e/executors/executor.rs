@@ -12,12 +12,12 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::wire::{self, MAX_FRAME};
+use firesteel_testkit::processes::{children_of, is_alive};
+use firesteel_testkit::{Guarded, firesteel, run, wait_for};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::driver::{introduce, read_frame, write_frame};
-use crate::cluster::processes::{children_of, is_alive};
-use crate::cluster::{Guarded, firesteel, run, wait_for};
 use crate::daemons::worker::signal;
 
 /// An executor, with its connection to the driver.

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::process::Output;
 
+use firesteel_testkit::{Daemon, firesteel};
 use tempfile::TempDir;
-
-use crate::cluster::{Daemon, firesteel};
 
 /// A Master and a Worker with two gpus.
 struct Rig {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cluster::{Finished, firesteel, run};
+use firesteel_testkit::{Finished, firesteel, run};
 
 /// Maps a command that records each attempt and exits with the code. Returns the result and the number of attempts.
 fn attempts(code: i32, options: &[&str], directory: &Path) -> (Finished, usize) {

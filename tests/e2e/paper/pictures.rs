@@ -5,9 +5,8 @@ use std::path::Path;
 
 use firesteel_sim::picture::Weight;
 use firesteel_sim::picture::words::width;
+use firesteel_testkit::{firesteel, run};
 use regex::Regex;
-
-use crate::cluster::{firesteel, run};
 
 /// A text of a picture, with its rectangle.
 #[derive(Debug)]

@@ -3,10 +3,9 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use firesteel_testkit::{firesteel, run, run_with_input};
 use flate2::read::GzDecoder;
 use serde_json::Value;
-
-use crate::cluster::{firesteel, run, run_with_input};
 
 fn recorded(name: &str) -> String {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/conformance").join(name);

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use firesteel_testkit::{Daemon, firesteel, run, run_with_input, wait_for};
 use serde_json::Value;
 
 use super::pictures;
-use crate::cluster::{Daemon, firesteel, run, run_with_input, wait_for};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

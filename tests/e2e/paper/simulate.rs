@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use firesteel_testkit::{firesteel, run};
 use serde_json::Value;
 
 use super::pictures;
-use crate::cluster::{firesteel, run};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -16,11 +16,11 @@ use firesteel_protocol::messages::{
 use firesteel_protocol::process::Command;
 use firesteel_protocol::scheduling::SchedulingSettings;
 use firesteel_protocol::wire::{PREAMBLE, Role};
+use firesteel_testkit::{Daemon, Finished, firesteel, run, wait_for};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::wire::{Stranger, hello, message};
-use crate::cluster::{Daemon, Finished, firesteel, run, wait_for};
 
 /// Enough executors for several pages.
 const EXECUTORS: usize = 3_000;

@@ -9,9 +9,9 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::messages::{Offered, WorkerDescription, WorkerToMaster};
 use firesteel_protocol::wire::{self, MAX_FRAME, Role};
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 use socket2::{Domain, Socket, Type};
 
-use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::executors::driver::{introduce_as, write_frame};
 
 /// The open files of the Master: enough for 16 handshakes, 16 clients and 64 others.

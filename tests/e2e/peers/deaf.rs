@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::cluster::{Daemon, firesteel, run, wait_for};
-use crate::proxy::{self, Direction};
+use firesteel_testkit::proxy::{self, Direction};
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 
 #[test]
 fn an_order_that_does_not_reach_its_worker_is_given_to_another_one() {

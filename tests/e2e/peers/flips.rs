@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::cluster::{Daemon, firesteel, wait_for};
-use crate::proxy;
+use firesteel_testkit::proxy;
+use firesteel_testkit::{Daemon, firesteel, wait_for};
 
 /// A proxy that changes one bit in every few thousand bytes.
 struct Wire {

@@ -15,9 +15,9 @@ use firesteel_protocol::messages::{
 use firesteel_protocol::process::{StartFailure, StartStep};
 use firesteel_protocol::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_protocol::wire::{self, MAX_FRAME, Role};
+use firesteel_testkit::processes::{children_of, command_line, descendants_of};
+use firesteel_testkit::{Daemon, firesteel, run, wait_for};
 
-use crate::cluster::processes::{children_of, command_line, descendants_of};
-use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::daemons::worker::Pair;
 use crate::executors::driver::{introduce_as, read_frame, write_frame};
 

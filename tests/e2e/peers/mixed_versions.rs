@@ -18,11 +18,11 @@ use firesteel_protocol::process::Command;
 use firesteel_protocol::scheduling::SchedulingSettings;
 use firesteel_protocol::version::Version;
 use firesteel_protocol::wire::{self, Hello, Role};
+use firesteel_testkit::{DEADLINE, Daemon, firesteel, run};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::wire::frame;
-use crate::cluster::{DEADLINE, Daemon, firesteel, run};
 
 /// The version that the test plays.
 const LATER: Version = Version(Version::CURRENT.0 + 1);

@@ -1,13 +1,12 @@
 //! Paused executors and drivers: a silent peer is replaced, and every output is printed once.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
+use firesteel_testkit::processes::is_alive;
+use firesteel_testkit::{Daemon, firesteel};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-use crate::cluster::processes::is_alive;
-use crate::cluster::{Daemon, firesteel, wait_for};
 use crate::daemons::worker::{Pair, signal, wait_for_ends, wait_for_text};
 
 /// The first task to run prints the process id of its executor, waits until it may continue, and writes output that
@@ -56,9 +55,14 @@ impl Run {
     }
 }
 
-fn pass(time: Duration) {
-    let start = Instant::now();
-    wait_for("time to pass", || (start.elapsed() > time).then_some(()));
+/// Waits until another run of the cluster gives up an executor that stands still, which takes it 3 s. So more than 2 s have passed.
+fn another_run_loses_its_executor(pair: &Pair) {
+    let other = Run::start(pair, &["spark.network.timeout=3s"], FIRST_WAITS);
+    let executor = other.executor();
+    signal(executor, Signal::SIGSTOP);
+    other.map.wait_for_line(&["is lost with 1 task: no heartbeat for 3 s"]);
+    other.succeeds();
+    wait_for_ends(&[executor]);
 }
 
 #[test]
@@ -90,13 +94,13 @@ fn an_executor_that_goes_on_after_it_was_replaced_is_not_listened_to() {
 
 #[test]
 fn a_driver_that_stood_still_for_longer_than_the_timeout_keeps_its_executors() {
-    let pair = Pair::new(&[]);
+    let pair = Pair::new(&["--conf", "firesteel.worker.killGrace=1s"]);
     let run = Run::start(&pair, &["spark.network.timeout=2s"], &FIRST_WAITS.replace("; echo again", ""));
     let executor = run.executor();
     run.map.signal(Signal::SIGSTOP);
-    pass(Duration::from_secs(3));
+    another_run_loses_its_executor(&pair);
     run.map.signal(Signal::SIGCONT);
-    pass(Duration::from_secs(3));
+    another_run_loses_its_executor(&pair);
     assert!(is_alive(executor) && !run.map.log().contains("is lost"), "{}", run.map.log());
     run.go_on();
     run.succeeds();

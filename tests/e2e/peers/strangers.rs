@@ -19,10 +19,10 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_protocol::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
+use firesteel_testkit::{DEADLINE, firesteel, processes, run, wait_for};
 use nix::unistd::geteuid;
 
 use super::wire::frame;
-use crate::cluster::{DEADLINE, firesteel, processes, run, wait_for};
 use crate::executors::driver::{read_frame, script};
 
 /// A run of `firesteel map` in a local cluster, whose only task runs until the end of the test.

@@ -1,6 +1,6 @@
 //! Two independent Masters: a command or a daemon that is given both reports it.
 
-use crate::cluster::{Daemon, firesteel, run};
+use firesteel_testkit::{Daemon, firesteel, run};
 
 #[test]
 fn a_worker_and_a_map_that_are_told_two_masters_which_are_strangers_say_so() {

@@ -13,8 +13,7 @@ use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::messages::{ClientToMaster, Offered, StatePlace, WorkerDescription, WorkerToMaster};
 use firesteel_protocol::version::Version;
 use firesteel_protocol::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
-
-use crate::cluster::{DEADLINE, Daemon, wait_for};
+use firesteel_testkit::{DEADLINE, Daemon, wait_for};
 
 /// A connection of a hostile peer.
 pub(crate) struct Stranger {

@@ -7,10 +7,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use firesteel_testkit::{Daemon, firesteel, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
-
-use crate::cluster::{Daemon, firesteel, wait_for};
 
 /// Names that `find -print0` may print: Latin-1, all bytes above ASCII, a line feed, leading dashes, characters with a
 /// meaning for shells, incomplete UTF-8, and characters that stand for bytes in messages.

@@ -4,11 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use firesteel_testkit::{Daemon, Finished, firesteel, processes, run, run_with_input, wait_for};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
-
-use crate::cluster::{Daemon, Finished, firesteel, processes, run, run_with_input, wait_for};
 
 /// A Master with a Worker, and a user with a home directory.
 struct Site {

@@ -5,10 +5,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use firesteel_testkit::{Daemon, Finished, firesteel, run, wait_for};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
-
-use crate::cluster::{Daemon, Finished, firesteel, run, wait_for};
 
 /// A Master, Workers of two cores, and a directory from which applications are submitted.
 struct Site {

@@ -4,57 +4,43 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use firesteel_testkit::{
+    Cluster, Daemon, Finished, Guarded, firesteel, forgetful_master, processes, run, wait_for,
+};
 use nix::sys::signal::Signal;
 use serde_json::Value;
-use tempfile::TempDir;
-
-use crate::cluster::{Daemon, Finished, Guarded, firesteel, forgetful_master, processes, run, wait_for};
 
 /// A Master, and Workers of two cores with a grace period of one second.
-struct Cluster {
-    workers: Vec<Daemon>,
-    master: Daemon,
-    directory: TempDir,
+fn cluster(workers: usize) -> Cluster {
+    cluster_with(&[], workers)
 }
 
-impl Cluster {
-    fn start(workers: usize) -> Self {
-        Self::with_master(Daemon::master(&[]), workers)
-    }
+/// The same with a Master of these properties.
+fn cluster_with(properties: &[&str], workers: usize) -> Cluster {
+    let worker = ["--cores", "2", "--memory", "2g", "--conf", "firesteel.worker.killGrace=1s"];
+    Cluster::plan().properties(properties).worker(&worker).start(workers)
+}
 
-    fn with_master(master: Daemon, workers: usize) -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let mut cluster = Self { workers: Vec::new(), master, directory };
-        for _ in 0..workers {
-            let work = cluster.directory.path().join(format!("work-{}", cluster.workers.len()));
-            let flags = ["--cores", "2", "--memory", "2g", "--conf", "firesteel.worker.killGrace=1s"];
-            cluster.workers.push(Daemon::worker(&cluster.master, &work, &flags));
-        }
-        cluster.master.wait_for_workers(workers);
-        cluster
-    }
+fn launch(cluster: &Cluster, arguments: &[&str]) -> Command {
+    let mut command = firesteel();
+    command.args(["launch", "--master", cluster.master.url()]).args(arguments);
+    command
+}
 
-    fn launch(&self, arguments: &[&str]) -> Command {
-        let mut command = firesteel();
-        command.args(["launch", "--master", self.master.url()]).args(arguments);
-        command
-    }
+/// The processes that run in executors' directories.
+fn executors(cluster: &Cluster) -> Vec<u32> {
+    processes::within(cluster.directory.path())
+}
 
-    /// The processes that run in executors' directories.
-    fn executors(&self) -> Vec<u32> {
-        processes::within(self.directory.path())
-    }
+fn wait_for_executors(cluster: &Cluster, count: usize) -> Vec<u32> {
+    wait_for("executors to run", || {
+        let found = executors(cluster);
+        (found.len() == count).then_some(found)
+    })
+}
 
-    fn wait_for_executors(&self, count: usize) -> Vec<u32> {
-        wait_for("executors to run", || {
-            let found = self.executors();
-            (found.len() == count).then_some(found)
-        })
-    }
-
-    fn nothing_is_left(&self) {
-        assert_eq!(self.executors(), [0; 0]);
-    }
+fn nothing_is_left(cluster: &Cluster) {
+    assert_eq!(executors(cluster), [0; 0]);
 }
 
 /// The JSON events in a command's output.
@@ -77,10 +63,10 @@ fn gated(directory: &Path, then: &str) -> String {
 
 #[test]
 fn all_have_their_turn_and_the_greatest_code_counts() {
-    let cluster = Cluster::start(2);
+    let cluster = cluster(2);
     let script = "exit $((FIRESTEEL_EXECUTOR_ID % 3))";
     let arguments = ["--num-executors", "7", "--executor-cores", "1", "--json", "--", "sh", "-c", script];
-    let done = run(&mut cluster.launch(&arguments));
+    let done = run(&mut launch(&cluster, &arguments));
     ended(&done, 2);
     let events = events(&done.stdout);
     assert_eq!((count(&events, "executor_launched"), count(&events, "executor_ended")), (7, 7), "{done}");
@@ -94,28 +80,28 @@ fn all_have_their_turn_and_the_greatest_code_counts() {
 
 #[test]
 fn without_a_number_each_worker_has_its_turn_once() {
-    let cluster = Cluster::start(2);
-    let done = run(&mut cluster.launch(&["--json", "--", "true"]));
+    let cluster = cluster(2);
+    let done = run(&mut launch(&cluster, &["--json", "--", "true"]));
     ended(&done, 0);
     assert_eq!(count(&events(&done.stdout), "executor_launched"), 2, "{done}");
 }
 
 #[test]
 fn the_first_that_ends_decides_and_the_others_are_ended() {
-    let cluster = Cluster::start(2);
+    let cluster = cluster(2);
     let script = "if [ $FIRESTEEL_EXECUTOR_ID = 1 ]; then kill -KILL $$; else exec sleep 1000; fi";
     let done =
-        run(&mut cluster.launch(&["--until", "any", "--executor-cores", "1", "--", "sh", "-c", script]));
+        run(&mut launch(&cluster, &["--until", "any", "--executor-cores", "1", "--", "sh", "-c", script]));
     ended(&done, 137);
-    cluster.nothing_is_left();
+    nothing_is_left(&cluster);
     assert!(done.stdout.contains("executor 1 on 127.0.0.1: exited with signal 9 (SIGKILL)"), "{done}");
     assert_eq!(done.stdout.matches("ended as asked, with signal 15 (SIGTERM)").count(), 3, "{done}");
 }
 
 #[test]
 fn executors_that_keep_failing_are_replaced_until_the_master_gives_up() {
-    let cluster = Cluster::with_master(Daemon::master(&["--conf", "spark.deploy.maxExecutorRetries=3"]), 1);
-    let done = run(&mut cluster.launch(&["--until", "never", "--json", "--", "/no/such/command"]));
+    let cluster = cluster_with(&["spark.deploy.maxExecutorRetries=3"], 1);
+    let done = run(&mut launch(&cluster, &["--until", "never", "--json", "--", "/no/such/command"]));
     ended(&done, 1);
     assert_eq!(count(&events(&done.stdout), "executor_ended"), 3, "{done}");
     let said = "the Master ended the application: 3 executors failed in a row, the last with FAILED (cannot start the \
@@ -125,12 +111,12 @@ fn executors_that_keep_failing_are_replaced_until_the_master_gives_up() {
 
 #[test]
 fn a_command_that_does_not_exist_ends_it_with_127() {
-    let cluster = Cluster::start(1);
-    let done = run(&mut cluster.launch(&["--", "/no/such/command"]));
+    let cluster = cluster(1);
+    let done = run(&mut launch(&cluster, &["--", "/no/such/command"]));
     ended(&done, 127);
     let said = "executor 0 on 127.0.0.1: cannot start the program: /no/such/command: not found\n";
     assert!(done.stdout.contains(said), "{done}");
-    let elsewhere = run(&mut cluster.launch(&["--chdir", "/nowhere", "--", "true"]));
+    let elsewhere = run(&mut launch(&cluster, &["--chdir", "/nowhere", "--", "true"]));
     ended(&elsewhere, 127);
     assert!(
         elsewhere.stdout.contains("cannot use the working directory: /nowhere: not found"),
@@ -140,15 +126,16 @@ fn a_command_that_does_not_exist_ends_it_with_127() {
 
 #[test]
 fn ctrl_c_ends_every_process_before_it_returns() {
-    let cluster = Cluster::start(2);
+    let cluster = cluster(2);
     // One of them ignores SIGTERM, and has a child.
     let script =
         "[ $FIRESTEEL_EXECUTOR_ID = 0 ] && trap '' TERM; sleep 1000 & while :; do wait; sleep 0.05; done";
-    let mut launch = Daemon::spawn(&mut cluster.launch(&["--executor-cores", "2", "--", "sh", "-c", script]));
-    cluster.wait_for_executors(4);
+    let mut launch =
+        Daemon::spawn(&mut launch(&cluster, &["--executor-cores", "2", "--", "sh", "-c", script]));
+    wait_for_executors(&cluster, 4);
     launch.signal(Signal::SIGINT);
     assert_eq!(launch.wait(), 130);
-    cluster.nothing_is_left();
+    nothing_is_left(&cluster);
     let output = launch.output();
     assert!(output.contains("waiting for the end of 2 executors\n"), "{output}");
     assert!(output.contains("executor 0 on 127.0.0.1: ended as asked, with signal 9 (SIGKILL)"), "{output}");
@@ -164,53 +151,53 @@ fn completed_states(status: &Value) -> Vec<String> {
 
 #[test]
 fn a_signal_that_timeout_sends_twice_counts_once() {
-    let cluster = Cluster::start(1);
+    let cluster = cluster(1);
     let mut command = Command::new("timeout");
     command.args(["--preserve-status", "1", env!("CARGO_BIN_EXE_firesteel"), "launch", "--master"]);
     let done = run(command.args([cluster.master.url(), "--", "sleep", "1000"]));
     ended(&done, 143);
     assert!(done.stdout.contains("ended as asked"), "{done}");
-    cluster.nothing_is_left();
+    nothing_is_left(&cluster);
 }
 
 #[test]
 fn a_map_that_is_asked_to_end_leaves_nothing_either() {
-    let cluster = Cluster::start(1);
+    let cluster = cluster(1);
     let arguments = ["map", "--master", cluster.master.url(), "--chdir", "executor", "--"];
     let stubborn = ["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done", ":::", "x"];
     let mut map = Daemon::spawn(firesteel().args(arguments).args(stubborn));
-    wait_for("the item to begin", || (cluster.executors().len() >= 2).then_some(()));
+    wait_for("the item to begin", || (executors(&cluster).len() >= 2).then_some(()));
     map.signal(Signal::SIGINT);
     assert_eq!(map.wait(), 130, "{}", map.log());
-    cluster.nothing_is_left();
+    nothing_is_left(&cluster);
     let mut command = Command::new("timeout");
     command.args(["--preserve-status", "1", env!("CARGO_BIN_EXE_firesteel")]).args(arguments);
     let done = run(command.args(stubborn));
     assert_eq!(done.code(), 143, "{done}");
-    cluster.nothing_is_left();
+    nothing_is_left(&cluster);
 }
 
 #[test]
 fn asked_twice_it_does_not_wait() {
-    let cluster = Cluster::start(1);
+    let cluster = cluster(1);
     let script = "trap '' TERM; while :; do sleep 0.05; done";
-    let mut launch = Daemon::spawn(&mut cluster.launch(&["--", "sh", "-c", script]));
-    cluster.wait_for_executors(2);
+    let mut launch = Daemon::spawn(&mut launch(&cluster, &["--", "sh", "-c", script]));
+    wait_for_executors(&cluster, 2);
     launch.signal(Signal::SIGINT);
     wait_for("its answer", || launch.output_so_far().contains("waiting for the end").then_some(()));
     launch.signal(Signal::SIGTERM);
     assert_eq!(launch.wait(), 143);
     // The Master ends the remaining executor.
-    wait_for("the executor to end", || cluster.executors().is_empty().then_some(()));
+    wait_for("the executor to end", || executors(&cluster).is_empty().then_some(()));
 }
 
 #[test]
 fn executors_end_with_a_launch_that_is_killed() {
-    let cluster = Cluster::start(1);
-    let launch = Daemon::spawn(&mut cluster.launch(&["--", "sleep", "1000"]));
-    cluster.wait_for_executors(1);
+    let cluster = cluster(1);
+    let launch = Daemon::spawn(&mut launch(&cluster, &["--", "sleep", "1000"]));
+    wait_for_executors(&cluster, 1);
     launch.signal(Signal::SIGKILL);
-    wait_for("the executor to end", || cluster.executors().is_empty().then_some(()));
+    wait_for("the executor to end", || executors(&cluster).is_empty().then_some(()));
     wait_for("the application to have failed", || {
         (completed_states(&cluster.master.status()) == ["FAILED"]).then_some(())
     });
@@ -218,11 +205,11 @@ fn executors_end_with_a_launch_that_is_killed() {
 
 #[test]
 fn what_was_lost_with_its_worker_comes_again_elsewhere() {
-    let cluster = Cluster::start(2);
+    let cluster = cluster(2);
     let gate = tempfile::tempdir().expect("a temporary directory");
     let script = gated(gate.path(), "exit 3");
     let arguments = ["--num-executors", "1", "--json", "--", "sh", "-c", &script];
-    let mut launch = Daemon::spawn(&mut cluster.launch(&arguments));
+    let mut launch = Daemon::spawn(&mut launch(&cluster, &arguments));
     let first = wait_for("an executor", || {
         let lines = launch.output_so_far();
         let whole = lines.rsplit_once('\n')?.0.to_owned();
@@ -250,7 +237,7 @@ fn port(worker: &Daemon) -> String {
 
 #[test]
 fn a_master_that_starts_again_is_asked_for_those_that_had_no_turn() {
-    let mut cluster = Cluster::start(1);
+    let mut cluster = cluster(1);
     let gate = tempfile::tempdir().expect("a temporary directory");
     let script = gated(gate.path(), "exit 4");
     let first = format!(
@@ -258,7 +245,7 @@ fn a_master_that_starts_again_is_asked_for_those_that_had_no_turn() {
         gate.path().display()
     );
     let arguments = ["--num-executors", "2", "--executor-cores", "1", "--json", "--", "sh", "-c", &first];
-    let mut launch = Daemon::spawn(&mut cluster.launch(&arguments));
+    let mut launch = Daemon::spawn(&mut launch(&cluster, &arguments));
     wait_for("the first turn", || {
         let output = launch.output_so_far();
         (output.contains("executor_ended") && output.matches("executor_running").count() == 2).then_some(())
@@ -279,10 +266,9 @@ fn a_master_that_starts_again_is_asked_for_those_that_had_no_turn() {
 
 #[test]
 fn a_closed_standard_output_ends_it() {
-    let cluster = Cluster::start(1);
+    let cluster = cluster(1);
     let mut launch = Guarded::spawn(
-        cluster
-            .launch(&["--until", "never", "--", "sh", "-c", "sleep 0.2"])
+        launch(&cluster, &["--until", "never", "--", "sh", "-c", "sleep 0.2"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null()),
@@ -290,7 +276,7 @@ fn a_closed_standard_output_ends_it() {
     drop(launch.stdout.take());
     let status = wait_for("it to end", || launch.try_wait().expect("it is our child"));
     assert_eq!(status.code(), Some(141));
-    cluster.nothing_is_left();
+    nothing_is_left(&cluster);
 }
 
 #[test]
@@ -318,29 +304,29 @@ fn a_local_cluster_leaves_nothing() {
 
 #[test]
 fn files_are_there_before_the_command_starts() {
-    let cluster = Cluster::start(1);
+    let cluster = cluster(1);
     let source = tempfile::tempdir().expect("a temporary directory");
     let file: PathBuf = source.path().join("answer");
     fs::write(&file, "42").expect("a file");
     let file = file.to_str().expect("UTF-8");
     let script = "exit $(cat answer)";
-    let done = run(&mut cluster.launch(&["--files", file, "--", "sh", "-c", script]));
+    let done = run(&mut launch(&cluster, &["--files", file, "--", "sh", "-c", script]));
     ended(&done, 42);
 }
 
 #[test]
 fn an_urgent_application_has_an_executor_of_lower_priority_end_and_it_comes_back() {
-    let cluster = Cluster::with_master(Daemon::master(&["--conf", "firesteel.master.preemption=1"]), 1);
+    let cluster = cluster_with(&["firesteel.master.preemption=1"], 1);
     let low = ["--executor-cores", "1", "--num-executors", "2", "--", "sleep", "1000"];
-    let mut low = Daemon::spawn(&mut cluster.launch(&low));
-    cluster.wait_for_executors(2);
+    let mut low = Daemon::spawn(&mut launch(&cluster, &low));
+    wait_for_executors(&cluster, 2);
     let high = ["--priority", "5", "--num-executors", "1", "--executor-cores", "1", "--json", "--", "true"];
-    let done = run(&mut cluster.launch(&high));
+    let done = run(&mut launch(&cluster, &high));
     ended(&done, 0);
     assert_eq!(count(&events(&done.stdout), "executor_launched"), 1, "{done}");
-    cluster.wait_for_executors(2);
+    wait_for_executors(&cluster, 2);
     low.signal(Signal::SIGTERM);
     assert_eq!(low.wait(), 143);
     assert!(low.output().contains("lost: preempted by app-"), "{}", low.output());
-    cluster.nothing_is_left();
+    nothing_is_left(&cluster);
 }

@@ -7,9 +7,8 @@ use firesteel_apps::local_cluster::{Directory, LocalCluster, LocalClusterError, 
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::state_reader::Extent;
+use firesteel_testkit::{Daemon, firesteel, processes, run, wait_for};
 use nix::sys::signal::Signal;
-
-use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
 
 fn options(spec: &str, directory: Directory) -> Options {
     Options {

@@ -5,18 +5,17 @@ mod ends;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
+use firesteel_testkit::{
+    Cluster, Daemon, Guarded, firesteel, forgetful_master, processes, run, run_with_input, wait_for,
+};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use serde_json::Value;
 use tempfile::TempDir;
-
-use crate::cluster::{
-    Daemon, Guarded, firesteel, forgetful_master, processes, run, run_with_input, wait_for,
-};
 
 const LOCAL: [&str; 2] = ["--master", "local-cluster[2,2,1024]"];
 
@@ -34,40 +33,9 @@ fn map_on(master: &Daemon, arguments: &[&str]) -> Command {
     command
 }
 
-/// A Master and Workers of two cores, each with its work directory.
-struct Cluster {
-    workers: Vec<Daemon>,
-    master: Daemon,
-    directory: TempDir,
-}
-
-impl Cluster {
-    fn start(workers: usize) -> Self {
-        let mut cluster = Self { workers: Vec::new(), master: Daemon::master(&[]), directory: directory() };
-        for _ in 0..workers {
-            cluster.add_worker(2);
-        }
-        cluster
-    }
-
-    fn add_worker(&mut self, cores: u32) {
-        let work = self.work_dir(self.workers.len());
-        let cores = cores.to_string();
-        self.workers.push(Daemon::worker(&self.master, &work, &["--cores", &cores, "--memory", "2g"]));
-        let workers = self.workers.len();
-        self.master.wait_for_workers(workers);
-    }
-
-    fn work_dir(&self, worker: usize) -> PathBuf {
-        self.directory.path().join(format!("work-{worker}"))
-    }
-
-    fn executors(&self, worker: usize) -> Vec<u32> {
-        let children = processes::children_of(self.workers[worker].pid());
-        let is_executor =
-            |pid: &u32| processes::command_line(*pid).iter().any(|word| word == "--executor-id");
-        children.into_iter().filter(is_executor).collect()
-    }
+/// A Master and Workers of two cores.
+fn cluster(workers: usize) -> Cluster {
+    Cluster::plan().worker(&["--cores", "2", "--memory", "2g"]).start(workers)
 }
 
 fn directory() -> TempDir {
@@ -132,7 +100,7 @@ fn an_application_has_no_more_executors_than_it_asked_for() {
 
 #[test]
 fn checksums_of_every_file_are_those_of_xargs_and_come_from_two_executors() {
-    let cluster = Cluster::start(2);
+    let cluster = cluster(2);
     let gate = directory();
     let files = files_of_the_repository();
     let expected = run_with_input(Command::new("xargs").args(["-0", "sha256sum"]), files.clone());
@@ -153,7 +121,7 @@ fn checksums_of_every_file_are_those_of_xargs_and_come_from_two_executors() {
     });
     let mut places = BTreeSet::new();
     for (worker, executors) in executors.iter().enumerate() {
-        let work = cluster.work_dir(worker).canonicalize().expect("it is there");
+        let work = cluster.work(worker).canonicalize().expect("it is there");
         for pid in executors {
             assert_eq!(processes::parent_of(*pid), Some(cluster.workers[worker].pid()));
             let place = processes::directory_of(*pid).expect("it runs");
@@ -349,8 +317,8 @@ fn a_full_disk_ends_the_run_with_an_error() {
 
 #[test]
 fn output_that_cannot_be_kept_ends_the_run_with_an_error() {
-    let cluster = Cluster::start(1);
-    let nowhere = cluster.directory.path().join("nowhere");
+    let cluster = cluster(1);
+    let nowhere = cluster.path("nowhere");
     // The second item's output is long, and waits until the first is printed.
     let script = "[ $0 = 1 ] && exec sleep 1000; head -c 1000000 /dev/zero";
     let mut command = map_on(&cluster.master, &["--", "sh", "-c", script, ":::", "1", "2"]);
@@ -364,7 +332,7 @@ fn output_that_cannot_be_kept_ends_the_run_with_an_error() {
 #[test]
 fn long_outputs_pass_through_the_disk_unchanged() {
     let temporary = directory();
-    let cluster = Cluster::start(1);
+    let cluster = cluster(1);
     let script = "[ $0 = 1 ] && sleep 0.5; yes $0 | head -c 3000000";
     let mut command = map_on(&cluster.master, &["--", "sh", "-c", script, ":::", "1", "2", "3"]);
     let done = run(command.env("TMPDIR", temporary.path()));

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use firesteel_testkit::{Daemon, Guarded, firesteel, run, wait_for};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
-
-use crate::cluster::{Daemon, Guarded, firesteel, run, wait_for};
 
 /// `firesteel map --failed LEFT` on a small local cluster.
 fn map(place: &Path, arguments: &[&str]) -> Command {

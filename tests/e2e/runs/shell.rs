@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use firesteel_testkit::{Daemon, Guarded, firesteel, forgetful_master, processes, run, wait_for};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, Guarded, firesteel, forgetful_master, processes, run, wait_for};
 use crate::commands::terminal::Terminal;
 
 pub(crate) const CTRL_C: &str = "\x03";

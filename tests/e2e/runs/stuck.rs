@@ -7,13 +7,13 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Stdio;
 
+use firesteel_testkit::{Daemon, Guarded, firesteel, processes, wait_for};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::{mkfifo, pipe};
 
 use super::shell::{CTRL_C, CTRL_D, LOCAL, Session, applications, home, script};
-use crate::cluster::{Daemon, Guarded, firesteel, processes, wait_for};
 use crate::commands::terminal::Terminal;
 use crate::daemons::worker::Pair;
 

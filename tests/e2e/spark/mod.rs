@@ -15,10 +15,8 @@ use firesteel_spark::envelope::{Address, Envelope};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Node};
 use firesteel_spark::messages::answer;
+use firesteel_testkit::{Cluster, Daemon, firesteel, processes, run, scratch_of_applications, wait_for};
 use nix::sys::signal::Signal;
-use tempfile::TempDir;
-
-use crate::cluster::{Daemon, firesteel, processes, run, scratch_of_applications, wait_for};
 
 /// The longest frame that is accepted.
 const MOST: usize = 1 << 20;
@@ -113,60 +111,47 @@ fn registration(release: &str) -> Vec<Frame> {
 }
 
 /// A Master, and a Worker with a Java that only reports its start.
-struct Cluster {
-    master: Daemon,
-    worker: Daemon,
-    root: TempDir,
+fn cluster(version: &str) -> Cluster {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let java = directory.path().join("jdk/bin/java");
+    let jar = directory.path().join(format!("spark/jars/spark-core_2.1x-{version}.jar"));
+    for (path, text) in [(&java, "#!/bin/sh\necho \"$@\"\nexec sleep 600\n"), (&jar, "")] {
+        fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
+        fs::write(path, text).expect("it is written");
+    }
+    fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let plan = Cluster::plan().worker(&["--cores", "2", "--memory", "4g"]);
+    let plan = plan.variable("SPARK_HOME", directory.path().join("spark"));
+    let plan = plan.variable("JAVA_HOME", directory.path().join("jdk"));
+    plan.variable("SPARK_LOCAL_DIRS", directory.path().join("local")).start_in(directory, 1)
 }
 
-impl Cluster {
-    fn start(version: &str) -> Self {
-        let root = tempfile::tempdir().expect("a temporary directory");
-        let java = root.path().join("jdk/bin/java");
-        let jar = root.path().join(format!("spark/jars/spark-core_2.1x-{version}.jar"));
-        for (path, text) in [(&java, "#!/bin/sh\necho \"$@\"\nexec sleep 600\n"), (&jar, "")] {
-            fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
-            fs::write(path, text).expect("it is written");
-        }
-        fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("it is ours");
-        let master = Daemon::master(&[]);
-        let mut command = firesteel();
-        command.args(["worker", "--port", "0", "--cores", "2", "--memory", "4g", "--work-dir"]);
-        command.arg(root.path().join("work")).arg(master.url());
-        command.env("SPARK_HOME", root.path().join("spark")).env("JAVA_HOME", root.path().join("jdk"));
-        command.env("SPARK_LOCAL_DIRS", root.path().join("local"));
-        let worker = Daemon::start(&mut command);
-        master.wait_for_workers(1);
-        Self { master, worker, root }
-    }
+/// A driver of this release, which has registered.
+fn driver(cluster: &Cluster, release: &str) -> Peer {
+    let mut driver = Peer::connect(&cluster.master);
+    registration(release).iter().for_each(|frame| driver.send(frame));
+    driver
+}
 
-    /// A driver of this release, which has registered.
-    fn driver(&self, release: &str) -> Peer {
-        let mut driver = Peer::connect(&self.master);
-        registration(release).iter().for_each(|frame| driver.send(frame));
-        driver
-    }
+fn kill(cluster: &Cluster, app: &str) {
+    let killing = run(firesteel().args(["kill", "--master", cluster.master.url(), app]));
+    assert_eq!(killing.code(), 0, "{killing}");
+}
 
-    fn kill(&self, app: &str) {
-        let killing = run(firesteel().args(["kill", "--master", self.master.url(), app]));
-        assert_eq!(killing.code(), 0, "{killing}");
-    }
-
-    /// The remaining scratch directories.
-    fn scratch(&self) -> Vec<PathBuf> {
-        scratch_of_applications(&self.root.path().join("local"))
-    }
+/// The remaining scratch directories.
+fn scratch(cluster: &Cluster) -> Vec<PathBuf> {
+    scratch_of_applications(&cluster.path("local"))
 }
 
 #[test]
 fn a_driver_of_spark_s_gets_an_executor_and_loses_it_with_its_connection() {
     for (release, version) in [("spark-3.5.7", "3.5.9"), ("spark-4.0.1", "4.0.0"), ("spark-4.3.0", "4.3.0")] {
-        let cluster = Cluster::start(version);
-        let mut driver = cluster.driver(release);
+        let cluster = cluster(version);
+        let mut driver = driver(&cluster, release);
         let registered = driver.message("RegisteredApplication");
         let app = text(&registered, "appId");
         let added = driver.message("ExecutorAdded");
-        assert_eq!(text(&added, "hostPort"), cluster.worker.address().to_string());
+        assert_eq!(text(&added, "hostPort"), cluster.workers[0].address().to_string());
         driver.message("ExecutorUpdated");
 
         // A repeated registration, as after a late answer, belongs to the same application.
@@ -175,21 +160,21 @@ fn a_driver_of_spark_s_gets_an_executor_and_loses_it_with_its_connection() {
         let status = cluster.master.status();
         assert_eq!(status["applications"].as_array().map(Vec::len), Some(1), "{status}");
 
-        let directory = cluster.root.path().join("work").join(&app).join("0");
+        let directory = cluster.work(0).join(&app).join("0");
         let words = wait_for("the executor's words", || {
             let words = fs::read_to_string(directory.join("stdout")).ok()?;
             words.ends_with('\n').then_some(words)
         });
-        let url = format!("--worker-url spark://Worker@{}", cluster.worker.address());
+        let url = format!("--worker-url spark://Worker@{}", cluster.workers[0].address());
         for expected in ["CoarseGrainedExecutorBackend", "--executor-id 0", &url, &format!("--app-id {app}")]
         {
             assert!(words.contains(expected), "{expected}: {words}");
         }
-        assert_eq!(cluster.scratch().len(), 1);
+        assert_eq!(scratch(&cluster).len(), 1);
         assert_eq!(processes::within(&directory).len(), 1);
         drop(driver);
         wait_for("the end of what the driver had", || {
-            let idle = processes::within(&directory).is_empty() && cluster.scratch().is_empty();
+            let idle = processes::within(&directory).is_empty() && scratch(&cluster).is_empty();
             (idle && cluster.master.status()["workers"][0]["cores_used"] == 0).then_some(())
         });
     }
@@ -206,13 +191,13 @@ fn flags_of_spark_s_daemons_are_taken() {
 
 #[test]
 fn an_application_whose_spark_is_nowhere_fails_and_says_what_was_sought() {
-    let cluster = Cluster::start("3.5.7");
-    let mut driver = cluster.driver("spark-4.0.1");
+    let cluster = cluster("3.5.7");
+    let mut driver = driver(&cluster, "spark-4.0.1");
     let updated = driver.message("ExecutorUpdated");
     let removed = driver.message("ApplicationRemoved");
     let message = text(&removed, "message");
     assert!(message.starts_with("FAILED: "), "{message}");
-    let home = cluster.root.path().join("spark");
+    let home = cluster.path("spark");
     let sought =
         format!("Spark 4.0, which its driver has, is not installed here: {} has 3.5.7", home.display());
     assert!(message.contains(&sought), "{message}");
@@ -221,10 +206,10 @@ fn an_application_whose_spark_is_nowhere_fails_and_says_what_was_sought() {
 
 #[test]
 fn a_driver_whose_application_was_killed_may_register_another_on_its_connection() {
-    let cluster = Cluster::start("4.0.1");
-    let mut driver = cluster.driver("spark-4.0.1");
+    let cluster = cluster("4.0.1");
+    let mut driver = driver(&cluster, "spark-4.0.1");
     let app = text(&driver.message("RegisteredApplication"), "appId");
-    cluster.kill(&app);
+    kill(&cluster, &app);
     let message = text(&driver.message("ApplicationRemoved"), "message");
     assert!(message.starts_with("KILLED: it was killed by"), "{message}");
     driver.send(registration("spark-4.0.1").last().expect("there is one"));
@@ -249,8 +234,8 @@ fn request(class: &str, app: &str) -> Frame {
 
 #[test]
 fn requests_of_a_driver_of_spark_s_are_answered_also_when_its_application_has_ended() {
-    let cluster = Cluster::start("4.0.1");
-    let mut driver = cluster.driver("spark-4.0.1");
+    let cluster = cluster("4.0.1");
+    let mut driver = driver(&cluster, "spark-4.0.1");
     let app = text(&driver.message("RegisteredApplication"), "appId");
     let asks = ["RequestExecutors", "KillExecutors"].map(|class| request(class, &app));
     let mut answered = |ask: &Frame, expected: bool| {
@@ -264,7 +249,7 @@ fn requests_of_a_driver_of_spark_s_are_answered_also_when_its_application_has_en
         assert_eq!(found, expected);
     };
     asks.iter().for_each(|ask| answered(ask, true));
-    cluster.kill(&app);
+    kill(&cluster, &app);
     asks.iter().for_each(|ask| answered(ask, false));
 }
 
@@ -438,12 +423,12 @@ fn who_asks_whether_a_master_works_is_answered_behind_what_came_before() {
 
 #[test]
 fn an_executor_is_told_that_its_worker_is_there_and_shares_its_fate() {
-    let cluster = Cluster::start("4.0.1");
-    let mut executor = Peer::connect(&cluster.worker);
+    let cluster = cluster("4.0.1");
+    let mut executor = Peer::connect(&cluster.workers[0]);
     executor.stream.write_all(&recorded("spark-4.0.1", "executor-to-worker")).expect("it is read");
     let answer = executor.next().expect("an answer");
     assert_eq!(vec![answer], frames(&recorded("spark-4.0.1", "worker-to-executor")));
-    drop(cluster.worker);
+    drop(cluster.workers);
     assert_eq!(executor.next(), None);
 }
 
@@ -463,8 +448,8 @@ fn who_asks_for_authentication_or_tls_is_told_that_there_is_none() {
 
 #[test]
 fn what_no_driver_would_say_harms_nobody_else_on_the_port() {
-    let cluster = Cluster::start("4.0.1");
-    let mut driver = cluster.driver("spark-4.0.1");
+    let cluster = cluster("4.0.1");
+    let mut driver = driver(&cluster, "spark-4.0.1");
     let app = text(&driver.message("RegisteredApplication"), "appId");
     let whole = recorded("spark-4.0.1", "driver-to-master");
     for step in 0..200 {

@@ -6,49 +6,39 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use firesteel_testkit::{Cluster, DEADLINE, wait_for};
 use serde_json::{Value, json};
-use tempfile::TempDir;
-
-use crate::cluster::{DEADLINE, Daemon, firesteel, wait_for};
 
 /// A Master that serves REST, and a Worker with an installation of Spark.
-struct Cluster {
-    master: Daemon,
-    worker: Daemon,
-    rest: String,
-    root: TempDir,
+struct Rest {
+    cluster: Cluster,
+    /// Where the Master serves REST: `host:port`.
+    address: String,
 }
 
 /// The replacement for Java: it prints its arguments, and runs until it is ended.
 const JAVA: &str =
     "#!/bin/sh\nfor word; do echo \"word $word\"; done\nenv | sort | sed 's/^/variable /'\nexec sleep 1000\n";
 
-impl Cluster {
+impl Rest {
     fn start() -> Self {
-        let root = tempfile::tempdir().expect("a temporary directory");
-        let spark = root.path().join("spark");
-        let java = root.path().join("java/bin/java");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let spark = directory.path().join("spark");
+        let java = directory.path().join("java/bin/java");
         for (path, text) in [(&spark.join("jars/spark-core_2.13-4.0.1.jar"), ""), (&java, JAVA)] {
             fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
             fs::write(path, text).expect("it is written");
         }
         fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("it is ours");
-        let master = Daemon::master(&[
-            "--conf",
-            "spark.master.rest.enabled=true",
-            "--conf",
-            "spark.master.rest.port=0",
-        ]);
-        let line = master.wait_for_line(&["serving Spark's REST protocol"]);
-        let (_, rest) = line.trim_end().trim_end_matches('/').rsplit_once("http://").expect("a URL");
-        let rest = rest.to_owned();
-        let mut worker = firesteel();
-        worker.args(["worker", "--port", "0", "--cores", "2", "--memory", "4g", "--work-dir"]);
-        worker.arg(root.path().join("work")).arg(master.url());
-        worker.env("SPARK_HOME", &spark).env("JAVA_HOME", root.path().join("java"));
-        let worker = Daemon::start(&mut worker);
-        master.wait_for_workers(1);
-        Self { master, worker, rest, root }
+        let plan =
+            Cluster::plan().properties(&["spark.master.rest.enabled=true", "spark.master.rest.port=0"]);
+        let plan = plan.worker(&["--cores", "2", "--memory", "4g"]);
+        let plan = plan.variable("SPARK_HOME", spark).variable("JAVA_HOME", directory.path().join("java"));
+        let cluster = plan.start_in(directory, 1);
+        let line = cluster.master.wait_for_line(&["serving Spark's REST protocol"]);
+        let (_, address) = line.trim_end().trim_end_matches('/').rsplit_once("http://").expect("a URL");
+        let address = address.to_owned();
+        Self { cluster, address }
     }
 
     /// Sends a request. Returns the status and the text of the answer.
@@ -58,7 +48,7 @@ impl Cluster {
 
     /// Sends a request with one more header.
     fn ask_with(&self, method: &str, action: &str, body: &str, header: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.rest).expect("it serves REST");
+        let mut stream = TcpStream::connect(&self.address).expect("it serves REST");
         stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
         let length = body.len();
         let head = format!(
@@ -100,7 +90,7 @@ impl Cluster {
     }
 
     fn jar(&self) -> PathBuf {
-        let jar = self.root.path().join("main.jar");
+        let jar = self.cluster.path("main.jar");
         fs::write(&jar, "classes").expect("it is written");
         jar
     }
@@ -108,63 +98,58 @@ impl Cluster {
 
 #[test]
 fn a_driver_runs_with_the_spark_of_its_worker_until_it_is_ended() {
-    let cluster = Cluster::start();
-    let created = cluster.create(&format!("file:{}", cluster.jar().display()));
+    let rest = Rest::start();
+    let created = rest.create(&format!("file:{}", rest.jar().display()));
     assert_eq!(
         (&created["success"], &created["serverSparkVersion"]),
         (&json!(true), &json!("4.0.1")),
         "{created}"
     );
     let id = &created["submissionId"];
-    let status = cluster.wait_for_state(id, "RUNNING");
-    assert_eq!(status["workerHostPort"], cluster.worker.address().to_string());
-    let directory = cluster
-        .root
-        .path()
-        .join("work")
-        .canonicalize()
-        .expect("it is there")
-        .join(id.as_str().expect("an id"));
+    let status = rest.wait_for_state(id, "RUNNING");
+    assert_eq!(status["workerHostPort"], rest.cluster.workers[0].address().to_string());
+    let directory =
+        rest.cluster.work(0).canonicalize().expect("it is there").join(id.as_str().expect("an id"));
     let stdout = wait_for("all that the driver says", || {
         let stdout = fs::read_to_string(directory.join("stdout")).ok()?;
         stdout.contains("variable SPARK_LAUNCH_WITH_SCALA").then_some(stdout)
     });
     let words: Vec<&str> = stdout.lines().filter_map(|line| line.strip_prefix("word ")).collect();
     let jar = directory.join("main.jar").display().to_string();
-    let url = format!("spark://Worker@{}", cluster.worker.address());
+    let url = format!("spark://Worker@{}", rest.cluster.workers[0].address());
     let end = ["org.apache.spark.deploy.worker.DriverWrapper", &url, &jar, "Main", "one two"];
     assert!(words.ends_with(&end), "{stdout}");
     assert!(words.contains(&"-Xmx300M"), "{stdout}");
-    assert!(words.contains(&format!("-Dspark.master={}", cluster.master.url()).as_str()), "{stdout}");
+    assert!(words.contains(&format!("-Dspark.master={}", rest.cluster.master.url()).as_str()), "{stdout}");
     assert_eq!(fs::read(Path::new(&jar)).expect("it is there"), b"classes");
-    let home = format!("variable SPARK_HOME={}\n", cluster.root.path().join("spark").display());
+    let home = format!("variable SPARK_HOME={}\n", rest.cluster.path("spark").display());
     assert!(stdout.contains(&home) && stdout.contains("variable SPARK_GIVEN=1\n"), "{stdout}");
     assert!(!stdout.contains("1.2.3.4") && !stdout.contains("{{SPARK}}"), "{stdout}");
 
-    let killed = cluster.json("POST", &format!("kill/{}", id.as_str().expect("an id")), &Value::Null);
+    let killed = rest.json("POST", &format!("kill/{}", id.as_str().expect("an id")), &Value::Null);
     assert_eq!(killed["success"], true, "{killed}");
-    cluster.wait_for_state(id, "KILLED");
-    cluster.json("POST", "clear", &Value::Null);
-    let unknown = cluster.json("GET", &format!("status/{}", id.as_str().expect("an id")), &Value::Null);
+    rest.wait_for_state(id, "KILLED");
+    rest.json("POST", "clear", &Value::Null);
+    let unknown = rest.json("GET", &format!("status/{}", id.as_str().expect("an id")), &Value::Null);
     assert_eq!(unknown["success"], false, "{unknown}");
 }
 
 #[test]
 fn what_cannot_be_started_is_said_with_its_reason() {
-    let cluster = Cluster::start();
-    let refused = cluster.create("s3a://bucket/main.jar");
+    let rest = Rest::start();
+    let refused = rest.create("s3a://bucket/main.jar");
     assert_eq!(refused["success"], false, "{refused}");
     assert!(refused["message"].to_string().contains("cannot be fetched from s3a:"), "{refused}");
-    let missing = cluster.create("file:/nowhere/main.jar");
-    let status = cluster.wait_for_state(&missing["submissionId"], "ERROR");
+    let missing = rest.create("file:/nowhere/main.jar");
+    let status = rest.wait_for_state(&missing["submissionId"], "ERROR");
     let message = status["message"].as_str().expect("a message");
     let expected = "Exception from the cluster:\ncannot get the application's files: the driver's jar file:/nowhere/main.jar: ";
     assert!(message.starts_with(expected), "{message}");
     for header in ["Origin: http://evil.example", "Sec-Fetch-Site: same-origin"] {
-        let (status, text) = cluster.ask_with("POST", "killall", "", header);
+        let (status, text) = rest.ask_with("POST", "killall", "", header);
         assert!(status == 403 && text.contains("Pages may not submit"), "{status} {text}");
     }
-    let (status, _) = cluster.ask("POST", "create", &"x".repeat(1 << 20));
+    let (status, _) = rest.ask("POST", "create", &"x".repeat(1 << 20));
     assert!([0, 400].contains(&status), "a body of a MiB: {status}");
-    assert_eq!(cluster.ask("GET", "readyz", "").0, 200);
+    assert_eq!(rest.ask("GET", "readyz", "").0, 200);
 }

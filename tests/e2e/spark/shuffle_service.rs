@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use firesteel_testkit::{Daemon, binary, firesteel, processes, run, run_with_input, wait_for};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
-
-use crate::cluster::{BINARY, Daemon, firesteel, processes, run, run_with_input, wait_for};
 
 /// The longest time that a process may outlive its Worker.
 const SOON: Duration = Duration::from_secs(3);
@@ -31,7 +30,8 @@ impl Installation {
             "#!/bin/sh\nprintf '%s\\n' \"$@\"\n\
              for word; do case $word in -Dspark.shuffle.service.port=*) port=${{word#*=}};; esac; done\n\
              if [ -e {broken} ]; then echo 'no room: password=hush' >&2; exit 3; fi\n\
-             exec {BINARY} master --host 0.0.0.0 --port $port\n",
+             exec {program} master --host 0.0.0.0 --port $port\n",
+            program = binary(),
             broken = root.path().join("broken").display(),
         );
         for (path, text) in [(&java, script.as_str()), (&jar, "")] {

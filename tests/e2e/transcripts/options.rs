@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use firesteel_testkit::{firesteel, run};
+
 use super::page::Page;
 use super::{directory, read, tour};
-use crate::cluster::{firesteel, run};
 
 /// The words of a help text that are names: of commands, or of options.
 fn help(arguments: &[&str]) -> String {

@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use tempfile::TempDir;
-
 use super::normal::Normal;
 use super::session::Session;
-use crate::cluster::{Daemon, wait_for};
+use firesteel_testkit::Cluster;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Page {
@@ -25,6 +23,7 @@ pub(super) enum Part {
 }
 
 impl Page {
+    /// The page with today's answers in normal form.
     pub(super) fn parse(text: &str) -> Self {
         let mut lines = text.lines().peekable();
         let cluster = lines.next_if(|line| line.starts_with("cluster ")).map(str::to_owned);
@@ -79,9 +78,8 @@ impl Page {
         })
     }
 
-    /// The page with today's answers in normal form.
     pub(super) fn play(&self) -> Self {
-        let cluster = self.cluster.as_deref().map(Cluster::start);
+        let cluster = self.cluster.as_deref().map(started);
         let master = cluster.as_ref().map(|cluster| ("MASTER", cluster.master.url()));
         let mut session = Session::start(master.as_slice());
         let mut normal = Normal::default();
@@ -120,40 +118,22 @@ impl fmt::Display for Page {
     }
 }
 
-struct Cluster {
-    // Fields are dropped in this order.
-    _workers: Vec<(Daemon, TempDir)>,
-    master: Daemon,
-}
-
-impl Cluster {
-    /// Starts the cluster that a line like `cluster workers=2 cores=4 memory=2g master:spark.worker.timeout=5`
-    /// describes.
-    fn start(line: &str) -> Self {
-        let words = || line.split_whitespace().skip(1);
-        let with = |prefix: &'static str| words().filter_map(move |word| word.strip_prefix(prefix));
-        let confs = |prefix| with(prefix).flat_map(|pair| ["--conf", pair]).collect::<Vec<_>>();
-        let count: usize = with("workers=").next().map_or(1, |count| count.parse().expect("a number"));
-        let flags = words().filter(|word| !word.contains(':') && !word.starts_with("workers="));
-        let flags: Vec<String> = flags
-            .map(|word| {
-                let (name, value) = word.split_once('=').expect("a flag and its value");
-                format!("--{name}={value}")
-            })
-            .collect();
-        let master = Daemon::master(&confs("master:"));
-        let mut arguments: Vec<&str> = flags.iter().map(String::as_str).collect();
-        arguments.extend(confs("worker:"));
-        let workers = (0..count).map(|_| {
-            let directory = tempfile::tempdir().expect("a temporary directory");
-            (Daemon::worker(&master, directory.path(), &arguments), directory)
-        });
-        let workers = workers.collect();
-        wait_for("the Workers to register", || {
-            (master.status()["workers"].as_array()?.len() == count).then_some(())
-        });
-        Self { _workers: workers, master }
-    }
+/// Starts the daemons that a line like `cluster workers=2 cores=4 memory=2g master:spark.worker.timeout=5` names.
+fn started(line: &str) -> Cluster {
+    let words = || line.split_whitespace().skip(1);
+    let with = |prefix: &'static str| words().filter_map(move |word| word.strip_prefix(prefix));
+    let count: usize = with("workers=").next().map_or(1, |count| count.parse().expect("a number"));
+    let flags = words().filter(|word| !word.contains(':') && !word.starts_with("workers="));
+    let flags: Vec<String> = flags
+        .map(|word| {
+            let (name, value) = word.split_once('=').expect("a flag and its value");
+            format!("--{name}={value}")
+        })
+        .collect();
+    let mut arguments: Vec<&str> = flags.iter().map(String::as_str).collect();
+    arguments.extend(with("worker:").flat_map(|pair| ["--conf", pair]));
+    let properties: Vec<&str> = with("master:").collect();
+    Cluster::plan().properties(&properties).worker(&arguments).start(count)
 }
 
 #[test]

@@ -8,11 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use firesteel_testkit::{Guarded, is_ours};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tempfile::TempDir;
-
-use crate::cluster::{Guarded, is_ours};
 
 /// The time limit of one command.
 const LONGEST: Duration = Duration::from_secs(60);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{read, root};
+use super::{TESTKIT, read, root};
 
 /// A row of a table in docs/RUNBOOK.md.
 struct Row {
@@ -54,6 +54,9 @@ fn program() -> String {
     fn gather(folder: &Path, text: &mut String) {
         for entry in folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
             let path = entry.expect("the folder can be read").path();
+            if path.ends_with(TESTKIT) {
+                continue;
+            }
             if path.is_dir() {
                 gather(&path, text);
             } else if path.extension().is_some_and(|extension| extension == "rs") {

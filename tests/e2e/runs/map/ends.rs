@@ -124,7 +124,7 @@ fn nothing_is_lost(mut running: Daemon, gate: &Path) {
 
 #[test]
 fn an_executor_that_is_killed_loses_nothing() {
-    let cluster = Cluster::start(2);
+    let cluster = cluster(2);
     let gate = directory();
     let running = four_begun(&cluster, gate.path());
     kill_nine(cluster.executors(0)[0]);
@@ -134,7 +134,7 @@ fn an_executor_that_is_killed_loses_nothing() {
 
 #[test]
 fn a_worker_that_is_killed_loses_nothing() {
-    let cluster = Cluster::start(2);
+    let cluster = cluster(2);
     let gate = directory();
     let running = four_begun(&cluster, gate.path());
     let below = processes::descendants_of(cluster.workers[0].pid());
@@ -148,7 +148,7 @@ fn a_worker_that_is_killed_loses_nothing() {
 /// again.
 #[test]
 fn a_master_that_is_killed_and_started_again_loses_nothing() {
-    let mut cluster = Cluster::start(2);
+    let mut cluster = cluster(2);
     let gate = directory();
     let running = four_begun(&cluster, gate.path());
     let port = cluster.master.address().port().to_string();
@@ -161,19 +161,20 @@ fn a_master_that_is_killed_and_started_again_loses_nothing() {
 
 #[test]
 fn more_cores_per_executor_than_any_worker_has_is_said_at_once_and_waited_for() {
-    let mut cluster = Cluster::start(1);
+    let mut cluster = Cluster::plan().worker(&["--memory", "2g"]).start(0);
+    cluster.add_worker(&["--cores", "2"]);
     let mut running =
         Daemon::spawn(&mut map_on(&cluster.master, &["--executor-cores", "4", "--", "echo", ":::", "a"]));
     running.wait_for_line(&["no Worker has", "waits for a larger Worker"]);
     assert!(running.is_alive());
-    cluster.add_worker(4);
+    cluster.add_worker(&["--cores", "4"]);
     assert_eq!(running.wait(), 0, "{}", running.log());
     assert_eq!(running.output(), "a\n");
 }
 
 #[test]
 fn executors_that_cannot_reach_their_driver_end_the_run_soon_and_everything_says_why_and_what_to_set() {
-    let cluster = Cluster::start(1);
+    let cluster = cluster(1);
     // Executors get a host name that does not exist, and an address without a listener.
     for (host, why) in
         [("no-such-host.invalid", "whose host is unknown there"), ("127.0.0.2", "connection refused")]

@@ -2,6 +2,5 @@
 
 pub(super) mod case;
 pub(super) mod plain_victims;
-mod rule;
 
-pub(super) use rule::{Ask, ORDERS, Order, Worker, assign, place};
+pub(super) use firesteel_testkit::placement_rule::{Ask, ORDERS, Order, Worker, assign, place};

@@ -1,0 +1,102 @@
+//! Components that tests need and machines may lack.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+/// The variable with the required components, separated by commas; `all` names every one.
+const REQUIRE: &str = "FIRESTEEL_REQUIRE";
+
+/// Something that a test needs.
+pub struct Component {
+    /// Its name in `FIRESTEEL_REQUIRE`.
+    pub name: &'static str,
+    /// Checks whether it is available.
+    ///
+    /// # Errors
+    /// Why it cannot be used here.
+    pub look: fn() -> Result<(), String>,
+    /// Makes it ready for the next test.
+    pub prepare: fn() -> Readiness,
+}
+
+/// Whether a component is ready for the next test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// The test can run.
+    Ready,
+    /// It cannot be made ready, for this reason: the test fails.
+    Failed(String),
+    /// It could not be made ready for an earlier test, for this reason: the test does not run.
+    NotRun(String),
+}
+
+impl Component {
+    /// These tests, if the component is available. If not, tests of the same names that are ignored with a reason; they
+    /// fail if the component is required.
+    pub fn trials(&self, tests: &[(&str, fn())]) -> Vec<Trial> {
+        let found = (self.look)();
+        tests.iter().map(|&(name, test)| self.trial(name, test, &found)).collect()
+    }
+
+    /// Like `trials`, for one test. `found` is the result of [`look`](Self::look).
+    pub fn trial(
+        &self,
+        name: &str,
+        test: impl FnOnce() + Send + 'static,
+        found: &Result<(), String>,
+    ) -> Trial {
+        let (component, prepare) = (self.name, self.prepare);
+        match found {
+            Ok(()) => Trial::ignorable_test(name, move || match prepare() {
+                Readiness::Ready => {
+                    test();
+                    Ok(Completion::Completed)
+                }
+                Readiness::Failed(reason) => Err(Failed::from(reason)),
+                Readiness::NotRun(reason) => Ok(Completion::ignored_with(reason)),
+            }),
+            Err(reason) if is_required(component) => {
+                let reason = format!("{REQUIRE} asks for {component}, which is missing: {reason}");
+                Trial::test(name, move || Err(Failed::from(reason)))
+            }
+            Err(reason) => Trial::test(name, || Ok(()))
+                .with_kind(format!("skipped, no {component}: {reason}"))
+                .with_ignored_flag(true),
+        }
+    }
+}
+
+/// Runs the tests. The last line says how many were left out and why.
+pub fn run(arguments: &Arguments, trials: Vec<Trial>) -> ExitCode {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.has_ignored_flag() && is_chosen(arguments, trial.name()))
+    {
+        *reasons.entry(trial.kind().to_owned()).or_default() += 1;
+    }
+    let conclusion = libtest_mimic::run(arguments, trials);
+    let left_out = usize::try_from(conclusion.num_ignored).unwrap_or(usize::MAX);
+    if left_out > 0 {
+        let unprepared = left_out.saturating_sub(reasons.values().sum());
+        let mut reasons: Vec<String> =
+            reasons.into_iter().map(|(reason, tests)| format!("{tests} {reason}")).collect();
+        if unprepared > 0 {
+            reasons.push(format!("{unprepared} could not be prepared"));
+        }
+        println!("left out {left_out} tests: {}\n", reasons.join("; "));
+    }
+    conclusion.exit_code()
+}
+
+/// Whether the arguments select this test.
+fn is_chosen(arguments: &Arguments, name: &str) -> bool {
+    let is = |filter: &String| if arguments.exact { name == filter } else { name.contains(filter.as_str()) };
+    arguments.filter.as_ref().is_none_or(is) && !arguments.skip.iter().any(is)
+}
+
+pub fn is_required(component: &str) -> bool {
+    let required = env::var(REQUIRE).unwrap_or_default();
+    required.split(',').map(str::trim).any(|name| name == component || name == "all")
+}
