@@ -28,6 +28,8 @@
 //! Invalid amounts (executors without cores, negative free amounts) place nothing. They never panic, divide by zero or
 //! wrap.
 
+#![warn(missing_docs)]
+
 pub mod advice;
 mod assign;
 mod demand;

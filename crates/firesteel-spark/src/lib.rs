@@ -25,6 +25,8 @@
 //!
 //! Source: Spark 3.3 to 4.3, streams recorded from its Master, Worker and driver.
 
+#![warn(missing_docs)]
+
 pub mod cluster_driver;
 pub mod connection;
 pub mod dialect;
