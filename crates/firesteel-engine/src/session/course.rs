@@ -314,9 +314,6 @@ impl Course {
 
     /// Ends the application in order, and says why the session ends if the user does not know.
     pub(super) async fn farewell(self, ending: Ending) {
-        if self.state().wait == Wait::Line {
-            self.push(Effect::LeavePrompt);
-        }
         let ending = match ending {
             Ending::Over(_) | Ending::DriverLost => ending,
             ending => self.end_application(ending).await,

@@ -203,6 +203,7 @@ impl State {
         self.now = now;
         match &event {
             Event::Deadline if self.deadline.is_none_or(|(at, _)| now < at) => return,
+            _ if self.wait == Wait::Nothing => return,
             _ if self.is_leaving() => {}
             Event::NoteReceived(note) => self.on_note(note),
             Event::OutputDiscarded(task) => self.on_output_discarded(*task),
@@ -213,6 +214,9 @@ impl State {
             Event::ReaderClosed if self.is_busy() => self.ending = Some(Ending::ReaderGone),
             Event::EndRequested(request) => self.on_end_requested(*request),
             _ => {}
+        }
+        if self.ending.is_some() && self.wait == Wait::Line {
+            self.effects.push(Effect::LeavePrompt);
         }
         self.event = Some(event);
     }
