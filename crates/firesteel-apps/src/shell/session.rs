@@ -23,7 +23,7 @@ use firesteel_placement::words::counted;
 use firesteel_protocol::Machine as _;
 use firesteel_settings::{ApplicationSettings, Properties};
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
+use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
 
 use super::complete::Living;
@@ -211,9 +211,11 @@ impl SessionShell {
                 self.console.output(&self.driver, attempt, stream, bytes);
             }
             (Some(Report::Output { attempt, bytes, .. }), Some(Route::Record)) => {
-                self.records.append(attempt.task, &bytes);
-                // The application may be over already.
-                let _ = self.driver.consumed(attempt, bytes.len() as u64);
+                block_in_place(|| {
+                    self.records.append(attempt.task, &bytes);
+                    // The application may be over already.
+                    let _ = self.driver.consumed(attempt, bytes.len() as u64);
+                });
             }
             (Some(Report::Output { .. }), _) => {}
             (Some(Report::DiscardOutput { attempt }), _) => self.raise(Event::OutputDiscarded(attempt.task)),
