@@ -28,6 +28,7 @@ pub mod messages;
 pub mod process;
 pub mod scheduling;
 pub mod secret;
+pub mod size;
 pub mod state_reader;
 pub mod time;
 pub mod version;

@@ -4,7 +4,6 @@
 //! Pages are written as those of a Master are (see `scripts`).
 
 mod deliberate;
-mod lines;
 mod stage;
 mod words;
 mod worlds;

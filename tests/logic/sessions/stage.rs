@@ -19,7 +19,6 @@ use firesteel_protocol::messages::{ApplicationEnd, ExecutorState, TaskDirectory,
 use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::{EndRequest, Machine as _, Timestamp};
 
-use super::lines::{parse, parse_file};
 use super::words::words;
 use crate::scripts::command::{Words, millis};
 use crate::scripts::{BEGINNING, Timed as _, timed};
@@ -29,8 +28,6 @@ pub struct Stage {
     session: Session,
     now: Timestamp,
     terminal: Terminal,
-    /// Lines that were read.
-    read: u64,
 }
 
 /// How fast the terminal is.
@@ -54,7 +51,7 @@ impl Stage {
             (TaskNeeds::default(), TaskDirectory::Executor, BTreeMap::new());
         let defaults = Defaults { needs, directory, environment };
         let config = Config { commands, on_failure, defaults, allocation: Allocation::Fixed };
-        Self { session: Session::new(config), now, terminal: Terminal::Fast, read: 0 }
+        Self { session: Session::new(config), now, terminal: Terminal::Fast }
     }
 
     /// Plays one command, and returns what the session did, a line each.
@@ -68,15 +65,15 @@ impl Stage {
                 self.terminal = if arguments.name(0) == "slow" { Terminal::Slow } else { Terminal::Fast };
                 Vec::new()
             }
-            "line" => {
-                self.read += 1;
-                self.apply(Event::LineRead(parse(self.read, line.trim_start_matches("line"))))
-            }
+            "line" => self.apply(Event::LineRead(line.trim_start_matches("line").to_owned())),
             "line-discarded" => self.apply(Event::LineDiscarded),
             "lines-ended" => self.apply(Event::LinesEnded),
             "settled" => self.apply(Event::OutputSettled),
-            "file-read" => self.apply(Event::FileRead(parse_file(line.trim_start_matches("file-read")))),
-            "file-failed" => self.apply(Event::FileFailed { error: "no such file".to_owned() }),
+            // `file-read run a / run b`: a file of two lines.
+            "file-read" => {
+                self.apply(Event::FileRead(line.trim_start_matches("file-read").replace('/', "\n")))
+            }
+            "file-failed" => self.apply(Event::FileFailed("no such file".to_owned())),
             "items-opened" => self.apply(Event::ItemsOpened),
             "map-ended" => {
                 let count = |key: &str| arguments.setting(key).map_or(0, number);
@@ -110,7 +107,7 @@ impl Stage {
     fn replayed(&mut self, piece: Piece, arguments: &Words<'_>) -> Vec<String> {
         let is_incomplete = arguments.names_from(0).contains(&"lost");
         let loss = is_incomplete.then(|| "is forgotten".to_owned());
-        self.apply(Event::Replayed { piece, loss })
+        self.apply(Event::Replayed(piece, loss))
     }
 
     /// What the driver reports.
@@ -131,10 +128,7 @@ impl Stage {
                 self.apply(Event::NoteReceived(Note::ExecutorLost { executor, host, loss, tasks: 1 }))
             }
             "refused" => self.apply(Event::NoteReceived(Note::TargetIsDynamic { total: 3 })),
-            "discarded" => {
-                let attempt = AttemptId { task: task(arguments.name(0)), attempt: 0 };
-                self.apply(Event::OutputDiscarded { attempt })
-            }
+            "discarded" => self.apply(Event::OutputDiscarded(task(arguments.name(0)))),
             "succeeded" | "failed" | "cancelled" => self.end_task(verb, arguments),
             "application-ended" => self.apply(Event::ApplicationEnded(match arguments.name(0) {
                 "cancelled" => Ending::Cancelled,
@@ -161,7 +155,7 @@ impl Stage {
             }
             _ => TaskOutcome::Cancelled,
         };
-        self.apply(Event::TaskEnded { task, outcome })
+        self.apply(Event::TaskEnded(task, outcome))
     }
 
     fn apply(&mut self, event: Event) -> Vec<String> {

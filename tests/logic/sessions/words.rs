@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use firesteel_engine::session::{Answer, Complaint, Effect, Message, Position, Remark};
+use firesteel_engine::session::{Answer, Effect, Message};
 use firesteel_protocol::Kind;
 
 fn list<T: fmt::Display>(items: &[T]) -> String {
@@ -12,46 +12,43 @@ fn list<T: fmt::Display>(items: &[T]) -> String {
 /// An effect, on one line.
 pub fn words(effect: &Effect) -> String {
     match effect {
-        Effect::OfferNames { executors, tasks } => {
+        Effect::OfferNames(executors, tasks) => {
             format!("prompt <- complete executors [{}], tasks [{}]", list(executors), list(tasks))
         }
         Effect::WantLine => "prompt <- read a line".to_owned(),
         Effect::LeavePrompt => "prompt <- leave".to_owned(),
         Effect::Look => "driver <- show the tables".to_owned(),
         Effect::AskMaster => "driver <- ask the Master what is missing".to_owned(),
-        Effect::ReadFile { path } => format!("disk <- read {}", path.display()),
+        Effect::ReadFile(path) => format!("disk <- read {}", path.display()),
         Effect::OpenItems(_) => "disk <- open the items".to_owned(),
         Effect::Forget => "(the answer is not waited for)".to_owned(),
         Effect::StartMap(start) => {
             format!("map run <- begin at task {} with {} executors", start.first, start.executors.len())
         }
         Effect::InterruptMap => "map run <- ctrl-c".to_owned(),
-        Effect::Submit { task, request, place } => {
+        Effect::Submit(task, request, place) => {
             format!("driver <- task {task}: {} ({place:?})", request.spec.command.program)
         }
-        Effect::CancelTasks { tasks } => format!("driver <- cancel tasks {}", list(tasks)),
-        Effect::RestartRecord { task } => format!("record of task {task} <- start over"),
-        Effect::CloseRecord { task } => format!("record of task {task} <- complete"),
-        Effect::DropRecord { task } => format!("record of task {task} <- drop"),
-        Effect::Rewind { task } => format!("record of task {task} <- go to the beginning"),
-        Effect::Replay { task, extent } => {
-            format!("record of task {task} <- print the next piece ({extent:?})")
-        }
-        Effect::RequestExecutors { profile, total } => {
+        Effect::CancelTasks(tasks) => format!("driver <- cancel tasks {}", list(tasks)),
+        Effect::RestartRecord(task) => format!("record of task {task} <- start over"),
+        Effect::CloseRecord(task) => format!("record of task {task} <- complete"),
+        Effect::DropRecord(task) => format!("record of task {task} <- drop"),
+        Effect::Rewind(task) => format!("record of task {task} <- go to the beginning"),
+        Effect::Replay(task) => format!("record of task {task} <- print the next piece"),
+        Effect::RequestExecutors(profile, total) => {
             format!("driver <- {total} executors of profile {profile}")
         }
-        Effect::KillExecutors { executors, replacement } => {
+        Effect::KillExecutors(executors, replacement) => {
             format!("driver <- end executors {}, others {replacement:?}", list(executors))
         }
-        Effect::AddProfile { profile, total, .. } => {
-            format!("driver <- profile {profile}, {total} executors")
-        }
+        Effect::AddProfile(profile, _, total) => format!("driver <- profile {profile}, {total} executors"),
         Effect::Print(answer) => format!("stdout <- {}", answered(answer)),
-        Effect::Say(message) => format!("stderr <- {}", said(message)),
-        Effect::Complain { position, complaint } => {
-            format!("stderr <- {}{}", place(position), complained(complaint))
+        Effect::Say(Message::Banner(view)) => {
+            format!("stderr <- Banner with {} executors", view.executors.len())
         }
-        Effect::Remark(remark) => format!("({})", remarked(remark)),
+        Effect::Say(message) => format!("stderr <- {message:?}"),
+        Effect::Complain(position, complaint) => format!("stderr <- {position}{complaint}"),
+        Effect::Remark(remark) => format!("({remark})"),
         Effect::EndLine => "terminal <- end the line".to_owned(),
         Effect::ShowInterrupt => "terminal <- ^C".to_owned(),
         Effect::Settle => "terminal <- print everything".to_owned(),
@@ -64,49 +61,11 @@ pub fn words(effect: &Effect) -> String {
 
 fn answered(answer: &Answer) -> String {
     match answer {
-        Answer::Requested { total, assigned } => format!("{total} requested, {assigned} assigned"),
-        Answer::Ended { executors, wanted } => format!("ended {}, wanted {wanted:?}", list(executors)),
-        Answer::ProfileAdded { profile, total, standing, .. } => {
+        Answer::Requested(total, assigned) => format!("{total} requested, {assigned} assigned"),
+        Answer::Ended(executors, wanted) => format!("ended {}, wanted {wanted:?}", list(executors)),
+        Answer::ProfileAdded(profile, _, total, standing) => {
             format!("profile {profile} added, {total} executors ({standing:?})")
         }
         other => other.kind().to_owned(),
-    }
-}
-
-fn said(message: &Message) -> String {
-    match message {
-        Message::Banner(view) => format!("Banner with {} executors", view.executors.len()),
-        other => format!("{other:?}"),
-    }
-}
-
-fn place(position: &Position) -> String {
-    match position {
-        Position::Typed => String::new(),
-        Position::Line(line) => format!("line {line}: "),
-        Position::File { path, line } => format!("{}, line {line}: ", path.display()),
-    }
-}
-
-fn complained(complaint: &Complaint) -> String {
-    match complaint {
-        Complaint::CommandFailed { task, words, outcome } => {
-            format!("task {task} ({words}) {}", outcome.kind())
-        }
-        Complaint::TaskFailed { task, outcome } => format!("task {task} {}", outcome.kind()),
-        Complaint::Refused(note) => note.to_string(),
-        other => format!("{other:?}"),
-    }
-}
-
-fn remarked(remark: &Remark) -> String {
-    match remark {
-        Remark::Driver(note) => note.to_string(),
-        Remark::TaskEnded { task, outcome } => format!("task {task} {}", outcome.kind()),
-        Remark::Missing(shortfall) => shortfall.to_string(),
-        Remark::OutputStartsOver(task) => format!("the output of task {task} starts over"),
-        Remark::IdleWord { position, word, command } => {
-            format!("{}{word} has no meaning for {command}", place(position))
-        }
     }
 }

@@ -2,76 +2,72 @@
 
 use std::fmt::Write;
 
-use firesteel_engine::driver::{ExecutorView, ExecutorViewState, View};
-use firesteel_engine::session::{AddedProfile, Defaults, Standing, Task, TaskShare, Tasks, Which, exit_code};
+use firesteel_engine::driver::{ExecutorView, ExecutorViewState, TaskOutcome, View};
+use firesteel_engine::session::{
+    AddedProfile, Defaults, Standing, Task, TaskShare, Tasks, Which, exit_code, quote,
+};
 use firesteel_placement::words::{are, counted, have, noun};
 use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::messages::{ResourceProfile, TaskDirectory};
 
-use super::words::quote;
 use crate::table::{clean, duration, table};
 use firesteel_settings::Properties;
 
 /// Number of ended tasks that `tasks` lists by default.
 const RECENT: usize = 10;
 
-/// Maximum number of characters of a command in a table.
-const COMMAND: usize = 60;
-
-/// A command, shortened to fit on a line.
-pub(super) fn shortened(words: &[String]) -> String {
-    let line = words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(COMMAND) {
-        Some((at, _)) => format!("{}..", clean(&line[..at])),
-        None => clean(&line),
-    }
-}
+/// Maximum number of tasks of an executor that `executors` lists.
+const RUNNING: usize = 8;
 
 /// The text at the beginning of a session.
 pub(super) fn banner(view: &View) -> String {
     let app = view.app.as_ref().map_or_else(|| "not registered".to_owned(), ToString::to_string);
     let master = view.master.as_ref().map_or_else(|| "no Master".to_owned(), |master| master.url());
+    let (version, here) = (env!("CARGO_PKG_VERSION"), here(view));
     format!(
-        "firesteel shell {}: application {app} at {master}\n{}; help lists the commands, ctrl-d leaves",
-        env!("CARGO_PKG_VERSION"),
-        here(view),
+        "firesteel shell {version}: application {app} at {master}\n{here}; help lists the commands, ctrl-d leaves"
     )
 }
 
 /// A sentence on the executors: `2 executors with 8 cores are ready, 1 is on its way`.
-pub(super) fn here(view: &View) -> String {
-    let ready = ready(view);
-    let cores: Cores = ready.iter().map(|executor| executor.cores).sum();
-    let (verb, cores) = (are(ready.len()), counted(cores.0, "core"));
-    let coming = count(view, ExecutorViewState::Announced);
-    let mut text = match ready.len() {
+fn here(view: &View) -> String {
+    let count = |state| view.executors.iter().filter(|executor| executor.state == state).count();
+    let ready = match count(ExecutorViewState::Offering) {
         0 => "no executor is ready yet".to_owned(),
-        ready => format!("{} with {cores} {verb} ready", counted(ready, "executor")),
+        ready => {
+            let cores = counted(ready_cores(view).0, "core");
+            format!("{} with {cores} {} ready", counted(ready, "executor"), are(ready))
+        }
     };
-    match coming {
-        0 => {}
-        1 => text += ", 1 is on its way",
-        more => write!(text, ", {more} starting").expect("a text takes it"),
+    match count(ExecutorViewState::Announced) {
+        0 => ready,
+        1 => ready + ", 1 is on its way",
+        more => format!("{ready}, {more} starting"),
     }
-    text
 }
 
-pub(super) fn ready(view: &View) -> Vec<&ExecutorView> {
-    view.executors.iter().filter(|executor| executor.state == ExecutorViewState::Offering).collect()
+fn ready_cores(view: &View) -> Cores {
+    let ready = view.executors.iter().filter(|executor| executor.state == ExecutorViewState::Offering);
+    ready.map(|executor| executor.cores).sum()
 }
 
-fn count(view: &View, state: ExecutorViewState) -> usize {
-    view.executors.iter().filter(|executor| executor.state == state).count()
+fn limited(limit: ExecutorLimit) -> String {
+    match limit {
+        ExecutorLimit::Unlimited => "any number".to_owned(),
+        ExecutorLimit::AtMost(total) => total.to_string(),
+    }
 }
 
 /// The table of `executors`.
 pub(super) fn executors(view: &View) -> String {
     let several = view.executors.iter().any(|executor| executor.profile != ProfileId::DEFAULT);
     let row = |executor: &ExecutorView| {
-        let tasks: Vec<String> = executor.running.iter().take(8).map(ToString::to_string).collect();
-        let more = if executor.running.len() > 8 { " .." } else { "" };
+        let mut tasks: Vec<String> = executor.running.iter().take(RUNNING).map(ToString::to_string).collect();
+        if executor.running.len() > RUNNING {
+            tasks.push("..".to_owned());
+        }
         let state = match executor.state {
             ExecutorViewState::Announced => "assigned",
             ExecutorViewState::Offering => "ready",
@@ -79,23 +75,14 @@ pub(super) fn executors(view: &View) -> String {
             ExecutorViewState::Leaving => "leaving",
             ExecutorViewState::Disconnected => "disconnected",
         };
-        let mut row = vec![
-            executor.id.to_string(),
-            executor.host.clone(),
-            executor.worker.to_string(),
-            executor.cores.to_string(),
-            state.to_owned(),
-            tasks.join(" ") + more,
-        ];
-        if several {
-            row.push(executor.profile.to_string());
-        }
+        let (id, host, worker) =
+            (executor.id.to_string(), executor.host.clone(), executor.worker.to_string());
+        let mut row = vec![id, host, worker, executor.cores.to_string(), state.to_owned(), tasks.join(" ")];
+        row.extend(several.then(|| executor.profile.to_string()));
         row
     };
     let mut header = vec!["EXECUTOR", "HOST", "WORKER", "CORES", "STATE", "TASKS"];
-    if several {
-        header.push("PROFILE");
-    }
+    header.extend(several.then_some("PROFILE"));
     table(&header, view.executors.iter().map(row).collect()) + "\n"
 }
 
@@ -112,23 +99,20 @@ pub(super) fn tasks(now: Timestamp, tasks: &Tasks, view: &View, which: Which) ->
         left -= usize::from(skip);
         !skip
     });
-    let rows: Vec<_> = shown.map(|(id, task)| row(now, (id, task), view)).collect();
-    let mut text = table(&["TASK", "STATE", "CODE", "EXECUTOR", "TIME", "COMMAND"], rows) + "\n";
-    if skipped > 0 {
-        writeln!(text, "  and {skipped} that ended before: tasks --all").expect("a text takes every line");
+    let rows = shown.map(|(id, task)| row(now, id, task, view)).collect();
+    let text = table(&["TASK", "STATE", "CODE", "EXECUTOR", "TIME", "COMMAND"], rows) + "\n";
+    match skipped {
+        0 => text,
+        skipped => format!("{text}  and {skipped} that ended before: tasks --all\n"),
     }
-    text
 }
 
-fn row(now: Timestamp, (id, task): (TaskId, &Task), view: &View) -> Vec<String> {
-    use firesteel_engine::driver::TaskOutcome;
+fn row(now: Timestamp, id: TaskId, task: &Task, view: &View) -> Vec<String> {
     let runs_on = view.executors.iter().find(|executor| executor.running.contains(&id));
-    let number = |executor: ExecutorId| executor.to_string();
     let (state, code, executor, time) = match &task.end {
         None => {
             let state = if runs_on.is_some() { "running" } else { "waiting" };
-            let executor = runs_on.map(|executor| number(executor.id));
-            (state, String::new(), executor, now.since(task.submitted))
+            (state, String::new(), runs_on.map(|executor| executor.id), now.since(task.submitted))
         }
         Some((outcome, time)) => {
             let (state, executor) = match outcome {
@@ -137,62 +121,51 @@ fn row(now: Timestamp, (id, task): (TaskId, &Task), view: &View) -> Vec<String> 
                 TaskOutcome::Cancelled => ("cancelled", None),
                 TaskOutcome::Unfit(_) => ("failed", None),
             };
-            (state, exit_code(outcome).to_string(), executor.map(number), *time)
+            (state, exit_code(outcome).to_string(), executor, *time)
         }
     };
-    let executor = executor.unwrap_or_default();
+    let executor = executor.map_or_else(String::new, |executor| executor.to_string());
     vec![id.to_string(), state.to_owned(), code, executor, duration(time), task.words.clone()]
 }
 
 /// The reasons why there are fewer executors than requested.
 pub(super) fn why(shortfalls: &[(ProfileId, Shortfall)], view: &View) -> String {
-    let mut text = String::new();
-    for (profile, shortfall) in shortfalls {
-        let of = if *profile == ProfileId::DEFAULT { String::new() } else { format!("profile {profile}: ") };
-        writeln!(text, "{of}{shortfall}").expect("a text takes every line");
-    }
-    let wanted = view.targets.iter().find(|(profile, _)| *profile == ProfileId::DEFAULT);
+    let mut text: String = shortfalls
+        .iter()
+        .map(|(profile, shortfall)| match *profile {
+            ProfileId::DEFAULT => format!("{shortfall}\n"),
+            profile => format!("profile {profile}: {shortfall}\n"),
+        })
+        .collect();
     if shortfalls.is_empty() {
-        let asked = match wanted {
-            Some((_, ExecutorLimit::AtMost(total))) => {
-                format!("no executor is missing: {} {} wanted", counted(*total, "executor"), are(*total))
-            }
-            Some((_, ExecutorLimit::Unlimited)) | None => "no executor is missing".to_owned(),
-        };
-        writeln!(text, "{asked}").expect("a text takes every line");
+        let wanted = view.targets.iter().find(|(profile, _)| *profile == ProfileId::DEFAULT);
+        text += "no executor is missing";
+        if let Some((_, ExecutorLimit::AtMost(total))) = wanted {
+            text += &format!(": {} {} wanted", counted(*total, "executor"), are(*total));
+        }
+        text += "\n";
     }
     text + &here(view) + "\n"
 }
 
 /// The answer to `status`.
 pub(super) fn status(view: &View) -> String {
-    let ready = ready(view);
-    let cores: Cores = ready.iter().map(|executor| executor.cores).sum();
     let app = view.app.as_ref().map(ToString::to_string).unwrap_or_default();
     let master = view.master.as_ref().map_or_else(|| "not connected".to_owned(), |master| master.url());
-    let wanted: Vec<String> = view
-        .targets
-        .iter()
-        .map(|(profile, limit)| {
-            let total = match limit {
-                ExecutorLimit::Unlimited => "any number".to_owned(),
-                ExecutorLimit::AtMost(total) => total.to_string(),
-            };
-            match *profile {
-                ProfileId::DEFAULT => total,
-                profile => format!("{total} of profile {profile}"),
-            }
-        })
-        .collect();
+    let wanted = view.targets.iter().map(|(profile, limit)| match *profile {
+        ProfileId::DEFAULT => limited(*limit),
+        profile => format!("{} of profile {profile}", limited(*limit)),
+    });
+    let wanted = wanted.collect::<Vec<_>>().join(", ");
+    let View { running, waiting, succeeded, failed, cancelled, .. } = view;
     let tasks = format!(
-        "{} running, {} waiting, {} succeeded, {} failed, {} cancelled",
-        view.running, view.waiting, view.succeeded, view.failed, view.cancelled
+        "{running} running, {waiting} waiting, {succeeded} succeeded, {failed} failed, {cancelled} cancelled"
     );
     let rows = [
         ("application", app),
         ("Master", master),
-        ("executors", format!("{} ({} wanted)", here(view), wanted.join(", "))),
-        ("cores", cores.to_string()),
+        ("executors", format!("{} ({wanted} wanted)", here(view))),
+        ("cores", ready_cores(view).to_string()),
         ("tasks", tasks),
     ];
     rows.iter().map(|(name, value)| format!("{name:12} {}\n", clean(value))).collect()
@@ -205,9 +178,8 @@ pub(super) fn defaults(defaults: &Defaults) -> String {
         TaskDirectory::Path(path) => path,
     };
     let mut text = format!("cores {}\ndirectory {}\n", defaults.needs.cores, quote(directory));
-    for (name, amount) in &defaults.needs.resources {
-        writeln!(text, "{amount} of {name}").expect("a text takes every line");
-    }
+    let amounts = defaults.needs.resources.iter().map(|(name, amount)| format!("{amount} of {name}\n"));
+    text.extend(amounts);
     for (name, value) in &defaults.environment {
         writeln!(text, "env {}", quote(&format!("{name}={value}"))).expect("a text takes every line");
     }
@@ -223,19 +195,12 @@ pub(super) fn settings(properties: &Properties) -> String {
 /// The answer to `profile list`: a table of the resource profiles.
 pub(super) fn profiles(view: &View, known: &[AddedProfile]) -> String {
     let row = |(profile, limit): &(ProfileId, ExecutorLimit)| {
-        let added = known.iter().find(|added| added.id == *profile);
-        let wanted = match limit {
-            ExecutorLimit::Unlimited => "any number".to_owned(),
-            ExecutorLimit::AtMost(total) => total.to_string(),
-        };
         let here = view.executors.iter().filter(|executor| executor.profile == *profile).count();
-        vec![
-            profile.to_string(),
-            wanted,
-            here.to_string(),
-            added.map_or_else(|| "default".into(), |added| words(&added.needs)),
-            added.map_or_else(|| "default".into(), |added| share(&added.task)),
-        ]
+        let (needs, share) = match known.iter().find(|added| added.id == *profile) {
+            Some(added) => (words(&added.needs), share(&added.task)),
+            None => ("default".to_owned(), "default".to_owned()),
+        };
+        vec![profile.to_string(), limited(*limit), here.to_string(), needs, share]
     };
     let header = ["PROFILE", "WANTED", "READY", "AN EXECUTOR HAS", "A TASK TAKES"];
     table(&header, view.targets.iter().map(row).collect()) + "\n"
@@ -272,8 +237,7 @@ pub(super) fn profile_added(
     total: u64,
     standing: Standing,
 ) -> String {
-    let wanted = format!("{} {}", counted(total, "executor"), are(total));
-    let each = words(needs);
+    let (wanted, each) = (format!("{} {}", counted(total, "executor"), are(total)), words(needs));
     match standing {
         Standing::Answered => format!("profile {profile}: {wanted} wanted, each with {each}\n"),
         Standing::Unanswered => {
@@ -286,17 +250,18 @@ pub(super) fn profile_added(
 fn share(task: &TaskShare) -> String {
     let cores = task.cores.map(|cores| counted(cores.0, "core"));
     let resources = task.resources.iter().map(|(name, amount)| format!("{amount} {name}"));
-    let parts: Vec<String> = cores.into_iter().chain(resources).collect();
-    if parts.is_empty() { "default cores".to_owned() } else { parts.join(", ") }
+    listed(cores.into_iter().chain(resources), "default cores")
 }
 
 /// The resources of a profile's executor.
 fn words(needs: &ResourceProfile) -> String {
-    let mut parts = Vec::new();
-    if let Some(cores) = needs.cores {
-        parts.push(counted(cores.0, "core"));
-    }
-    parts.extend(needs.memory.map(|memory| memory.to_string()));
-    parts.extend(needs.resources.iter().map(|(name, count)| format!("{count} {name}")));
-    if parts.is_empty() { "the same as the others".to_owned() } else { parts.join(", ") }
+    let cores = needs.cores.map(|cores| counted(cores.0, "core"));
+    let memory = needs.memory.map(|memory| memory.to_string());
+    let resources = needs.resources.iter().map(|(name, count)| format!("{count} {name}"));
+    listed(cores.into_iter().chain(memory).chain(resources), "the same as the others")
+}
+
+fn listed(parts: impl Iterator<Item = String>, none: &str) -> String {
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { none.to_owned() } else { parts.join(", ") }
 }

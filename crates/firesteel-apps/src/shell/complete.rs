@@ -2,44 +2,28 @@
 
 use std::sync::{Arc, Mutex};
 
+use firesteel_engine::session::Command;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 
-use super::commands::COMMANDS;
-
-/// Completions that change during the session.
+/// The numbers of executors and tasks, which change during the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Living {
-    /// Numbers of the executors.
-    pub executors: Vec<String>,
-    /// Numbers of the tasks that the session remembers.
-    pub tasks: Vec<String>,
-}
-
-/// The kind of a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Words(&'static [&'static str]),
-    Commands,
-    Executors,
-    Tasks,
-    Files,
-    Nothing,
+pub(super) struct Living {
+    pub(super) executors: Vec<String>,
+    pub(super) tasks: Vec<String>,
 }
 
 /// Completes a line at the prompt.
-pub struct Completion {
+pub(super) struct Completion {
     living: Arc<Mutex<Living>>,
     files: FilenameCompleter,
 }
 
 impl Completion {
-    /// Creates a completion with the current numbers of executors and tasks.
-    #[must_use]
-    pub fn new(living: Arc<Mutex<Living>>) -> Self {
+    pub(super) fn new(living: Arc<Mutex<Living>>) -> Self {
         Self { living, files: FilenameCompleter::new() }
     }
 }
@@ -63,20 +47,25 @@ impl Completer for Completion {
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let typed = &line[..position];
         let start = typed.rfind(|c: char| c.is_whitespace() || c == ';' || c == '&').map_or(0, |at| at + 1);
-        let kind = kind(&typed[..start]);
-        let options = options(&typed[..start]);
         let word = &typed[start..];
+        // The words of the last command before this one.
+        let command = typed[..start].rsplit([';', '&']).next().unwrap_or_default();
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let options = words.first().and_then(|name| Command::find(name)).map_or(Vec::new(), Command::options);
         if word.starts_with('-') && !options.is_empty() {
-            return Ok((start, pairs(word, options.iter().copied())));
+            return Ok((start, pairs(word, options.iter().map(String::as_str))));
         }
         let living = self.living.lock().expect("nobody panics with it in hand").clone();
-        let found = match kind {
-            Kind::Words(words) => pairs(word, words.iter().copied()),
-            Kind::Commands => pairs(word, COMMANDS.iter().map(|command| command.name)),
-            Kind::Executors => pairs(word, living.executors.iter().map(String::as_str)),
-            Kind::Tasks => pairs(word, living.tasks.iter().map(String::as_str)),
-            Kind::Files => return self.files.complete(line, position, context),
-            Kind::Nothing => Vec::new(),
+        let found = match words[..] {
+            [] | ["help" | "?"] => pairs(word, Command::all().map(|command| command.name)),
+            ["kill", ..] => pairs(word, living.executors.iter().map(String::as_str)),
+            ["watch" | "wait" | "cancel", ..] => pairs(word, living.tasks.iter().map(String::as_str)),
+            ["profile"] => pairs(word, ["add", "list"].into_iter()),
+            ["set"] => pairs(word, ["cores", "directory", "env"].into_iter()),
+            ["run" | "map" | "source", ..] | ["set", "directory", ..] => {
+                return self.files.complete(line, position, context);
+            }
+            _ => Vec::new(),
         };
         Ok((start, found))
     }
@@ -87,39 +76,6 @@ fn pairs<'a>(word: &str, all: impl Iterator<Item = &'a str>) -> Vec<Pair> {
     all.filter(|name| name.starts_with(word))
         .map(|name| Pair { display: name.to_owned(), replacement: format!("{name} ") })
         .collect()
-}
-
-/// The kind of word that may follow this part of a line.
-fn kind(before: &str) -> Kind {
-    let mut words = command_words(before);
-    match (words.next(), words.next()) {
-        (None, _) | (Some("help" | "?"), None) => Kind::Commands,
-        (Some("kill"), _) => Kind::Executors,
-        (Some("watch" | "wait" | "cancel"), _) => Kind::Tasks,
-        (Some("profile"), None) => Kind::Words(&["add", "list"]),
-        (Some("set"), None) => Kind::Words(&["cores", "directory", "env"]),
-        (Some("run" | "map" | "source"), _) | (Some("set"), Some("directory")) => Kind::Files,
-        (Some(_), _) => Kind::Nothing,
-    }
-}
-
-/// The options of the command in this part of a line.
-fn options(before: &str) -> &'static [&'static str] {
-    match command_words(before).next() {
-        Some("run") => &["--profile", "--cores", "--retries"],
-        Some("map") => &["--profile", "--cores", "--input", "--null", "--unordered"],
-        Some("tasks" | "jobs" | "ps" | "cancel") => &["--all"],
-        Some("wait") => &["--executors", "--for"],
-        Some("request") => &["--profile", "--kill"],
-        Some("kill") => &["--replace"],
-        Some("profile") => &["--cores", "--memory", "--resource", "--task-cores", "--task-resource"],
-        Some(_) | None => &[],
-    }
-}
-
-/// The words of the last command in this part of a line.
-fn command_words(before: &str) -> impl Iterator<Item = &str> {
-    before.rsplit([';', '&']).next().unwrap_or_default().split_whitespace()
 }
 
 #[cfg(test)]

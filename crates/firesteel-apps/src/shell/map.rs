@@ -24,9 +24,6 @@ use firesteel_host::signals::{EndRequest, EndRequests};
 const REPORTS: usize = 1024;
 
 /// Opens the items of a map run. Opening a named pipe waits for a writer.
-///
-/// # Errors
-/// The items cannot be read.
 pub(super) async fn open(items: Items) -> Result<Input, InputError> {
     let (source, separator) = match items {
         Items::Words(words) => (Source::Words(words), Separator::Newline),
@@ -61,9 +58,6 @@ impl MapRun {
     }
 
     /// Begins the run whose items were opened.
-    ///
-    /// # Errors
-    /// The outputs cannot be kept or printed.
     pub(super) fn start(
         self,
         start: MapStart,

@@ -6,32 +6,22 @@
 //!                               |  |  ^                    |   ^
 //!                               |  |  `---- reports -------'   | credit
 //!                               |  `--foreground output--> console (thread)
-//!                               `--background output--> keeper (thread) --> files
+//!                               `--background output--> files
 //! ```
 //!
-//! Everything is decided by the state machine [`firesteel_engine::session::Session`]. The [`session`]
-//! tells it what happens, and does what it wants done (`perform`). [`words`] splits a line, and
-//! [`grammar`] parses its [`arguments`]. [`commands`] describes all commands. [`answers`] and
-//! [`wording`] put into words what the machine says. [`reader`] and [`complete`] implement the
-//! prompt, and [`script`] reads files; [`console`], [`keeper`] and `replay` handle the outputs; `map`
-//! has the map run that is under way. [`end`] knows the exit codes.
+//! Everything is decided by the state machine [`firesteel_engine::session::Session`], which also parses the commands. The
+//! `session` tells it what happens, and does what it wants done. `answers` puts into words what the machine answers.
+//! [`reader`] and `complete` implement the prompt, and `script` reads files; `console` and `records` handle the outputs;
+//! `map` has the map run that is under way.
 
-pub mod answers;
-pub mod arguments;
-pub mod commands;
-pub mod complete;
-pub mod console;
-pub mod end;
-pub mod grammar;
-pub mod keeper;
+mod answers;
+mod complete;
+mod console;
 mod map;
-mod perform;
 pub mod reader;
-mod replay;
-pub mod script;
-pub mod session;
-pub mod wording;
-pub mod words;
+mod records;
+mod script;
+mod session;
 
 use std::io;
 use std::ops::ControlFlow;
@@ -40,6 +30,7 @@ use firesteel_engine::session::Ending;
 use futures_util::future::LocalBoxFuture;
 
 use crate::cluster::Cluster;
+use crate::end_reason::EndReason;
 use crate::startup::{self, Prepared};
 use firesteel_daemons::driver_daemon::{self, Application};
 use firesteel_host::exit_code;
@@ -62,7 +53,6 @@ pub struct Job {
     pub on_failure: OnFailure,
     /// Initial defaults of tasks.
     pub defaults: Defaults,
-    /// Name of the application.
     pub name: String,
     /// The cluster that provides the executors.
     pub cluster: Cluster,
@@ -136,5 +126,13 @@ async fn run_session(job: Job, progress: &Progress) -> Result<u8, StartError> {
         progress.error(format_args!("cannot write to standard output: {error}"));
         return Ok(exit_code::FAILURE);
     }
-    Ok(end::exit_code(&ending))
+    Ok(match ending {
+        Ending::Left(code) => code,
+        Ending::Asked(request) | Ending::Abandoned(request) => request.exit_code(),
+        Ending::Over(ending) => {
+            EndReason::of_driver(ending).map_or(exit_code::FAILURE, |over| over.exit_code())
+        }
+        Ending::DriverLost => exit_code::FAILURE,
+        Ending::ReaderGone => exit_code::READER_GONE,
+    })
 }

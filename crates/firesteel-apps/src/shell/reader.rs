@@ -28,7 +28,6 @@ pub enum Source {
         /// File for the history of typed lines, if it is kept.
         history: Option<PathBuf>,
     },
-    /// Standard input of this process.
     StandardInput,
     /// A file of commands.
     File(PathBuf),
@@ -37,29 +36,21 @@ pub enum Source {
 }
 
 impl Source {
-    /// Who gives the commands.
-    #[must_use]
-    pub fn commands(&self) -> Commands {
+    pub(super) fn commands(&self) -> Commands {
         if self.is_terminal() { Commands::Typed } else { Commands::Script }
     }
 
     /// Whether a person types the lines.
-    #[must_use]
-    pub fn is_terminal(&self) -> bool {
+    pub(super) fn is_terminal(&self) -> bool {
         matches!(self, Self::Terminal { .. })
     }
 }
 
 /// An event of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// A line of commands.
-    Text {
-        /// Number of the line, from 1.
-        number: u64,
-        /// Text of the line without its end.
-        text: String,
-    },
+pub(super) enum Line {
+    /// A line of commands, without its end.
+    Text(String),
     /// A remark about the source for the user. The requested line follows it.
     Remark(String),
     /// The user pressed ctrl-c: the typed line is discarded.
@@ -71,14 +62,14 @@ pub enum Line {
 }
 
 /// Requests and returns lines.
-pub struct Reader {
+pub(super) struct Reader {
     wanted: std_mpsc::Sender<()>,
     lines: mpsc::Receiver<Line>,
     /// The printer that writes above the line that is being typed.
-    pub above: Option<Above>,
+    pub(super) above: Option<Above>,
     restores: Option<Termios>,
     /// Lines of earlier sessions.
-    pub remembered: Vec<String>,
+    pub(super) remembered: Vec<String>,
 }
 
 const PROMPT: &str = "firesteel> ";
@@ -88,10 +79,7 @@ const HISTORY: usize = 1000;
 
 impl Reader {
     /// Opens the source.
-    ///
-    /// # Errors
-    /// The source cannot be opened.
-    pub fn open(source: &Source, living: Arc<Mutex<Living>>) -> io::Result<Self> {
+    pub(super) fn open(source: &Source, living: Arc<Mutex<Living>>) -> io::Result<Self> {
         let (wanted, asked) = std_mpsc::channel();
         let (sender, lines) = mpsc::channel(1);
         let mut reader = Self { wanted, lines, above: None, restores: None, remembered: Vec::new() };
@@ -123,19 +111,19 @@ impl Reader {
 
     /// Requests a line. The caller takes it with [`next`](Self::next) before it requests another
     /// one.
-    pub fn want(&self) {
+    pub(super) fn want(&self) {
         // The thread ends only after the last line.
         let _ = self.wanted.send(());
     }
 
     /// Returns the requested line. Dropping this future and calling again loses nothing.
-    pub async fn next(&mut self) -> Line {
+    pub(super) async fn next(&mut self) -> Line {
         self.lines.recv().await.unwrap_or(Line::End)
     }
 
     /// Restores the terminal's settings, even while a line is being typed. Returns the text that
     /// must be written to the terminal for that, if any.
-    pub fn leave(&self) -> Option<&'static str> {
+    pub(super) fn leave(&self) -> Option<&'static str> {
         let termios = self.restores.as_ref()?;
         let _ = tcsetattr(io::stdin().as_fd(), SetArg::TCSANOW, termios);
         // Turn off bracketed paste.
@@ -181,10 +169,7 @@ fn read_terminal(
         let _ = fs::create_dir_all(directory);
     }
     let mut keeps = history;
-    for number in 1.. {
-        if asked.recv().is_err() {
-            return;
-        }
+    while asked.recv().is_ok() {
         let line = match editor.readline(PROMPT) {
             Ok(text) => {
                 if let Some(path) = keeps
@@ -195,7 +180,7 @@ fn read_terminal(
                     let _ = lines.blocking_send(Line::Remark(words));
                     keeps = None;
                 }
-                Line::Text { number, text }
+                Line::Text(text)
             }
             Err(ReadlineError::Interrupted) => Line::Interrupted,
             Err(ReadlineError::Eof) => Line::End,
@@ -209,18 +194,15 @@ fn read_terminal(
 }
 
 fn read_script(script: impl BufRead, asked: &std_mpsc::Receiver<()>, lines: &mpsc::Sender<Line>) {
-    let lines_of_script = script.split(b'\n').map(|line| {
-        line.map(|mut line| {
-            line.pop_if(|last| *last == b'\r');
-            byte_text::of(line)
-        })
-    });
-    for (number, text) in (1..).zip(lines_of_script) {
+    for (number, line) in (1..).zip(script.split(b'\n')) {
         if asked.recv().is_err() {
             return;
         }
-        let (line, is_last) = match text {
-            Ok(text) => (Line::Text { number, text }, false),
+        let (line, is_last) = match line {
+            Ok(mut line) => {
+                line.pop_if(|last| *last == b'\r');
+                (Line::Text(byte_text::of(line)), false)
+            }
             Err(error) => (Line::Failed(format!("cannot read line {number}: {error}")), true),
         };
         if lines.blocking_send(line).is_err() || is_last {

@@ -12,7 +12,7 @@ const MOST: u64 = 4 << 20;
 
 /// Why a script cannot be read, as a clause without the file's name.
 #[derive(Debug, thiserror::Error)]
-pub enum ScriptError {
+pub(super) enum ScriptError {
     /// The operating system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -25,10 +25,7 @@ pub enum ScriptError {
 }
 
 /// Reads a whole script. This call may block.
-///
-/// # Errors
-/// The file is not a regular file, is longer than 4 MiB, or cannot be read.
-pub fn read(path: &Path) -> Result<String, ScriptError> {
+pub(super) fn read(path: &Path) -> Result<String, ScriptError> {
     // Opening a named pipe does not wait for a writer.
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     if !file.metadata()?.is_file() {

@@ -4,34 +4,38 @@
 //! what it wants done, in order. What takes long answers with an event; the machine waits for one
 //! answer at a time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use firesteel_engine::session::{Config, Effect, Ending, Event, Route, Session};
-use firesteel_protocol::Machine as _;
-use firesteel_protocol::ids::TaskId;
-use tokio::sync::mpsc;
-use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
-
-use super::Job;
-use super::complete::Living;
-use super::console::Console;
-use super::grammar;
-use super::keeper::{Keeper, Record};
-use super::map::MapRun;
-use super::reader::{Line, Reader};
-use super::replay::Bookmark;
-use crate::map::input::Input;
-use crate::map::run::stdout_is_closed;
-use crate::map::summary::Summary;
 use firesteel_daemons::driver_daemon::{Handle, Report};
+use firesteel_daemons::remark;
+use firesteel_engine::driver::Until;
+use firesteel_engine::session::{
+    Answer, Command, Config, Effect, Ending, Event, Message, Piece, Place, Remark, Route, Session, overview,
+};
 use firesteel_host::clock::Clock;
 use firesteel_host::progress::Progress;
 use firesteel_host::signals::EndRequests;
+use firesteel_placement::words::counted;
+use firesteel_protocol::Machine as _;
 use firesteel_settings::{ApplicationSettings, Properties};
+use tokio::sync::mpsc;
+use tokio::task::{block_in_place, spawn_blocking};
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
+
+use super::complete::Living;
+use super::console::Console;
+use super::map::{self, MapRun};
+use super::reader::{Line, Reader};
+use super::records::Records;
+use super::{Job, answers, script};
+use crate::end_reason::EndReason;
+use crate::map::input::Input;
+use crate::map::run::stdout_is_closed;
+use crate::map::summary::Summary;
 
 /// How often a closed standard output is looked for.
 const TICK: Duration = Duration::from_millis(50);
@@ -39,61 +43,41 @@ const TICK: Duration = Duration::from_millis(50);
 const LINES: usize = 1000;
 
 /// The shell of a session.
-pub struct SessionShell {
-    pub(super) machine: Session,
-    pub(super) clock: Clock,
-    pub(super) driver: Handle,
-    reports: Reports,
+pub(super) struct SessionShell {
+    machine: Session,
+    clock: Clock,
+    driver: Handle,
+    /// What the driver reports; nothing once it has ended.
+    reports: Option<mpsc::Receiver<Report>>,
     requests: EndRequests,
-    pub(super) prompt: Prompt,
-    pub(super) console: Console,
-    pub(super) keeper: Keeper,
-    /// The records of background tasks.
-    pub(super) records: BTreeMap<TaskId, Arc<Record>>,
-    /// Where the record that is printed was left.
-    pub(super) bookmark: Bookmark,
-    pub(super) progress: Progress,
-    pub(super) properties: Properties,
-    pub(super) history: VecDeque<String>,
-    pub(super) living: Arc<Mutex<Living>>,
-    pub(super) map: MapRun,
+    prompt: Prompt,
+    console: Console,
+    records: Records,
+    progress: Progress,
+    properties: Properties,
+    history: VecDeque<String>,
+    living: Arc<Mutex<Living>>,
+    map: MapRun,
     /// What the last map run came to.
-    pub(super) summary: Option<Summary>,
-    /// The answer that the machine waits for.
-    pub(super) answer: Option<Pin<Box<dyn Future<Output = Answered> + Send>>>,
+    summary: Option<Summary>,
+    /// The answer that the machine waits for, with the items of a map run if they were opened.
+    answer: Option<Pin<Box<dyn Future<Output = (Event, Option<Input>)> + Send>>>,
     /// What is known, before anything else happens.
-    pub(super) raised: VecDeque<Event>,
-}
-
-/// What the driver reports, until it has ended.
-struct Reports {
-    reports: mpsc::Receiver<Report>,
-    is_open: bool,
+    raised: VecDeque<Event>,
 }
 
 /// The reader of lines, and whether a line is wanted.
-pub(super) struct Prompt {
-    pub(super) reader: Reader,
-    pub(super) is_wanted: bool,
+struct Prompt {
+    reader: Reader,
+    is_wanted: bool,
     /// Whether a person is typing it.
-    pub(super) is_typing: bool,
-    pub(super) is_terminal: bool,
-}
-
-/// An answer that the machine waited for.
-pub(super) enum Answered {
-    /// The answer itself.
-    Event(Event),
-    /// The items of a map run, open.
-    Items(Box<Input>),
+    is_typing: bool,
+    is_terminal: bool,
 }
 
 impl SessionShell {
     /// Creates the shell of a session whose application has just started.
-    ///
-    /// # Errors
-    /// The script cannot be opened, or the threads cannot be started.
-    pub fn new(
+    pub(super) fn new(
         job: &Job,
         settings: &ApplicationSettings,
         (driver, reports): (Handle, mpsc::Receiver<Report>),
@@ -110,22 +94,16 @@ impl SessionShell {
             defaults: job.defaults.clone(),
             allocation: settings.allocation,
         };
+        let is_terminal = job.source.is_terminal();
         Ok(Self {
             machine: Session::new(config),
             clock: Clock::start(),
-            keeper: Keeper::start(driver.clone(), settings.kept_output)?,
+            records: Records::new(settings.kept_output)?,
             driver,
-            reports: Reports { reports, is_open: true },
+            reports: Some(reports),
             requests,
-            prompt: Prompt {
-                reader,
-                is_wanted: false,
-                is_typing: false,
-                is_terminal: job.source.is_terminal(),
-            },
+            prompt: Prompt { reader, is_wanted: false, is_typing: false, is_terminal },
             console,
-            records: BTreeMap::new(),
-            bookmark: Bookmark::default(),
             progress,
             properties: job.properties.clone(),
             history,
@@ -138,16 +116,12 @@ impl SessionShell {
     }
 
     /// Why standard output could not be written, once it could not, unless its reader is gone.
-    #[must_use]
-    pub fn output_failure(&self) -> Arc<OnceLock<String>> {
+    pub(super) fn output_failure(&self) -> Arc<OnceLock<String>> {
         self.console.failure()
     }
 
     /// Runs the session to its end.
-    ///
-    /// # Panics
-    /// In debug builds, when an invariant of the machine does not hold.
-    pub async fn run(mut self) -> Ending {
+    pub(super) async fn run(mut self) -> Ending {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -179,21 +153,27 @@ impl SessionShell {
                 None => std::future::pending().await,
             }
         };
-        let answer = &mut self.answer;
+        let (answer, reports) = (&mut self.answer, &mut self.reports);
         let answered = async {
             match answer {
                 Some(answer) => answer.await,
                 None => std::future::pending().await,
             }
         };
+        let reported = async {
+            match reports {
+                Some(reports) => reports.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
-            report = self.reports.reports.recv(), if self.reports.is_open => {
+            report = reported => {
                 self.see_closed_console();
                 self.on_report(report).await;
             }
             line = self.prompt.reader.next(), if self.prompt.is_wanted => self.on_line(line),
             request = self.requests.next() => self.raise(Event::EndRequested(request)),
-            answered = answered => self.on_answered(answered).await,
+            (event, input) = answered => self.on_answered(event, input).await,
             (end, summary) = self.map.ended() => {
                 self.map = MapRun::None;
                 self.summary = Some(summary);
@@ -219,55 +199,50 @@ impl SessionShell {
     }
 
     async fn on_report(&mut self, report: Option<Report>) {
-        match report {
-            Some(Report::Output { attempt, stream, bytes }) => match self.machine.route(attempt.task) {
-                Route::Console => self.console.output(&self.driver, attempt, stream, bytes),
-                Route::Record => {
-                    if let Some(record) = self.records.get(&attempt.task) {
-                        self.keeper.keep(record, attempt, bytes);
-                    }
-                }
-                Route::Map => self.map.tell(Report::Output { attempt, stream, bytes }).await,
-                Route::Nowhere => {}
-            },
-            Some(Report::DiscardOutput { attempt }) => match self.machine.route(attempt.task) {
-                Route::Map => self.map.tell(Report::DiscardOutput { attempt }).await,
-                Route::Console | Route::Record | Route::Nowhere => {
-                    self.raise(Event::OutputDiscarded { attempt });
-                }
-            },
-            Some(Report::TaskEnded { task, outcome }) => match self.machine.route(task) {
-                Route::Map => self.map.tell(Report::TaskEnded { task, outcome }).await,
-                Route::Console | Route::Record | Route::Nowhere => {
-                    self.raise(Event::TaskEnded { task, outcome });
-                }
-            },
-            Some(Report::Note(note)) => {
+        let of = match &report {
+            Some(Report::Output { attempt, .. } | Report::DiscardOutput { attempt }) => Some(attempt.task),
+            Some(Report::TaskEnded { task, .. }) => Some(*task),
+            _ => None,
+        };
+        let route = of.map(|task| self.machine.route(task));
+        match (report, route) {
+            (Some(report), Some(Route::Map)) => self.map.tell(report).await,
+            (Some(Report::Output { attempt, stream, bytes }), Some(Route::Console)) => {
+                self.console.output(&self.driver, attempt, stream, bytes);
+            }
+            (Some(Report::Output { attempt, bytes, .. }), Some(Route::Record)) => {
+                block_in_place(|| {
+                    self.records.append(attempt.task, &bytes);
+                    // The application may be over already.
+                    let _ = self.driver.consumed(attempt, bytes.len() as u64);
+                });
+            }
+            (Some(Report::Output { .. }), _) => {}
+            (Some(Report::DiscardOutput { attempt }), _) => self.raise(Event::OutputDiscarded(attempt.task)),
+            (Some(Report::TaskEnded { task, outcome }), _) => self.raise(Event::TaskEnded(task, outcome)),
+            (Some(Report::Note(note)), _) => {
                 self.map.tell(Report::Note(note.clone())).await;
                 self.raise(Event::NoteReceived(note));
             }
-            Some(Report::Done(ending)) => self.raise(Event::ApplicationEnded(ending)),
-            Some(Report::Exited) | None => {
-                self.reports.is_open = false;
+            (Some(Report::Done(ending)), _) => self.raise(Event::ApplicationEnded(ending)),
+            (Some(Report::Exited) | None, _) => {
+                self.reports = None;
                 self.raise(Event::DriverEnded);
             }
         }
     }
 
     /// An answer comes after all that the driver has reported until now.
-    async fn on_answered(&mut self, answered: Answered) {
+    async fn on_answered(&mut self, event: Event, input: Option<Input>) {
         self.answer = None;
-        while let Ok(report) = self.reports.reports.try_recv() {
+        while let Some(report) = self.reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
             self.on_report(Some(report)).await;
         }
         self.see_closed_console();
-        match answered {
-            Answered::Event(event) => self.raise(event),
-            Answered::Items(input) => {
-                self.map = MapRun::opened(*input);
-                self.raise(Event::ItemsOpened);
-            }
+        if let Some(input) = input {
+            self.map = MapRun::opened(input);
         }
+        self.raise(event);
     }
 
     fn on_line(&mut self, line: Line) {
@@ -275,33 +250,206 @@ impl SessionShell {
         self.prompt.is_wanted = matches!(line, Line::Remark(_));
         match line {
             Line::Remark(words) => self.remark(&words),
-            Line::Text { number, text } => {
-                self.remember(&text);
-                self.raise(Event::LineRead(grammar::parse(number, &text)));
+            Line::Text(text) => {
+                if !text.trim().is_empty() {
+                    self.history.push_back(text.clone());
+                }
+                if self.history.len() > LINES {
+                    self.history.pop_front();
+                }
+                self.raise(Event::LineRead(text));
             }
             Line::Interrupted => self.raise(Event::LineDiscarded),
             Line::End => self.raise(Event::LinesEnded),
-            Line::Failed(error) => self.raise(Event::LinesFailed { error }),
-        }
-    }
-
-    fn remember(&mut self, line: &str) {
-        if line.trim().is_empty() {
-            return;
-        }
-        self.history.push_back(line.to_owned());
-        if self.history.len() > LINES {
-            self.history.pop_front();
+            Line::Failed(error) => self.raise(Event::LinesFailed(error)),
         }
     }
 
     /// Prints a remark that no command asked for, above the line that is being typed.
-    pub(super) fn remark(&self, words: &str) {
-        let line = format_args!("firesteel: {words}");
-        match (self.progress.is_quiet(), self.prompt.is_typing) {
-            (true, _) => {}
-            (false, true) => self.console.remark_above(line),
-            (false, false) => self.console.remark(line),
+    fn remark(&self, words: &str) {
+        if !self.progress.is_quiet() {
+            self.console.remark(format_args!("firesteel: {words}"), self.prompt.is_typing);
+        }
+    }
+
+    /// Does what the machine wants done. The application may be over by then: the driver refuses, and that it is over is
+    /// on its way.
+    async fn perform(&mut self, effect: Effect) {
+        let driver = self.driver.clone();
+        match effect {
+            Effect::OfferNames(executors, tasks) => {
+                let executors = executors.iter().map(ToString::to_string).collect();
+                let tasks = tasks.iter().map(ToString::to_string).collect();
+                *self.living.lock().expect("nobody panics with it in hand") = Living { executors, tasks };
+            }
+            Effect::WantLine => {
+                self.prompt.reader.want();
+                self.prompt.is_wanted = true;
+                self.prompt.is_typing = self.prompt.is_terminal;
+            }
+            Effect::LeavePrompt => {
+                if self.prompt.is_typing
+                    && let Some(words) = self.prompt.reader.leave()
+                {
+                    self.console.say(words);
+                }
+                self.prompt.is_typing = false;
+            }
+            // If the driver is gone, no answer comes: its last report is on its way.
+            Effect::Look => self.answer_with(async move {
+                match driver.view().await {
+                    Ok(view) => Event::TablesSeen(view),
+                    Err(_) => std::future::pending().await,
+                }
+            }),
+            Effect::AskMaster => self.answer_with(async move {
+                match driver.explain().await {
+                    Ok(shortfalls) => Event::MasterAnswered(shortfalls),
+                    Err(_) => std::future::pending().await,
+                }
+            }),
+            // The file may be on a network file system that hangs.
+            Effect::ReadFile(path) => self.answer_with(async {
+                let reading = spawn_blocking(move || script::read(&path));
+                match reading.await.expect("reading a file does not panic") {
+                    Ok(text) => Event::FileRead(text),
+                    Err(error) => Event::FileFailed(error.to_string()),
+                }
+            }),
+            Effect::OpenItems(items) => {
+                self.answer = Some(Box::pin(async {
+                    match map::open(items).await {
+                        Ok(input) => (Event::ItemsOpened, Some(input)),
+                        Err(error) => (Event::ItemsFailed(error.to_string()), None),
+                    }
+                }));
+            }
+            Effect::Forget => self.answer = None,
+            Effect::StartMap(start) => {
+                let (sinks, progress) = (self.console.sinks(), self.progress.again());
+                match std::mem::take(&mut self.map).start(*start, driver, sinks, progress) {
+                    Ok(map) => self.map = map,
+                    Err(error) => self.raise(Event::MapFailed(error.to_string())),
+                }
+            }
+            Effect::InterruptMap => self.map.interrupt().await,
+            Effect::Submit(task, request, place) => {
+                if place == Place::Background {
+                    self.records.begin(task);
+                }
+                let _ = driver.submit(task, *request).await;
+            }
+            Effect::CancelTasks(tasks) => {
+                for task in tasks {
+                    let _ = driver.cancel_task(task).await;
+                }
+            }
+            Effect::RequestExecutors(profile, total) => {
+                let _ = driver.request_executors(profile, total).await;
+            }
+            Effect::KillExecutors(executors, replacement) => {
+                let _ = driver.kill_executors(executors, replacement).await;
+            }
+            Effect::AddProfile(profile, needs, total) => {
+                let _ = driver.add_profile(profile, needs, total).await;
+            }
+            Effect::EndApplication => {
+                let _ = driver.cancel(Until::Told).await;
+            }
+            Effect::RestartRecord(task) => self.records.restart(task),
+            Effect::CloseRecord(task) => self.records.close(task),
+            Effect::DropRecord(task) => self.records.remove(task),
+            Effect::Rewind(task) => self.records.rewind(task),
+            Effect::Replay(task) => {
+                let piece = match self.records.next() {
+                    Ok(bytes) if bytes.is_empty() => Piece::Nothing,
+                    Ok(bytes) => {
+                        self.console.replay(bytes);
+                        Piece::Printed
+                    }
+                    Err(error) => Piece::Failed(error.to_string()),
+                };
+                let replayed = Event::Replayed(piece, self.records.loss(task));
+                self.answer_when_printed(replayed);
+            }
+            Effect::Print(answer) => self.console.print(self.words(&answer)),
+            Effect::Say(message) => self.say(message),
+            Effect::Complain(position, complaint) => {
+                self.console.say(format_args!("firesteel: {position}{complaint}"));
+            }
+            Effect::Remark(Remark::Driver(note)) => self.remark(&remark::Remark(&note).to_string()),
+            Effect::Remark(remark) => self.remark(&remark.to_string()),
+            Effect::EndLine => self.console.end_line(),
+            Effect::ShowInterrupt => self.console.interrupted(),
+            Effect::Settle => self.answer_when_printed(Event::OutputSettled),
+            Effect::Mute => self.console.mute(true),
+            Effect::Unmute => self.console.mute(false),
+            // `run` has seen to it.
+            Effect::Finish(_) => {}
+        }
+    }
+
+    fn answer_with(&mut self, answer: impl Future<Output = Event> + Send + 'static) {
+        self.answer = Some(Box::pin(async { (answer.await, None) }));
+    }
+
+    fn answer_when_printed(&mut self, event: Event) {
+        let settled = self.console.settled();
+        self.answer_with(async {
+            settled.await;
+            event
+        });
+    }
+
+    /// An answer in words.
+    fn words(&self, answer: &Answer) -> String {
+        match answer {
+            Answer::Executors(view) => answers::executors(view),
+            Answer::Tasks(which, tasks, view) => answers::tasks(self.clock.now(), tasks, view, *which),
+            Answer::Profiles(added, view) => answers::profiles(view, added),
+            Answer::Status(view) => answers::status(view),
+            Answer::Defaults(defaults) => answers::defaults(defaults),
+            Answer::Settings => answers::settings(&self.properties),
+            Answer::History(last) => {
+                let skipped = self.history.len().saturating_sub(last.unwrap_or(usize::MAX));
+                self.history.iter().skip(skipped).map(|line| format!("{line}\n")).collect()
+            }
+            Answer::Help(None) => overview(),
+            Answer::Help(Some(Command { help, .. })) => format!("{help}\n"),
+            Answer::Requested(total, assigned) => answers::requested(*total, *assigned),
+            Answer::Ended(executors, wanted) => answers::ended(executors, *wanted),
+            Answer::Why(shortfalls, view) => answers::why(shortfalls, view),
+            Answer::ProfileAdded(profile, needs, total, standing) => {
+                answers::profile_added(*profile, needs, *total, *standing)
+            }
+        }
+    }
+
+    fn say(&mut self, message: Message) {
+        match message {
+            Message::Banner(_) | Message::InBackground(_) | Message::MapSummary(0)
+                if self.progress.is_quiet() => {}
+            Message::Banner(view) => self.console.say_lines(answers::banner(&view)),
+            Message::InBackground(task) => {
+                self.console.say(format_args!("task {task} runs in the background"));
+            }
+            Message::MapSummary(_) => {
+                if let Some(summary) = self.summary.take() {
+                    self.console.say_lines(format_args!("firesteel: {summary}"));
+                }
+            }
+            Message::TasksRun(open) => {
+                let (run, them) = if open == 1 { ("runs", "it") } else { ("run", "them") };
+                let tasks = counted(open, "task");
+                let words = format_args!("{tasks} still {run}: quit again to cancel {them}, or wait");
+                self.console.say(words);
+            }
+            Message::LinesFailed(error) => self.console.say(format_args!("firesteel: {error}")),
+            Message::Over(ending) => {
+                if let Some(over) = EndReason::of_driver(ending) {
+                    self.console.say(format_args!("firesteel: {over}"));
+                }
+            }
         }
     }
 }

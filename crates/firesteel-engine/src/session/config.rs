@@ -15,7 +15,6 @@ pub struct Config {
     pub commands: Commands,
     /// What a script does after a command that failed.
     pub on_failure: OnFailure,
-    /// Initial defaults of tasks.
     pub defaults: Defaults,
     /// How the number of executors is decided.
     pub allocation: Allocation,
@@ -44,19 +43,15 @@ pub enum OnFailure {
 pub struct Defaults {
     /// What a task needs of an executor of the default profile.
     pub needs: TaskNeeds,
-    /// Working directory of a task.
     pub directory: TaskDirectory,
-    /// Environment variables of a task.
     pub environment: BTreeMap<String, String>,
 }
 
 /// A resource profile that the session added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddedProfile {
-    /// Number of the profile.
     pub id: ProfileId,
-    /// Resources of the profile's executors.
+    /// What each executor has.
     pub needs: ResourceProfile,
-    /// Share of an executor that a task takes.
     pub task: TaskShare,
 }

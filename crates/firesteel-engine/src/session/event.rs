@@ -1,43 +1,32 @@
 //! What happens to a session.
 
-use firesteel_protocol::ids::{AttemptId, TaskId};
+use firesteel_protocol::ids::TaskId;
 use firesteel_protocol::process::end_request::EndRequest;
 
-use super::{MapEnd, ParsedLine, Piece, Shortfalls};
+use super::{MapEnd, Shortfalls};
 use crate::driver::{Ending, Note, TaskOutcome, View};
 
-/// What happens to a session.
+/// What happens to a session. Errors are words for people.
 ///
 /// A session asks for one thing at a time, and its shell answers with one event. A later question takes the place of
 /// one that was not answered.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("session event")]
 pub enum Event {
-    /// A line was read and parsed, after `WantLine`.
-    LineRead(ParsedLine),
+    /// A line was read, after `WantLine`.
+    LineRead(String),
     /// The person at the prompt pressed ctrl-c, after `WantLine`: what was typed is discarded.
     LineDiscarded,
     /// There are no more lines, after `WantLine`.
     LinesEnded,
     /// Lines cannot be read any more, after `WantLine`.
-    LinesFailed {
-        /// Why, for people.
-        error: String,
-    },
+    LinesFailed(String),
     /// The driver remarks something.
     NoteReceived(Note),
-    /// The driver makes another attempt at a task: the output of this one is discarded.
-    OutputDiscarded {
-        /// The attempt.
-        attempt: AttemptId,
-    },
+    /// The driver makes another attempt at a task: the output until now is discarded.
+    OutputDiscarded(TaskId),
     /// A task is over for good. The tasks of a map run are not reported.
-    TaskEnded {
-        /// The number of the task.
-        task: TaskId,
-        /// How it ended.
-        outcome: TaskOutcome,
-    },
+    TaskEnded(TaskId, TaskOutcome),
     /// The application is over. The driver goes on until it has told everybody.
     ApplicationEnded(Ending),
     /// The driver has ended. A driver that ends before its application has failed.
@@ -48,33 +37,19 @@ pub enum Event {
     /// before comes before.
     MasterAnswered(Option<Shortfalls>),
     /// A piece of a record was printed, after `Replay`, or there was nothing to print.
-    Replayed {
-        /// What was printed.
-        piece: Piece,
-        /// Why the record is incomplete, for people, if it is.
-        loss: Option<String>,
-    },
+    Replayed(Piece, Option<Loss>),
     /// The items of a map run can be read, after `OpenItems`. The run hears what the driver remarks from now on.
     ItemsOpened,
     /// The items of a map run cannot be read, after `OpenItems`.
-    ItemsFailed {
-        /// Why, for people.
-        error: String,
-    },
+    ItemsFailed(String),
     /// The map run cannot begin, after `StartMap`.
-    MapFailed {
-        /// Why, for people.
-        error: String,
-    },
+    MapFailed(String),
     /// The map run is over, after `StartMap`.
     MapEnded(MapEnd),
-    /// A file of commands was read and parsed, after `ReadFile`.
-    FileRead(Vec<ParsedLine>),
+    /// A file of commands was read, after `ReadFile`.
+    FileRead(String),
     /// A file of commands cannot be read, after `ReadFile`.
-    FileFailed {
-        /// Why, for people.
-        error: String,
-    },
+    FileFailed(String),
     /// Everything is printed that was to be printed before `Settle`.
     OutputSettled,
     /// Nobody reads standard output any more. May come again and again.
@@ -84,4 +59,19 @@ pub enum Event {
     EndRequested(EndRequest),
     /// The time of the next deadline has come.
     Deadline,
+}
+
+/// Why a record is incomplete, as a clause about the output.
+pub type Loss = String;
+
+/// What was printed of a record.
+#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[kind("session piece")]
+pub enum Piece {
+    /// Some bytes, and there may be more.
+    Printed,
+    /// Nothing: there is no more, for now.
+    Nothing,
+    /// Nothing: the record cannot be read, for this reason.
+    Failed(String),
 }

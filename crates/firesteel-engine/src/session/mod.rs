@@ -2,188 +2,100 @@
 //!
 //! The session decides what each command does, what it waits for and when it is over, what ctrl-c means at that moment,
 //! and how all of it ends. It stands above the driver and above a map run: it is told what they do, and its effects are
-//! events of theirs. Its shell reads and parses lines, words what is said, and prints.
+//! events of theirs. Its shell reads lines and prints.
 //!
-//! - `agenda`: the commands that are still to be served; `commands` begins each of them. Each kind of command that waits has a
-//!   file there: `runs`, `watch`, `executors`, `questions`, `maps`.
-//! - `wait`: what the command at hand waits for.
-//! - `reports`, `interrupts`, `ends`: what happens meanwhile.
+//! - `words`, `grammar`, `request`, `command`: the language of the commands, with its help.
+//! - `course`: what a session does from its beginning to its end, and how it waits. It is written as asynchronous
+//!   functions, one for each command (`commands`). Nothing runs them but [`Session::apply`]: each event lets the course go
+//!   on until it waits for another one. It has no runtime, and the same events always have the same effects.
+//! - `state`: what a session knows, and what events mean that no command waits for.
+//! - `check`: what holds after every event.
 //!
 //! Outputs do not pass through the session. Its shell asks [`Session::route`] where they go.
 
-mod agenda;
 mod check;
+mod command;
 mod commands;
 mod config;
+mod course;
 mod effect;
-mod ending;
-mod ends;
 mod event;
-mod interrupts;
-mod replay;
-mod reports;
+mod grammar;
 mod request;
-mod route;
 mod saying;
-mod start;
+mod state;
 mod tasks;
-mod wait;
+mod words;
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::cell::RefCell;
+use std::fmt;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Waker};
 
 use firesteel_protocol::ids::TaskId;
-use firesteel_protocol::machine::{Effects, Machine, Violation};
+use firesteel_protocol::machine::{Machine, Violation};
 use firesteel_protocol::time::Timestamp;
 
-use self::agenda::Agenda;
-use self::wait::{Then, Wait};
-use crate::driver::{self, ExecutorLoss, View};
+use self::course::Course;
+use self::state::State;
 
+pub use command::{Command, overview};
 pub use config::{AddedProfile, Commands, Config, Defaults, OnFailure};
-pub use effect::{Effect, MapEnd, MapStart, Reader, Shortfalls};
-pub use ending::Ending;
-pub use event::Event;
-pub use replay::{Extent, Piece};
-pub use request::{
-    Assignment, Entry, Items, Map, ParsedLine, Place, Request, Run, Surplus, Target, TaskShare, Which,
-};
-pub use route::Route;
+pub use effect::{Effect, Ending, MapEnd, MapStart, Reader, Shortfalls};
+pub use event::{Event, Loss, Piece};
+pub use grammar::parse;
+pub use request::{Assignment, Entry, Items, Map, Place, Request, Run, Surplus, Target, TaskShare, Which};
 pub use saying::{Answer, Complaint, Message, Position, Remark, Standing};
+pub use state::{Reason, Route};
 pub use tasks::{Task, Tasks, exit_code};
-
-/// How often a command that waits looks at the driver's tables, and at the record of a watched task.
-const TICK: Duration = Duration::from_millis(50);
+pub use words::quote;
 
 /// A session.
-#[derive(Clone, Debug)]
 pub struct Session {
-    config: Config,
-    /// The time of the event at hand.
-    now: Timestamp,
-    phase: Phase,
-    agenda: Agenda,
-    tasks: Tasks,
-    /// The number of the next task.
-    next: TaskId,
-    defaults: Defaults,
-    profiles: Vec<AddedProfile>,
-    missing: Missing,
-    /// What was said of Masters that are not reached: once for each Master and error is enough.
-    unreachable: BTreeSet<String>,
-    /// How the last executor ended that had not failed a task. The same failure is remarked once.
-    last_loss: Option<ExecutorLoss>,
-    /// The exit code of the last command that failed.
-    last_failure: u8,
-    /// Whether the user was told, when leaving, that tasks run.
-    was_warned: bool,
-    /// Whether ctrl-c came while a command was served.
-    was_interrupted: bool,
-    effects: Effects<Effect>,
-}
-
-/// ```text
-///  CONNECTING --registered--> GATHERING --executors ready, or time over--> BUSY <---line--- PROMPTING
-///      |                                  (scripts do not gather)            |  `---no command---^
-///      |                                                                     |
-///      `---- asked to end, left, reader gone, driver lost, application over -'
-///                |                                      |
-///                v                                      v
-///             LEAVING --driver gone, or time over--> CLOSING --printed, or time over--> ENDED
-///                `------------------asked again---------------------------------------------^
-/// ```
-#[derive(Clone, Debug)]
-enum Phase {
-    /// No Master has accepted the application yet.
-    Connecting,
-    /// The first prompt waits shortly for the first executors.
-    Gathering { until: Timestamp, tables: Sight },
-    /// A line was asked for.
-    Prompting,
-    /// A command is served, or the next line is made ready for.
-    Busy(Wait),
-    /// The driver ends the application.
-    Leaving { ending: Ending, over: Option<driver::Ending>, until: Timestamp },
-    /// The application is over, and the last words are printed.
-    Closing { ending: Ending, until: Option<Timestamp> },
-    /// `Finish` was given.
-    Ended,
-}
-
-/// Whether the driver's tables were asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sight {
-    Asked,
-    Known,
-}
-
-/// Whether missing executors are still to be explained, soon after the first prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Missing {
-    /// They are not, or were.
-    Settled,
-    /// The Master is asked then, if a line is being typed.
-    From(Timestamp),
-    /// The Master was asked. If a line comes before its answer, it is asked again.
-    Asked(Timestamp),
-}
-
-/// Why a session wants to be woken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// The first executors were not ready in time.
-    FirstPrompt,
-    /// Missing executors are explained.
-    Missing,
-    /// A command looks again at what it waits for.
-    Look,
-    /// The Master has not answered in time.
-    MasterSilent,
-    /// The driver has not ended in time.
-    DriverPatience,
-    /// Outputs were not printed in time.
-    ReaderPatience,
+    state: Rc<RefCell<State>>,
+    /// The rest of what it does. It never completes.
+    course: Pin<Box<dyn Future<Output = ()>>>,
 }
 
 impl Session {
     /// A session whose application has just started.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            defaults: config.defaults.clone(),
-            config,
-            now: Timestamp::default(),
-            phase: Phase::Connecting,
-            agenda: Agenda::default(),
-            tasks: Tasks::default(),
-            next: TaskId::FIRST,
-            profiles: Vec::new(),
-            missing: Missing::Settled,
-            unreachable: BTreeSet::new(),
-            last_loss: None,
-            last_failure: 0,
-            was_warned: false,
-            was_interrupted: false,
-            effects: Effects::default(),
+        let state = Rc::new(RefCell::new(State::new(config)));
+        let mut session = Self { course: Box::pin(Course(Rc::clone(&state)).begin()), state };
+        session.go_on();
+        session
+    }
+
+    /// Where the output of this task goes, as things are.
+    #[must_use]
+    pub fn route(&self, task: TaskId) -> Route {
+        self.state.borrow().route(task)
+    }
+
+    /// Whether to look for a closed standard output even if nothing is printed: the command at hand may wait long.
+    #[must_use]
+    pub fn waits_long(&self) -> bool {
+        self.state.borrow().waits_long()
+    }
+
+    /// Lets the course go on until it waits. An end takes the place of all that was still to be done.
+    fn go_on(&mut self) {
+        loop {
+            let polled = self.course.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            debug_assert!(polled.is_pending(), "the course of a session never completes");
+            let mut state = self.state.borrow_mut();
+            let Some(ending) = state.ending.take() else { return };
+            state.event = None;
+            self.course = Box::pin(Course(Rc::clone(&self.state)).farewell(ending));
         }
     }
+}
 
-    /// The tasks that the session remembers.
-    #[must_use]
-    pub fn tasks(&self) -> &Tasks {
-        &self.tasks
-    }
-
-    /// The defaults that tasks run with.
-    #[must_use]
-    pub fn defaults(&self) -> &Defaults {
-        &self.defaults
-    }
-
-    /// The profiles that the session added.
-    #[must_use]
-    pub fn profiles(&self) -> &[AddedProfile] {
-        &self.profiles
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.state.borrow().fmt(f)
     }
 }
 
@@ -193,140 +105,16 @@ impl Machine for Session {
     type Reason = Reason;
 
     fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
-        self.now = now;
-        match event {
-            Event::LineRead(line) => self.on_line(line),
-            Event::LineDiscarded => self.on_line_discarded(),
-            Event::LinesEnded => self.on_lines_ended(),
-            Event::LinesFailed { error } => self.on_lines_failed(error),
-            Event::NoteReceived(note) => self.on_note(note),
-            Event::OutputDiscarded { attempt } => self.on_output_discarded(attempt.task),
-            Event::TaskEnded { task, outcome } => self.on_task_ended(task, outcome),
-            Event::ApplicationEnded(outcome) => self.on_application_ended(outcome),
-            Event::DriverEnded => self.on_driver_ended(),
-            Event::TablesSeen(view) => self.on_tables(view),
-            Event::MasterAnswered(answer) => self.on_master_answered(answer),
-            Event::Replayed { piece, loss } => self.on_replayed(piece, loss),
-            Event::ItemsOpened => self.on_items_opened(),
-            Event::ItemsFailed { error } => self.on_items_failed(error),
-            Event::MapFailed { error } => self.on_map_failed(error),
-            Event::MapEnded(end) => self.on_map_ended(end),
-            Event::FileRead(lines) => self.on_file_read(lines),
-            Event::FileFailed { error } => self.on_file_failed(error),
-            Event::OutputSettled => self.on_settled(),
-            Event::ReaderClosed => self.on_reader_closed(),
-            Event::EndRequested(request) => self.on_end_requested(request),
-            Event::Deadline => self.on_deadline(),
-        }
-        self.settle();
-        self.effects.take()
+        self.state.borrow_mut().hear(now, event);
+        self.go_on();
+        self.state.borrow_mut().effects.take()
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
-        match &self.phase {
-            Phase::Gathering { until, tables: Sight::Known } => Some((*until, Reason::FirstPrompt)),
-            Phase::Prompting => match self.missing {
-                Missing::From(at) => Some((at, Reason::Missing)),
-                Missing::Settled | Missing::Asked(_) => None,
-            },
-            Phase::Busy(wait) => match wait {
-                Wait::Printing { until, .. } => until.map(|until| (until, Reason::ReaderPatience)),
-                Wait::Again { at, .. } | Wait::More { at, .. } => Some((*at, Reason::Look)),
-                Wait::Master { until, .. } => Some((*until, Reason::MasterSilent)),
-                Wait::Nothing
-                | Wait::Tables(_)
-                | Wait::Task(_)
-                | Wait::Piece(_)
-                | Wait::Tasks(_)
-                | Wait::Items(_)
-                | Wait::Map { .. }
-                | Wait::File(_) => None,
-            },
-            Phase::Leaving { until, .. } => Some((*until, Reason::DriverPatience)),
-            Phase::Closing { until, .. } => until.map(|until| (until, Reason::ReaderPatience)),
-            Phase::Connecting | Phase::Gathering { tables: Sight::Asked, .. } | Phase::Ended => None,
-        }
+        self.state.borrow().deadline
     }
 
     fn check(&self) -> Result<(), Violation> {
-        check::check(self)
-    }
-}
-
-impl Session {
-    /// What follows from an event, once, at its end: the next command begins.
-    fn settle(&mut self) {
-        if let Phase::Busy(Wait::Nothing) = self.phase {
-            self.begin_next();
-        }
-    }
-
-    fn on_deadline(&mut self) {
-        let due = self.next_deadline().filter(|(at, _)| *at <= self.now);
-        let Some((_, reason)) = due else { return };
-        match reason {
-            Reason::FirstPrompt => self.look_for_first_executors(),
-            Reason::Missing => self.ask_what_is_missing(),
-            Reason::Look => self.look_again(),
-            Reason::MasterSilent => self.on_master_silent(),
-            Reason::DriverPatience => self.take_leave_of_driver(),
-            Reason::ReaderPatience => self.on_reader_patience(),
-        }
-    }
-
-    fn look_again(&mut self) {
-        match self.take_wait() {
-            Some(Wait::Again { inquiry, .. }) => self.look(inquiry),
-            Some(Wait::More { watch, .. }) => self.replay(watch),
-            other => self.put_back(other),
-        }
-    }
-
-    fn on_tables(&mut self, view: View) {
-        match self.take_wait() {
-            Some(Wait::Tables(inquiry)) => self.answer(inquiry, view),
-            None => self.on_first_tables(view),
-            other => self.put_back(other),
-        }
-    }
-
-    /// Everything is printed.
-    fn on_settled(&mut self) {
-        match self.take_wait() {
-            Some(Wait::Printing { then, .. }) => {
-                self.effects.push(Effect::Unmute);
-                match then {
-                    Then::Line => self.make_ready_for_a_line(),
-                    Then::Over(code) => self.end_command(code),
-                    Then::Task(task) => self.judge_command(task),
-                }
-            }
-            None => self.on_last_words(),
-            other => self.put_back(other),
-        }
-    }
-
-    /// Takes out what the command at hand waits for, if a command is at hand. The caller decides what follows.
-    fn take_wait(&mut self) -> Option<Wait> {
-        match &mut self.phase {
-            Phase::Busy(wait) => Some(std::mem::replace(wait, Wait::Nothing)),
-            Phase::Connecting
-            | Phase::Gathering { .. }
-            | Phase::Prompting
-            | Phase::Leaving { .. }
-            | Phase::Closing { .. }
-            | Phase::Ended => None,
-        }
-    }
-
-    /// Waits on, for what was taken out: the event was not for it.
-    fn put_back(&mut self, wait: Option<Wait>) {
-        if let Some(wait) = wait {
-            self.wait(wait);
-        }
-    }
-
-    fn wait(&mut self, wait: Wait) {
-        self.phase = Phase::Busy(wait);
+        check::check(&self.state.borrow())
     }
 }

@@ -1,16 +1,19 @@
-//! What a session says to the user. All of it is worded at the edge.
+//! What a session says to the user. Tables are drawn at the edge.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use firesteel_placement::Shortfall;
+use firesteel_placement::words::{are, counted, have};
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::messages::ResourceProfile;
+use thiserror::Error;
 
-use super::{Shortfalls, Which};
+use super::{AddedProfile, Command, Defaults, Shortfalls, Tasks, Which};
 use crate::driver::{self, Note, TaskOutcome, View};
 
-/// Where a command is.
+/// Where a command is. Shown as the beginning of a message: `line 3: `.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Position {
     /// It was typed.
@@ -18,70 +21,47 @@ pub enum Position {
     Typed,
     /// In this line of the script.
     Line(u64),
-    /// In a line of a file that is read by `source`.
-    File {
-        /// The path of the file.
-        path: PathBuf,
-        /// The number of the line.
-        line: u64,
-    },
+    /// In this line of a file that is read by `source`.
+    File(PathBuf, u64),
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Typed => Ok(()),
+            Self::Line(line) => write!(f, "line {line}: "),
+            Self::File(path, line) => write!(f, "{}, line {line}: ", path.display()),
+        }
+    }
 }
 
 /// The answer to a command.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("session answer")]
 pub enum Answer {
-    /// The executors.
     Executors(View),
-    /// The tasks.
-    Tasks(Which, View),
-    /// The resource profiles.
-    Profiles(View),
-    /// The state of the application.
+    /// A table of the tasks that the session remembers.
+    Tasks(Which, Tasks, View),
+    /// A table of the resource profiles, with those that the session added.
+    Profiles(Vec<AddedProfile>, View),
     Status(View),
-    /// The defaults that tasks run with.
-    Defaults,
-    /// The settings that the session started with.
+    Defaults(Defaults),
     Settings,
-    /// This number of the latest lines, or all.
     History(Option<usize>),
-    /// Help for all commands, or for the one of this name.
-    Help(Option<&'static str>),
-    /// A number of executors was requested.
-    Requested {
-        /// The number of executors wanted.
-        total: u64,
-        /// The number of executors that are assigned.
-        assigned: usize,
-    },
-    /// Executors have ended.
-    Ended {
-        /// The executors.
-        executors: Vec<ExecutorId>,
-        /// The number of executors wanted from now on, if it has fallen.
-        wanted: Option<u64>,
-    },
-    /// Why executors are missing.
+    Help(Option<Command>),
+    /// A number of executors was requested, and this number is assigned.
+    Requested(u64, usize),
+    /// These executors have ended, and this number is wanted from now on, if it has fallen.
+    Ended(Vec<ExecutorId>, Option<u64>),
     Why(Shortfalls, View),
-    /// A profile was added.
-    ProfileAdded {
-        /// The number of the profile.
-        profile: ProfileId,
-        /// The resources of its executors.
-        needs: ResourceProfile,
-        /// The number of executors wanted.
-        total: u64,
-        /// Whether a Master knows of it.
-        standing: Standing,
-    },
+    /// A profile was added, and this number of its executors is wanted.
+    ProfileAdded(ProfileId, ResourceProfile, u64, Standing),
 }
 
 /// Whether a Master has answered a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// A Master has.
     Answered,
-    /// No Master has, yet.
     Unanswered,
 }
 
@@ -93,149 +73,99 @@ pub enum Message {
     Banner(View),
     /// A task runs in the background. Not for quiet sessions.
     InBackground(TaskId),
-    /// What the map run came to. In quiet sessions, only if items failed.
-    MapSummary {
-        /// The number of items that failed.
-        failed: u64,
-    },
+    /// What the map run came to, with this number of failed items. In quiet sessions, only if items failed.
+    MapSummary(u64),
     /// The session was not left, because this number of tasks have not ended.
     TasksRun(usize),
-    /// Lines cannot be read any more.
-    LinesFailed {
-        /// Why, for people.
-        error: String,
-    },
+    /// Lines cannot be read any more, for this reason.
+    LinesFailed(String),
     /// The application is over, and the session did not end it.
     Over(driver::Ending),
 }
 
 /// Why a command failed.
-#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, firesteel_protocol::Kind)]
 #[kind("session complaint")]
 pub enum Complaint {
-    /// It cannot be parsed.
+    #[error("{0}")]
     Unparsed(String),
-    /// There is no such executor.
+    #[error("no executor {0}; the command executors lists all")]
     NoExecutor(ExecutorId),
-    /// There is no such profile.
+    #[error("no profile {0}; the command profile list lists all")]
     NoProfile(ProfileId),
-    /// There is no such task.
+    #[error("no task {0}; the command tasks lists all")]
     NoTask(TaskId),
-    /// There is no such task any more, or it was an item of a map run.
+    #[error("task {0} is no longer listed, or was an item of map; the command tasks --all lists the others")]
     ForgottenTask(TaskId),
-    /// There was no task in the background.
+    #[error("no background task; the command run COMMAND & starts one")]
     NoBackgroundTask,
-    /// The output of a foreground task is not kept.
+    #[error("task {0} was not a background task: its output is not kept")]
     NotKept(TaskId),
-    /// The task has ended already.
+    #[error("task {0} has ended")]
     HasEnded(TaskId),
-    /// The foreground task failed.
-    CommandFailed {
-        /// The number of the task.
-        task: TaskId,
-        /// The command.
-        words: String,
-        /// How it ended.
-        outcome: TaskOutcome,
-    },
+    /// The foreground task with this command failed.
+    #[error("task {0} ({1}) {end}", end = ending(.2))]
+    CommandFailed(TaskId, String, TaskOutcome),
     /// A background task failed.
-    TaskFailed {
-        /// The number of the task.
-        task: TaskId,
-        /// How it ended.
-        outcome: TaskOutcome,
-    },
-    /// The output of a task is incomplete.
-    OutputLost {
-        /// The number of the task.
-        task: TaskId,
-        /// Why, for people.
-        loss: String,
-    },
-    /// The output of a task cannot be read.
-    OutputUnreadable {
-        /// Why, for people.
-        error: String,
-    },
-    /// More executors are waited for than are wanted.
-    FewerWanted {
-        /// The number of executors wanted.
-        wanted: u64,
-        /// The number that is waited for.
-        count: usize,
-    },
-    /// Executors were not ready in time.
-    NotReady {
-        /// The number of executors that are ready.
-        ready: usize,
-        /// The number that is waited for.
-        count: usize,
-        /// How long they were waited for.
-        limit: Duration,
-    },
+    #[error("task {0} {end}", end = ending(.1))]
+    TaskFailed(TaskId, TaskOutcome),
+    #[error("the output of task {0} {1}")]
+    OutputLost(TaskId, super::Loss),
+    #[error("cannot read the output: {0}")]
+    OutputUnreadable(String),
+    #[error("only {} {} wanted: request {count} first", counted(*.wanted, "executor"), are(*.wanted))]
+    FewerWanted { wanted: u64, count: usize },
+    #[error("{ready} of {} {} ready after {}", counted(*.count, "executor"), are(*.count),
+        counted(.limit.as_secs(), "second"))]
+    NotReady { ready: usize, count: usize, limit: Duration },
     /// The driver or the Master refused.
+    #[error("{0}")]
     Refused(Note),
-    /// Executors have not ended in time.
-    NotEnded {
-        /// How many.
-        left: usize,
-        /// How long they were waited for.
-        limit: Duration,
-    },
-    /// No Master is connected.
+    #[error("{} {} not ended after {} s", counted(*.0, "executor"), have(*.0), .1.as_secs())]
+    NotEnded(usize, Duration),
+    #[error("no Master is connected, and only a Master knows why; reconnecting")]
     NoMaster,
-    /// The Master has not answered in time.
-    MasterSilent {
-        /// How long it was waited for.
-        limit: Duration,
-    },
+    #[error("the Master has not answered for {} s", .0.as_secs())]
+    MasterSilent(Duration),
     /// A file is read by itself, or by too many others.
+    #[error("{} sources itself", .0.display())]
     SourcesItself(PathBuf),
-    /// A file cannot be read.
-    FileFailed {
-        /// The path of the file.
-        path: PathBuf,
-        /// Why, for people.
-        error: String,
-    },
-    /// The items of a map run cannot be read.
-    ItemsFailed {
-        /// Why, for people.
-        error: String,
-    },
-    /// The map run cannot begin.
-    MapFailed {
-        /// Why, for people.
-        error: String,
-    },
+    #[error("cannot read {path}: {1}", path = .0.display())]
+    FileFailed(PathBuf, String),
+    #[error("{0}")]
+    ItemsFailed(String),
+    #[error("{0}")]
+    MapFailed(String),
     /// A map run of a script did not end well.
+    #[error("map: exit code {0}")]
     MapCode(u8),
 }
 
 /// A line that no command asked for.
-#[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, firesteel_protocol::Kind)]
 #[kind("session remark")]
 pub enum Remark {
-    /// The driver's remark.
+    #[error("{0}")]
     Driver(Note),
     /// A task has ended in the background.
-    TaskEnded {
-        /// The number of the task.
-        task: TaskId,
-        /// How it ended.
-        outcome: TaskOutcome,
-    },
-    /// A task runs again, and so its output starts over.
+    #[error("task {0} {end} (watch {0} shows its output)", end = ending(.1))]
+    TaskEnded(TaskId, TaskOutcome),
+    #[error("task {0} runs again: its output starts over")]
     OutputStartsOver(TaskId),
-    /// Executors are missing.
+    #[error("{0}")]
     Missing(Shortfall),
-    /// A word of the command has a meaning in a POSIX shell and none here.
-    IdleWord {
-        /// Where the command is.
-        position: Position,
-        /// The word.
-        word: String,
-        /// The name of the command.
-        command: &'static str,
-    },
+    /// A word of the command with this name has a meaning in a POSIX shell and none here.
+    #[error("{0}{1} has no meaning here: for a shell line write {2} sh -c '...'")]
+    IdleWord(Position, String, &'static str),
+}
+
+/// The outcome in words that follow `task 3`.
+fn ending(outcome: &TaskOutcome) -> String {
+    match outcome {
+        TaskOutcome::Succeeded { .. } => "succeeded".to_owned(),
+        TaskOutcome::Failed { cause, failures: 1, .. } => format!("failed: {cause}"),
+        TaskOutcome::Failed { cause, failures, .. } => format!("failed {failures} times: {cause}"),
+        TaskOutcome::Cancelled => "was cancelled".to_owned(),
+        TaskOutcome::Unfit(unfit) => format!("cannot run: {unfit}"),
+    }
 }

@@ -15,7 +15,7 @@ use crate::driver::{FailureCause, TaskOutcome};
 const REMEMBERED: usize = 1000;
 
 /// The tasks that the session remembers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tasks {
     rows: BTreeMap<TaskId, Task>,
     ended: usize,

@@ -1,4 +1,5 @@
 //! The forms of values: sizes and durations as text.
 
 pub mod duration;
-pub mod size;
+
+pub use firesteel_protocol::size;

@@ -53,7 +53,6 @@ impl Default for Cluster {
 }
 
 impl Cluster {
-    /// Whether the driver answers.
     pub(super) fn is_up(&self) -> bool {
         self.standing != Standing::Over
     }
@@ -114,7 +113,6 @@ impl Cluster {
         Some(Note::ExecutorLost { executor: id, host, loss: ExecutorLoss::Ended(state), tasks: 0 })
     }
 
-    /// Any executor.
     pub(super) fn any(&self) -> Option<ExecutorId> {
         self.executors.keys().next().copied()
     }

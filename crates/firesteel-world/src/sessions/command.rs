@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 
 use firesteel_engine::driver::TaskOutcome;
-use firesteel_engine::session::{Answer, Complaint, Place, Request, Run, exit_code};
+use firesteel_engine::session::{Answer, Complaint, Place, Request, exit_code};
 use firesteel_protocol::Kind;
 use firesteel_protocol::ids::TaskId;
 
-use super::truth::Verdict;
+/// The law that was broken: what should hold, and what was found.
+pub(super) type Verdict = Result<(), String>;
+
+pub(super) fn held(holds: bool, sentence: impl Into<String>) -> Verdict {
+    if holds { Ok(()) } else { Err(sentence.into()) }
+}
 
 /// A task of a session.
 #[derive(Clone, Debug)]
@@ -22,7 +27,28 @@ pub(super) struct Fact {
 }
 
 /// The tasks of a session.
-pub(super) type Facts = BTreeMap<TaskId, Fact>;
+#[derive(Debug, Default)]
+pub(super) struct Facts(pub(super) BTreeMap<TaskId, Fact>);
+
+impl Facts {
+    /// The tasks that have not ended.
+    pub(super) fn open(&self) -> Vec<TaskId> {
+        self.0.iter().filter(|(_, fact)| fact.outcome.is_none()).map(|(task, _)| *task).collect()
+    }
+
+    pub(super) fn outcome(&self, task: TaskId) -> Option<&TaskOutcome> {
+        self.0.get(&task)?.outcome.as_ref()
+    }
+
+    fn code(&self, task: TaskId) -> u8 {
+        self.outcome(task).map_or(0, exit_code)
+    }
+
+    /// The exit code of the last of these tasks that failed, or 0.
+    pub(super) fn last_failure(&self, of: &[TaskId]) -> u8 {
+        of.iter().rev().map(|task| self.code(*task)).find(|code| *code != 0).unwrap_or(0)
+    }
+}
 
 /// A command that has begun.
 #[derive(Clone, Debug)]
@@ -38,7 +64,7 @@ pub(super) struct Command {
     pub(super) watched: Option<TaskId>,
     /// Whether its task has ended, and everything is printed.
     pub(super) is_printed: bool,
-    /// Whether something else was asked for: of the driver, of a file or of a map run.
+    /// Whether tasks were cancelled.
     pub(super) is_done: bool,
     /// Whether a ctrl-c was shown.
     pub(super) is_interrupted: bool,
@@ -48,14 +74,10 @@ pub(super) struct Command {
     waits: Vec<TaskId>,
 }
 
-fn held(holds: bool, sentence: impl FnOnce() -> String) -> Verdict {
-    if holds { Ok(()) } else { Err(sentence()) }
-}
-
 impl Command {
     pub(super) fn begin(request: Result<Request, String>, tasks: &Facts) -> Self {
         let waits = match &request {
-            Ok(Request::Wait(waits)) if waits.is_empty() => open(tasks),
+            Ok(Request::Wait(waits)) if waits.is_empty() => tasks.open(),
             Ok(Request::Wait(waits)) => waits.clone(),
             _ => Vec::new(),
         };
@@ -73,27 +95,15 @@ impl Command {
         }
     }
 
-    pub(super) fn run(&self) -> Option<&Run> {
+    /// The task in the foreground that it waits for.
+    pub(super) fn foreground(&self) -> Option<TaskId> {
         match &self.request {
-            Ok(Request::Run(run)) => Some(run),
+            Ok(Request::Run(run)) if run.place == Place::Foreground => self.task,
             _ => None,
         }
     }
 
-    /// The task in the foreground that it waits for.
-    pub(super) fn foreground(&self) -> Option<TaskId> {
-        self.run().filter(|run| run.place == Place::Foreground).and(self.task)
-    }
-
-    pub(super) fn is_map(&self) -> bool {
-        matches!(self.request, Ok(Request::Map(_)))
-    }
-
-    pub(super) fn is_source(&self) -> bool {
-        matches!(self.request, Ok(Request::Source(_)))
-    }
-
-    fn is_of(&self, names: &[&str]) -> bool {
+    pub(super) fn is_of(&self, names: &[&str]) -> bool {
         self.request.as_ref().is_ok_and(|request| names.contains(&request.kind()))
     }
 
@@ -101,19 +111,16 @@ impl Command {
     pub(super) fn print(&mut self, answer: &Answer) -> Verdict {
         let kind = answer.kind();
         let fits = match answer {
-            Answer::Executors(_) | Answer::Tasks(..) | Answer::Status(_) | Answer::Settings => {
-                self.is_of(&[kind])
-            }
-            Answer::History(_) | Answer::Help(_) => self.is_of(&[kind]),
-            Answer::Profiles(_) => self.is_of(&["ListProfiles"]),
-            Answer::Defaults => self.is_of(&["ShowDefaults"]),
-            Answer::Requested { .. } => self.is_of(&["SetTotal"]),
-            Answer::Ended { .. } => self.is_of(&["SetTotal", "Kill"]),
+            Answer::Profiles(..) => self.is_of(&["ListProfiles"]),
+            Answer::Defaults(_) => self.is_of(&["ShowDefaults"]),
+            Answer::Requested(..) => self.is_of(&["SetTotal"]),
+            Answer::Ended(..) => self.is_of(&["SetTotal", "Kill"]),
             Answer::Why(..) => self.is_of(&["Why", "SetTotal", "WaitForExecutors"]),
-            Answer::ProfileAdded { .. } => self.is_of(&["AddProfile"]),
+            Answer::ProfileAdded(..) => self.is_of(&["AddProfile"]),
+            _ => self.is_of(&[kind]),
         };
-        held(fits, || format!("{:?} is answered with {kind}", self.request))?;
-        held(!self.answers.contains(&kind), || format!("{:?} is answered twice", self.request))?;
+        held(fits, format!("{:?} is answered with {kind}", self.request))?;
+        held(!self.answers.contains(&kind), format!("{:?} is answered twice", self.request))?;
         self.answers.push(kind);
         Ok(())
     }
@@ -121,10 +128,10 @@ impl Command {
     /// It fails, at least in part.
     pub(super) fn complain(&mut self, complaint: &Complaint, tasks: &Facts) -> Verdict {
         let code = match complaint {
-            Complaint::Unparsed(_) | Complaint::ItemsFailed { .. } => 2,
-            Complaint::CommandFailed { task, outcome, .. } | Complaint::TaskFailed { task, outcome } => {
-                let fact = tasks.get(task).and_then(|fact| fact.outcome.as_ref());
-                held(fact == Some(outcome), || format!("task {task} is said to have ended otherwise"))?;
+            Complaint::Unparsed(_) | Complaint::ItemsFailed(_) => 2,
+            Complaint::CommandFailed(task, _, outcome) | Complaint::TaskFailed(task, outcome) => {
+                let is_true = tasks.outcome(*task) == Some(outcome);
+                held(is_true, format!("task {task} is said to have ended otherwise"))?;
                 exit_code(outcome)
             }
             Complaint::MapCode(code) => *code,
@@ -140,13 +147,11 @@ impl Command {
             return code;
         }
         if let Some(task) = self.foreground() {
-            return code_of(tasks, task);
+            return tasks.code(task);
         }
         let is_unknown = self.complaints.iter().any(|(kind, _)| matches!(*kind, "NoTask" | "ForgottenTask"));
-        if self.is_of(&["Wait"]) && !self.is_interrupted && !is_unknown {
-            return last_failure(tasks, &self.waits).unwrap_or(0);
-        }
         match (self.complaints.last(), self.is_interrupted) {
+            (_, false) if self.is_of(&["Wait"]) && !is_unknown => tasks.last_failure(&self.waits),
             (Some(_), true) if self.is_of(&["Wait"]) => 130,
             (Some((_, code)), _) => *code,
             (None, true) => 130,
@@ -156,7 +161,7 @@ impl Command {
 
     /// It is over: whether it was served.
     pub(super) fn end(&self, tasks: &Facts, script: bool) -> Verdict {
-        let has_ended = |task| tasks.get(&task).is_some_and(|fact| fact.outcome.is_some());
+        let has_ended = |task: &TaskId| tasks.outcome(*task).is_some();
         let served = match &self.request {
             Err(_) => false,
             Ok(Request::Run(run)) => match run.place {
@@ -164,31 +169,16 @@ impl Command {
                 Place::Foreground => self.is_printed,
             },
             Ok(Request::Map(_) | Request::Source(_)) => self.code.is_some(),
-            Ok(Request::Wait(_)) => self.waits.iter().copied().all(has_ended),
-            Ok(Request::Watch(_)) => self.watched.is_some_and(has_ended),
-            Ok(Request::WaitForExecutors { .. } | Request::Set(_) | Request::Quit(_)) => true,
+            Ok(Request::Wait(_)) => self.waits.iter().all(has_ended),
+            Ok(Request::Watch(_)) => self.watched.as_ref().is_some_and(has_ended),
+            Ok(Request::WaitForExecutors(..) | Request::Set(_) | Request::Quit(_)) => true,
             Ok(Request::Cancel(_)) => self.is_done,
             Ok(_) => !self.answers.is_empty(),
         };
-        held(served || !self.complaints.is_empty() || self.is_interrupted, || {
-            format!("{:?} was not answered", self.request)
-        })?;
-        let fails = self.foreground().is_some() || (self.is_map() && script);
+        let is_over = served || !self.complaints.is_empty() || self.is_interrupted;
+        held(is_over, format!("{:?} was not answered", self.request))?;
+        let fails = self.foreground().is_some() || (self.is_of(&["Map"]) && script);
         let silent = fails && self.complaints.is_empty() && self.exit_code(tasks) != 0;
-        held(!silent, || format!("{:?} fails in silence", self.request))
+        held(!silent, format!("{:?} fails in silence", self.request))
     }
-}
-
-/// The tasks that have not ended.
-pub(super) fn open(tasks: &Facts) -> Vec<TaskId> {
-    tasks.iter().filter(|(_, fact)| fact.outcome.is_none()).map(|(task, _)| *task).collect()
-}
-
-/// The exit code of the last of these tasks that failed.
-pub(super) fn last_failure(tasks: &Facts, of: &[TaskId]) -> Option<u8> {
-    of.iter().rev().map(|task| code_of(tasks, *task)).find(|code| *code != 0)
-}
-
-fn code_of(tasks: &Facts, task: TaskId) -> u8 {
-    tasks.get(&task).and_then(|fact| fact.outcome.as_ref()).map_or(0, exit_code)
 }

@@ -23,7 +23,9 @@ mod sabotage;
 mod scenario;
 mod truth;
 
-use firesteel_engine::session::{Answer, Complaint, Effect, Ending, Event, Message, Piece, Remark, Request};
+use firesteel_engine::session::{
+    Answer, Complaint, Effect, Ending, Event, Message, Piece, Remark, Request, parse,
+};
 
 use crate::coverage::{Coverage, Kinds, kinds};
 
@@ -48,16 +50,13 @@ fn all_kinds() -> [Kinds; 9] {
 
 fn see_event(coverage: &mut Coverage, event: &Event) {
     coverage.count(event);
-    if let Event::Replayed { piece, .. } = event {
-        coverage.count(piece);
-    }
-    let lines = match event {
-        Event::LineRead(line) => std::slice::from_ref(line),
-        Event::FileRead(lines) => lines,
-        _ => &[],
-    };
-    for entry in lines.iter().flat_map(|line| &line.entries) {
-        entry.request.iter().for_each(|request| coverage.count(request));
+    match event {
+        Event::Replayed(piece, _) => coverage.count(piece),
+        Event::LineRead(text) | Event::FileRead(text) => {
+            let requests = text.lines().flat_map(parse).filter_map(|entry| entry.request.ok());
+            requests.for_each(|request| coverage.count(&request));
+        }
+        _ => {}
     }
 }
 
@@ -66,7 +65,7 @@ fn see_effect(coverage: &mut Coverage, effect: &Effect) {
     match effect {
         Effect::Print(answer) => coverage.count(answer),
         Effect::Say(message) => coverage.count(message),
-        Effect::Complain { complaint, .. } => coverage.count(complaint),
+        Effect::Complain(_, complaint) => coverage.count(complaint),
         Effect::Remark(remark) => coverage.count(remark),
         Effect::Finish(ending) => coverage.count(ending),
         _ => {}

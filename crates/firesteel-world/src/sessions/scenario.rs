@@ -14,7 +14,6 @@ use firesteel_sim::dice::Dice;
 pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
-    /// The configuration of the session.
     pub config: Config,
     /// The number of lines that are typed, or that the script has.
     pub lines: u64,
@@ -35,17 +34,12 @@ pub struct Scenario {
 /// A fault, or an action of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A user presses ctrl-c.
     Interrupt,
-    /// A user asks for the end.
     Terminate,
-    /// The reader of standard output is gone.
     ReaderLeaves,
-    /// The lines cannot be read any more.
     LinesFail,
     /// A user kills the application.
     Killed,
-    /// The driver's task panics.
     DriverPanics,
     /// The driver does not end when it is asked to.
     DriverHangs,
@@ -55,25 +49,14 @@ pub enum Fault {
     MasterRestarted,
     /// An attempt fails, and its task runs again.
     AttemptFails,
-    /// An executor ends by itself.
     ExecutorLost,
 }
 
-impl Fault {
-    const ALL: [Self; 11] = [
-        Self::Interrupt,
-        Self::Terminate,
-        Self::ReaderLeaves,
-        Self::LinesFail,
-        Self::Killed,
-        Self::DriverPanics,
-        Self::DriverHangs,
-        Self::MasterLost,
-        Self::MasterRestarted,
-        Self::AttemptFails,
-        Self::ExecutorLost,
-    ];
-}
+#[rustfmt::skip]
+const FAULTS: [Fault; 11] = [
+    Fault::Interrupt, Fault::Terminate, Fault::ReaderLeaves, Fault::LinesFail, Fault::Killed, Fault::DriverPanics,
+    Fault::DriverHangs, Fault::MasterLost, Fault::MasterRestarted, Fault::AttemptFails, Fault::ExecutorLost,
+];
 
 impl Scenario {
     /// A session of up to 20 lines.
@@ -87,18 +70,16 @@ impl Scenario {
             false => (0..dice.between(1, 8)).map(|_| fault(&mut dice, lines)).collect(),
         };
         let crowd = if dice.one_in(400) { 1_010 } else { 0 };
+        let (directory, environment) = (TaskDirectory::Executor, BTreeMap::new());
+        let config = Config {
+            commands,
+            on_failure: *dice.pick(&[OnFailure::Stops, OnFailure::GoesOn, OnFailure::GoesOn]),
+            defaults: Defaults { needs: TaskNeeds::default(), directory, environment },
+            allocation: if dice.one_in(5) { dynamic() } else { Allocation::Fixed },
+        };
         Self {
             seed,
-            config: Config {
-                commands,
-                on_failure: *dice.pick(&[OnFailure::Stops, OnFailure::GoesOn, OnFailure::GoesOn]),
-                defaults: Defaults {
-                    needs: TaskNeeds::default(),
-                    directory: TaskDirectory::Executor,
-                    environment: BTreeMap::new(),
-                },
-                allocation: if dice.one_in(5) { dynamic() } else { Allocation::Fixed },
-            },
+            config,
             lines,
             crowd,
             // Tasks of a crowd are forgotten, and with them how they ended.
@@ -129,6 +110,6 @@ fn fault(dice: &mut Dice, lines: u64) -> (u64, Fault) {
     let at = dice.below(200 + 1_000 * lines);
     match dice.one_in(2) {
         true => (at, Fault::Interrupt),
-        false => (at, *dice.pick(&Fault::ALL)),
+        false => (at, *dice.pick(&FAULTS)),
     }
 }

@@ -3,22 +3,21 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use firesteel_engine::driver;
-use firesteel_engine::session::{Commands, Config, Entry, Event, OnFailure, ParsedLine, Reader, Request};
+use firesteel_engine::session::{Commands, Config, Entry, Event, OnFailure, Reader, Request, parse};
 use firesteel_protocol::EndRequest;
 use firesteel_protocol::ids::{ProfileId, TaskId};
 
-use super::command::{Command, Facts, open};
-
-/// The law that was broken: what should hold, and what was found.
-pub(super) type Verdict = Result<(), String>;
+use super::command::{Command, Facts};
 
 /// The facts of a world.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Truth {
-    commands: Commands,
-    on_failure: OnFailure,
-    /// The line at hand, and the files that are being read, one inside the other.
-    frames: Vec<Frame>,
+    is_script: bool,
+    stops_at_failure: bool,
+    /// What is still to be served.
+    steps: VecDeque<Step>,
+    /// The commands that read files, one inside the other, each with the exit code of the last that failed in its file.
+    sources: Vec<(Command, u8)>,
     /// The command at hand.
     pub(super) current: Option<Command>,
     pub(super) tasks: Facts,
@@ -50,135 +49,93 @@ pub(super) struct Truth {
     pub(super) driver_is_gone: bool,
     pub(super) reader_is_gone: bool,
     pub(super) is_leaving: bool,
+    /// Whether the session has given the effect `Finish`.
     pub(super) finished: bool,
     /// The first law that an event has shown to be broken.
     pub(super) broken: Option<String>,
 }
 
-/// A line, or a file, whose commands are served.
+/// What a line or a file has.
 #[derive(Debug)]
-struct Frame {
-    entries: VecDeque<Entry>,
-    lines: VecDeque<ParsedLine>,
-    failure: u8,
-    /// The command that reads it, if it is a file.
-    source: Option<Command>,
+enum Step {
+    Command(Entry),
+    EndOfFile,
 }
 
 impl Truth {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            commands: config.commands,
-            on_failure: config.on_failure,
-            frames: Vec::new(),
-            current: None,
-            tasks: Facts::new(),
-            profiles: BTreeSet::new(),
+            is_script: config.commands == Commands::Script,
+            stops_at_failure: config.on_failure == OnFailure::Stops,
             next: TaskId::FIRST,
-            last_failure: 0,
-            warned: false,
-            reads: false,
-            asks: false,
-            muted: false,
-            maps: false,
-            left: None,
-            last_tasks: None,
-            to_cancel: None,
-            requests: Vec::new(),
-            asked: None,
-            must_leave: false,
-            explained: false,
-            over: None,
-            driver_is_gone: false,
-            reader_is_gone: false,
-            is_leaving: false,
-            finished: false,
-            broken: None,
+            ..Self::default()
         }
-    }
-
-    /// Whether the session has given the effect `Finish`.
-    pub(super) fn is_finished(&self) -> bool {
-        self.finished
-    }
-
-    /// Whether a map run is under way.
-    pub(super) fn is_mapping(&self) -> bool {
-        self.maps
     }
 
     /// Something happens to the session.
     pub(super) fn told(&mut self, now: u64, event: &Event) {
         match event {
-            Event::LineRead(line) => {
+            Event::LineRead(_) | Event::LineDiscarded | Event::LinesEnded | Event::LinesFailed(_) => {
                 self.reads = false;
-                let entries = line.entries.clone().into();
-                self.frames = vec![Frame { entries, lines: VecDeque::new(), failure: 0, source: None }];
+            }
+            Event::TablesSeen(_)
+            | Event::MasterAnswered(_)
+            | Event::Replayed(..)
+            | Event::ItemsOpened
+            | Event::ItemsFailed(_)
+            | Event::FileRead(_)
+            | Event::FileFailed(_)
+            | Event::OutputSettled => self.asks = false,
+            Event::MapFailed(_) | Event::MapEnded(_) => self.maps = false,
+            _ => {}
+        }
+        match event {
+            Event::LineRead(line) => {
+                self.steps = parse(line).into_iter().map(Step::Command).collect();
                 self.begin_next();
             }
-            Event::LineDiscarded => self.reads = false,
-            Event::LinesEnded => {
-                self.reads = false;
-                self.leave(None);
-            }
-            Event::LinesFailed { .. } => {
-                self.reads = false;
-                self.left = Some(1);
-            }
-            Event::TaskEnded { task, outcome } => {
-                if let Some(fact) = self.tasks.get_mut(task).filter(|_| !self.is_leaving) {
+            Event::LinesEnded => self.leave(None),
+            Event::LinesFailed(_) => self.left = Some(1),
+            Event::TaskEnded(task, outcome) if !self.is_leaving => {
+                if let Some(fact) = self.tasks.0.get_mut(task) {
                     fact.outcome = Some(outcome.clone());
                 }
             }
             Event::ApplicationEnded(ending) => self.over = Some(ending.clone()),
             Event::DriverEnded => self.driver_is_gone = true,
-            Event::TablesSeen(_)
-            | Event::MasterAnswered(_)
-            | Event::Replayed { .. }
-            | Event::ItemsOpened
-            | Event::ItemsFailed { .. }
-            | Event::FileFailed { .. } => self.asks = false,
-            Event::FileRead(lines) => self.open_file(lines.clone()),
-            Event::MapFailed { .. } => self.maps = false,
+            Event::FileRead(text) => self.open_file(text),
             Event::MapEnded(end) => {
-                self.maps = false;
                 self.next.0 += end.items;
                 self.reader_is_gone |= end.reader == Reader::Gone;
                 self.current.iter_mut().for_each(|command| command.code = Some(end.code));
             }
-            Event::OutputSettled => {
-                self.asks = false;
-                self.settled();
-            }
+            Event::OutputSettled => self.settled(),
             Event::ReaderClosed => {
                 self.reader_is_gone = true;
                 self.must_leave |= self.current.is_some();
             }
             Event::EndRequested(request) => self.on_request(now, *request),
-            Event::NoteReceived(_) | Event::OutputDiscarded { .. } | Event::Deadline => {}
+            _ => {}
         }
     }
 
     fn on_request(&mut self, now: u64, request: EndRequest) {
         self.requests.push(request);
-        match request {
-            EndRequest::Interrupt => {
-                let task = self.current.as_ref().filter(|_| !self.is_leaving).and_then(Command::foreground);
-                self.to_cancel = task.filter(|task| self.tasks[task].outcome.is_none());
-            }
-            EndRequest::Terminate | EndRequest::HangUp | EndRequest::StdinClosed if self.is_leaving => {}
-            EndRequest::Terminate | EndRequest::HangUp | EndRequest::StdinClosed => {
-                self.asked.get_or_insert(now);
-                self.must_leave = true;
-            }
+        if request == EndRequest::Interrupt {
+            let task = self.current.as_ref().filter(|_| !self.is_leaving).and_then(Command::foreground);
+            self.to_cancel = task.filter(|task| self.tasks.outcome(*task).is_none());
+        } else if !self.is_leaving {
+            self.asked.get_or_insert(now);
+            self.must_leave = true;
         }
     }
 
-    fn open_file(&mut self, lines: Vec<ParsedLine>) {
-        self.asks = false;
-        if let Some(source) = self.current.take_if(|command| command.is_source()) {
-            let (entries, lines) = (VecDeque::new(), lines.into());
-            self.frames.push(Frame { entries, lines, failure: 0, source: Some(source) });
+    fn open_file(&mut self, text: &str) {
+        if let Some(source) = self.current.take_if(|command| command.is_of(&["Source"])) {
+            self.sources.push((source, 0));
+            self.steps.push_front(Step::EndOfFile);
+            let entries: Vec<Entry> = text.lines().flat_map(parse).collect();
+            entries.into_iter().rev().for_each(|entry| self.steps.push_front(Step::Command(entry)));
             self.begin_next();
         }
     }
@@ -186,13 +143,13 @@ impl Truth {
     /// Everything is printed: the command at hand is over, unless it was the output of its task.
     fn settled(&mut self) {
         let Some(mut command) = self.current.take().filter(|_| !self.is_leaving) else { return };
-        let has_ended = |task| self.tasks.get(&task).is_some_and(|fact| fact.outcome.is_some());
-        if !command.is_printed && command.foreground().is_some_and(has_ended) {
+        if !command.is_printed && command.foreground().is_some_and(|task| self.tasks.outcome(task).is_some())
+        {
             command.is_printed = true;
             self.current = Some(command);
             return;
         }
-        if let Err(sentence) = command.end(&self.tasks, self.commands == Commands::Script) {
+        if let Err(sentence) = command.end(&self.tasks, self.is_script) {
             self.broken.get_or_insert(sentence);
         }
         self.end_command(command.exit_code(&self.tasks));
@@ -201,62 +158,53 @@ impl Truth {
     fn end_command(&mut self, code: u8) {
         if code != 0 {
             self.last_failure = code;
-            let stops = self.on_failure == OnFailure::Stops;
-            match self.frames.last_mut() {
-                Some(file) if file.source.is_some() => {
-                    file.failure = code;
-                    if stops {
-                        file.entries.clear();
-                        file.lines.clear();
+            match self.sources.last_mut() {
+                Some((_, failure)) => {
+                    *failure = code;
+                    while self.stops_at_failure
+                        && self.steps.pop_front_if(|it| matches!(it, Step::Command(_))).is_some()
+                    {
                     }
                 }
-                _ if stops && self.commands == Commands::Script => {
+                None if self.stops_at_failure && self.is_script => {
                     self.left = Some(code);
                     return;
                 }
-                _ => {}
+                None => {}
             }
         }
         self.begin_next();
     }
 
     fn begin_next(&mut self) {
-        while let Some(frame) = self.frames.last_mut() {
-            if let Some(entry) = frame.entries.pop_front() {
-                return self.begin(entry);
+        match self.steps.pop_front() {
+            Some(Step::Command(entry)) => {
+                let command = Command::begin(entry.request, &self.tasks);
+                match command.request {
+                    Ok(Request::Quit(code)) => self.leave(code),
+                    Ok(_) => self.warned = false,
+                    Err(_) => {}
+                }
+                self.current = Some(command);
             }
-            if let Some(line) = frame.lines.pop_front() {
-                frame.entries = line.entries.into();
-                continue;
-            }
-            let (failure, source) = (frame.failure, frame.source.take());
-            self.frames.pop();
-            if let Some(mut source) = source {
-                source.code = Some(failure);
+            Some(Step::EndOfFile) => {
                 self.warned = false;
-                self.current = Some(source);
-                return;
+                self.current = self.sources.pop().map(|(mut source, code)| {
+                    source.code = Some(code);
+                    source
+                });
             }
+            None => {}
         }
-    }
-
-    fn begin(&mut self, entry: Entry) {
-        let command = Command::begin(entry.request, &self.tasks);
-        match command.request {
-            Ok(Request::Quit(code)) => self.leave(code),
-            Ok(_) => self.warned = false,
-            Err(_) => {}
-        }
-        self.current = Some(command);
     }
 
     fn leave(&mut self, code: Option<u8>) {
-        let open = open(&self.tasks);
-        match (self.commands, code) {
-            (Commands::Typed, _) if !open.is_empty() && !self.warned => self.warned = true,
-            (Commands::Typed, code) => self.left = Some(code.unwrap_or(0)),
-            (Commands::Script, Some(code)) => self.left = Some(code),
-            (Commands::Script, None) => self.last_tasks = Some(open),
+        let open = self.tasks.open();
+        match (self.is_script, code) {
+            (false, _) if !open.is_empty() && !self.warned => self.warned = true,
+            (false, code) => self.left = Some(code.unwrap_or(0)),
+            (true, Some(code)) => self.left = Some(code),
+            (true, None) => self.last_tasks = Some(open),
         }
     }
 }

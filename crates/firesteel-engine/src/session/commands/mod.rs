@@ -1,246 +1,141 @@
-//! Begins commands, and serves those that wait for nothing.
+//! What each command does. Those that wait for more than one thing have a file.
 
 mod executors;
-mod maps;
-mod questions;
-mod runs;
+mod map;
+mod tasks;
 mod watch;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use firesteel_protocol::messages::TaskDirectory;
-use firesteel_protocol::process::end_request::EndRequest;
-use firesteel_protocol::time::Timestamp;
 
-use super::agenda::{DEPTH, Next};
-use super::wait::{AfterTasks, Inquiry, Show, Then, Wait};
+use super::course::{Course, Outcome, fail};
+use super::state::Wait;
 use super::{
-    Answer, Assignment, Commands, Complaint, Effect, Ending, Entry, Message, OnFailure, ParsedLine, Phase,
-    Remark, Request, Session,
+    Answer, Assignment, Commands, Complaint, Effect, Ending, Event, Message, OnFailure, Position, Request,
+    parse,
 };
-use crate::driver::View;
 
-/// How long a request to end waits for a blocked reader.
-pub(super) const FAREWELL: Duration = Duration::from_secs(1);
+/// Maximum depth of nested `source` commands.
+pub(super) const DEPTH: usize = 16;
 
-/// The name of a request that has the words of a command line.
-fn name_of_command_line(request: &Request) -> Option<&'static str> {
-    if matches!(request, Request::Run(_)) {
-        Some("run")
-    } else if matches!(request, Request::Map(_)) {
-        Some("map")
-    } else {
-        None
-    }
-}
-
-impl Session {
-    pub(super) fn begin_next(&mut self) {
-        match self.agenda.next() {
-            Next::Entry(entry) => self.begin(entry),
-            Next::FileOver(code) => {
-                self.was_warned = false;
-                self.finish(code);
+impl Course {
+    pub(super) async fn perform(&self, request: Request) -> Outcome {
+        let answer = match request {
+            Request::Run(run) => return self.run(run).await,
+            Request::Map(map) => return self.map(map).await,
+            Request::Watch(task) => return self.watch(task).await,
+            Request::Wait(tasks) => return self.wait_for_tasks(tasks).await,
+            Request::WaitForExecutors(count, limit) => return self.wait_for_executors(count, limit).await,
+            Request::Cancel(tasks) => return self.cancel(tasks),
+            Request::SetTotal(total, profile, surplus) => {
+                return self.set_total(total, profile, surplus).await;
             }
-            Next::Nothing => self.want_line(),
-        }
-    }
-
-    fn begin(&mut self, Entry { request, idle }: Entry) {
-        let request = match request {
-            Ok(request) => request,
-            Err(words) => return self.fail(2, Complaint::Unparsed(words)),
+            Request::Kill(executors, replacement) => return self.kill(executors, replacement).await,
+            Request::Why => return self.why(0).await,
+            Request::AddProfile(needs, task, total) => return self.add_profile(needs, task, total).await,
+            Request::Source(path) => return self.source(path).await,
+            Request::Quit(code) => return self.quit(code).await,
+            Request::Set(assignment) => return self.set(assignment),
+            Request::Executors => Answer::Executors(self.look().await),
+            Request::Tasks(which) => {
+                let view = self.look().await;
+                Answer::Tasks(which, self.state().tasks.clone(), view)
+            }
+            Request::ListProfiles => {
+                let view = self.look().await;
+                Answer::Profiles(self.state().profiles.clone(), view)
+            }
+            Request::Status => Answer::Status(self.look().await),
+            Request::ShowDefaults => Answer::Defaults(self.state().defaults.clone()),
+            Request::Settings => Answer::Settings,
+            Request::History(last) => Answer::History(last),
+            Request::Help(command) => Answer::Help(command),
         };
-        if let (Some(word), Some(command)) = (idle, name_of_command_line(&request)) {
-            let position = self.agenda.position().clone();
-            self.effects.push(Effect::Remark(Remark::IdleWord { position, word, command }));
-        }
-        if !matches!(request, Request::Quit(_)) {
-            self.was_warned = false;
-        }
-        self.serve(request);
-    }
-
-    fn serve(&mut self, request: Request) {
-        match request {
-            Request::Run(run) => self.run(run),
-            Request::Map(map) => self.open_items(map),
-            Request::Executors => self.look(Inquiry::Show(Show::Executors)),
-            Request::Tasks(which) => self.look(Inquiry::Show(Show::Tasks(which))),
-            Request::Watch(task) => self.watch(task),
-            Request::Wait(tasks) => self.wait_for_tasks(tasks, AfterTasks::Over),
-            Request::WaitForExecutors { count, limit } => self.wait_for_executors(count, limit),
-            Request::Cancel(tasks) => self.cancel(tasks),
-            Request::SetTotal { total, profile, surplus } => self.set_total(total, profile, surplus),
-            Request::Kill { executors, replacement } => self.look(Inquiry::Kill { executors, replacement }),
-            Request::Why => self.why(0),
-            Request::AddProfile { needs, task, total } => self.look(Inquiry::Profile { needs, task, total }),
-            Request::ListProfiles => self.look(Inquiry::Show(Show::Profiles)),
-            Request::Status => self.look(Inquiry::Show(Show::Status)),
-            Request::ShowDefaults => self.print(Answer::Defaults),
-            Request::Set(assignment) => {
-                self.set(assignment);
-                self.finish(0);
-            }
-            Request::Settings => self.print(Answer::Settings),
-            Request::History(last) => self.print(Answer::History(last)),
-            Request::Source(path) => self.source(path),
-            Request::Help(command) => self.print(Answer::Help(command)),
-            Request::Quit(code) => self.leave(code),
-        }
-    }
-
-    /// Asks for the driver's tables.
-    pub(super) fn look(&mut self, inquiry: Inquiry) {
-        self.effects.push(Effect::Look);
-        self.wait(Wait::Tables(inquiry));
-    }
-
-    /// The driver's tables have come.
-    pub(super) fn answer(&mut self, inquiry: Inquiry, view: View) {
-        match inquiry {
-            Inquiry::Names => self.offer_names(&view),
-            Inquiry::RunOn(run, executor) => self.run_on(run, executor, &view),
-            Inquiry::Show(Show::Executors) => self.print(Answer::Executors(view)),
-            Inquiry::Show(Show::Tasks(which)) => self.print(Answer::Tasks(which, view)),
-            Inquiry::Show(Show::Profiles) => self.print(Answer::Profiles(view)),
-            Inquiry::Show(Show::Status) => self.print(Answer::Status(view)),
-            Inquiry::Ready(wait) => self.count_ready(wait, &view),
-            Inquiry::Total(request) => self.request_total(request, view),
-            Inquiry::Requested { request, before, refusal } => {
-                self.on_requested(request, before, refusal, &view);
-            }
-            Inquiry::Coming { request, until } => self.count_coming(request, until, &view),
-            Inquiry::Kill { executors, replacement } => self.kill(executors, replacement, &view),
-            Inquiry::Leaving { executors, replacement, until } => {
-                self.count_leaving(executors, replacement, until, &view);
-            }
-            Inquiry::Profile { needs, task, total } => self.add_profile(needs, task, total, &view),
-            Inquiry::Why { shortfalls, code } => {
-                self.effects.push(Effect::Print(Answer::Why(shortfalls, view)));
-                self.finish(code);
-            }
-            Inquiry::Map(map) => self.start_map(*map, &view),
-        }
+        self.print(answer)
     }
 
     /// Answers the command at hand, which has succeeded.
-    pub(super) fn print(&mut self, answer: Answer) {
-        self.effects.push(Effect::Print(answer));
-        self.finish(0);
+    fn print(&self, answer: Answer) -> Outcome {
+        self.push(Effect::Print(answer));
+        Ok(0)
     }
 
-    /// Says why the command at hand has failed.
-    pub(super) fn fail(&mut self, code: u8, complaint: Complaint) {
-        self.complain(complaint);
-        self.finish(code);
-    }
-
-    pub(super) fn complain(&mut self, complaint: Complaint) {
-        let position = self.agenda.position().clone();
-        self.effects.push(Effect::Complain { position, complaint });
-    }
-
-    /// The command at hand is over as soon as everything is printed.
-    pub(super) fn finish(&mut self, code: u8) {
-        self.print_everything(Then::Over(code));
-    }
-
-    /// The same. A script ends after a ctrl-c, even if it goes on after failures.
-    pub(super) fn finish_unless_interrupted(&mut self, code: u8) {
-        match (self.config.commands, code) {
-            (Commands::Script, 130) if self.was_interrupted => self.end(Ending::Asked(EndRequest::Interrupt)),
-            (Commands::Script | Commands::Typed, _) => self.finish(code),
-        }
-    }
-
-    pub(super) fn print_everything(&mut self, then: Then) {
-        self.effects.push(Effect::Settle);
-        let until = self.reader_patience();
-        self.wait(Wait::Printing { until, then });
-    }
-
-    fn reader_patience(&self) -> Option<Timestamp> {
-        let is_ending = self.config.commands == Commands::Script && self.was_interrupted;
-        is_ending.then(|| self.now + FAREWELL)
-    }
-
-    /// The command at hand is over, and everything is printed.
-    pub(super) fn end_command(&mut self, code: u8) {
-        self.phase = Phase::Busy(Wait::Nothing);
-        if code == 0 {
-            return;
-        }
-        self.last_failure = code;
-        let in_file = self.agenda.depth() > 0;
-        match (in_file, self.config.commands, self.config.on_failure) {
-            (true, _, on_failure) => {
-                self.agenda.fail(code);
-                match on_failure {
-                    OnFailure::Stops => self.agenda.stop(),
-                    OnFailure::GoesOn => {}
-                }
-            }
-            (false, Commands::Script, OnFailure::Stops) => self.end(Ending::Left(code)),
-            (false, Commands::Script, OnFailure::GoesOn) | (false, Commands::Typed, _) => {}
-        }
-    }
-
-    fn set(&mut self, assignment: Assignment) {
+    fn set(&self, assignment: Assignment) -> Outcome {
+        let defaults = &mut self.state().defaults;
         match assignment {
-            Assignment::Cores(cores) => self.defaults.needs.cores = cores,
-            Assignment::Directory(path) if path == "executor" => {
-                self.defaults.directory = TaskDirectory::Executor;
-            }
+            Assignment::Cores(cores) => defaults.needs.cores = cores,
+            Assignment::Directory(path) if path == "executor" => defaults.directory = TaskDirectory::Executor,
             Assignment::Directory(path) => {
-                let path = match &self.defaults.directory {
+                defaults.directory = TaskDirectory::Path(match &defaults.directory {
                     TaskDirectory::Path(current) if !path.starts_with('/') => {
                         format!("{}/{path}", current.trim_end_matches('/'))
                     }
                     TaskDirectory::Path(_) | TaskDirectory::Executor => path,
-                };
-                self.defaults.directory = TaskDirectory::Path(path);
+                });
             }
-            Assignment::Variable(name, Some(value)) => drop(self.defaults.environment.insert(name, value)),
-            Assignment::Variable(name, None) => drop(self.defaults.environment.remove(&name)),
+            Assignment::Variable(name, Some(value)) => drop(defaults.environment.insert(name, value)),
+            Assignment::Variable(name, None) => drop(defaults.environment.remove(&name)),
         }
+        Ok(0)
     }
 
-    fn source(&mut self, path: PathBuf) {
-        if self.agenda.depth() >= DEPTH {
-            return self.fail(1, Complaint::SourcesItself(path));
+    /// Runs the commands of a file. The exit code is that of the last that failed.
+    async fn source(&self, path: PathBuf) -> Outcome {
+        if self.state().depth >= DEPTH {
+            return fail(Complaint::SourcesItself(path));
         }
-        self.effects.push(Effect::ReadFile { path: path.clone() });
-        self.wait(Wait::File(path));
+        self.push(Effect::ReadFile(path.clone()));
+        let read = self.unless_interrupted(Wait::File, None, |event| match event {
+            Event::FileRead(text) => Some(Ok(text)),
+            Event::FileFailed(error) => Some(Err(error)),
+            _ => None,
+        });
+        let text = match read.await.inspect_err(|_| self.push(Effect::Forget))? {
+            Ok(text) => text,
+            Err(error) => return fail(Complaint::FileFailed(path, error)),
+        };
+        let outer = self.state().position.clone();
+        self.state().depth += 1;
+        let code = Box::pin(self.serve_file(&path, &text)).await;
+        let state = &mut *self.state();
+        (state.position, state.depth, state.was_warned) = (outer, state.depth - 1, false);
+        Ok(code)
     }
 
-    pub(super) fn on_file_read(&mut self, lines: Vec<ParsedLine>) {
-        match self.take_wait() {
-            Some(Wait::File(path)) => self.agenda.open(path, lines),
-            other => self.put_back(other),
+    async fn serve_file(&self, path: &PathBuf, text: &str) -> u8 {
+        let mut failure = 0;
+        for (number, line) in (1..).zip(text.lines()) {
+            self.state().position = Position::File(path.clone(), number);
+            for entry in parse(line) {
+                let code = self.serve_entry(entry).await;
+                match (code, self.state().config.on_failure) {
+                    (0, _) => {}
+                    (_, OnFailure::Stops) => return code,
+                    (_, OnFailure::GoesOn) => failure = code,
+                }
+            }
         }
-    }
-
-    pub(super) fn on_file_failed(&mut self, error: String) {
-        match self.take_wait() {
-            Some(Wait::File(path)) => self.fail(1, Complaint::FileFailed { path, error }),
-            other => self.put_back(other),
-        }
+        failure
     }
 
     /// The user wants to leave. That is refused once while tasks run; a script waits for its tasks.
-    pub(super) fn leave(&mut self, code: Option<u8>) {
-        let open = self.tasks.open();
-        match (self.config.commands, code) {
-            (Commands::Typed, _) if !open.is_empty() && !self.was_warned => {
-                self.was_warned = true;
-                self.effects.push(Effect::Say(Message::TasksRun(open.len())));
-                self.finish(0);
+    async fn quit(&self, code: Option<u8>) -> Outcome {
+        let open = self.state().tasks.open();
+        let commands = self.state().config.commands;
+        let code = match (commands, code) {
+            (Commands::Typed, _) if !open.is_empty() && !self.state().was_warned => {
+                self.state().was_warned = true;
+                self.push(Effect::Say(Message::TasksRun(open.len())));
+                return Ok(0);
             }
-            (Commands::Typed, code) => self.end(Ending::Left(code.unwrap_or(0))),
-            (Commands::Script, Some(code)) => self.end(Ending::Left(code)),
-            (Commands::Script, None) => self.wait_for_tasks(Vec::new(), AfterTasks::Leave),
-        }
+            (_, Some(code)) => code,
+            (Commands::Typed, None) => 0,
+            (Commands::Script, None) => match self.wait_for_tasks(open).await? {
+                0 => self.state().last_failure,
+                code => code,
+            },
+        };
+        self.end(Ending::Left(code)).await
     }
 }

@@ -1,78 +1,73 @@
 //! `watch`: the output of a background task, as it comes.
 
+use firesteel_protocol::EndRequest;
 use firesteel_protocol::ids::TaskId;
 
-use crate::session::wait::{Interest, Wait, Watch};
-use crate::session::{Complaint, Effect, Extent, Piece, Place, Session, TICK, Task, exit_code};
+use crate::session::course::{Course, Failure, INTERRUPTED, Outcome, TICK, fail};
+use crate::session::state::{Reason, Wait};
+use crate::session::{Complaint, Effect, Event, Loss, Piece, Place, exit_code};
 
-impl Session {
-    pub(in crate::session) fn watch(&mut self, task: Option<TaskId>) {
-        let Some(task) = task.or_else(|| self.tasks.last_in_background()) else {
-            return self.fail(1, Complaint::NoBackgroundTask);
-        };
-        match self.tasks.get(task).map(|row| row.place) {
-            None => self.fail_with_unknown(task),
-            Some(Place::Foreground) => self.fail(1, Complaint::NotKept(task)),
-            Some(Place::Background) => {
-                self.effects.push(Effect::Rewind { task });
-                let interest = Interest::Wanted;
-                self.replay(Watch { task, extent: Extent::SoFar, loss: None, interest });
+impl Course {
+    pub(super) async fn watch(&self, task: Option<TaskId>) -> Outcome {
+        let last = self.state().tasks.last_in_background();
+        let Some(task) = task.or(last) else { return fail(Complaint::NoBackgroundTask) };
+        match self.task(task)?.place {
+            Place::Foreground => return fail(Complaint::NotKept(task)),
+            Place::Background => self.push(Effect::Rewind(task)),
+        }
+        let outcome = self.print_record(task).await;
+        self.push(Effect::Unmute);
+        outcome
+    }
+
+    /// Prints the record piece by piece, until the task has ended or the user has seen enough.
+    async fn print_record(&self, task: TaskId) -> Outcome {
+        loop {
+            let end = self.state().tasks.get(task).and_then(|row| row.end.clone());
+            self.push(Effect::Replay(task));
+            let mut is_wanted = true;
+            let replayed = self.until(Wait::Piece(task), None, |state, event| match event {
+                Event::Replayed(piece, loss) => Some((piece, loss)),
+                Event::EndRequested(EndRequest::Interrupt) => {
+                    is_wanted = false;
+                    state.drop_outputs();
+                    None
+                }
+                _ => None,
+            });
+            let (piece, loss) = replayed.await;
+            let is_open = self.state().tasks.get(task).is_some_and(|row| row.end.is_none());
+            match (piece, end) {
+                (Piece::Failed(error), _) => return fail(Complaint::OutputUnreadable(error)),
+                _ if !is_wanted => return complete(task, loss, Err(Failure::Interrupted(INTERRUPTED))),
+                (Piece::Nothing, Some((outcome, _))) => {
+                    let ended = match exit_code(&outcome) {
+                        0 => Ok(0),
+                        code => Err(Failure::Complaint(code, Complaint::TaskFailed(task, outcome))),
+                    };
+                    return complete(task, loss, ended);
+                }
+                (Piece::Nothing, None) if is_open => match self.more(task).await {
+                    Ok(()) => {}
+                    interrupted => return complete(task, loss, interrupted.map(|()| 0)),
+                },
+                (Piece::Printed | Piece::Nothing, _) => {}
             }
         }
     }
 
-    /// Prints the next piece of the record.
-    pub(in crate::session) fn replay(&mut self, watch: Watch) {
-        let task = watch.task;
-        let extent = match self.tasks.get(task) {
-            Some(Task { end: None, .. }) => Extent::SoFar,
-            Some(Task { end: Some(_), .. }) | None => Extent::All,
+    /// Waits for more of the record.
+    async fn more(&self, task: TaskId) -> Result<(), Failure> {
+        let at = Some((self.now() + TICK, Reason::Look));
+        let is_due = |event| match event {
+            Event::TaskEnded(ended, _) => ended == task,
+            event => event == Event::Deadline,
         };
-        self.effects.push(Effect::Replay { task, extent });
-        self.wait(Wait::Piece(Watch { extent, ..watch }));
+        self.unless_interrupted(Wait::More(task), at, |event| is_due(event).then_some(())).await
     }
+}
 
-    pub(in crate::session) fn on_replayed(&mut self, piece: Piece, loss: Option<String>) {
-        let watch = match self.take_wait() {
-            Some(Wait::Piece(watch)) => Watch { loss, ..watch },
-            other => return self.put_back(other),
-        };
-        match (piece, watch.interest, watch.extent) {
-            (Piece::Failed { error }, ..) => {
-                self.effects.push(Effect::Unmute);
-                self.fail(1, Complaint::OutputUnreadable { error });
-            }
-            (Piece::Printed | Piece::Nothing, Interest::GivenUp, _) => self.give_up_watching(watch),
-            (Piece::Printed, Interest::Wanted, _) => self.replay(watch),
-            (Piece::Nothing, Interest::Wanted, Extent::All) => self.end_watching(watch),
-            (Piece::Nothing, Interest::Wanted, Extent::SoFar) => match self.tasks.code_of(watch.task) {
-                None => self.wait(Wait::More { at: self.now + TICK, watch }),
-                Some(_) => self.replay(watch),
-            },
-        }
-    }
-
-    /// The whole record is printed, and its task has ended.
-    fn end_watching(&mut self, Watch { task, loss, .. }: Watch) {
-        self.effects.push(Effect::Unmute);
-        if let Some(loss) = loss {
-            return self.fail(1, Complaint::OutputLost { task, loss });
-        }
-        let outcome =
-            self.tasks.get(task).and_then(|row| row.end.as_ref()).map(|(outcome, _)| outcome.clone());
-        let code = outcome.as_ref().map_or(0, exit_code);
-        match outcome.filter(|_| code != 0) {
-            Some(outcome) => self.fail(code, Complaint::TaskFailed { task, outcome }),
-            None => self.finish(0),
-        }
-    }
-
-    /// The user has seen enough.
-    pub(in crate::session) fn give_up_watching(&mut self, Watch { task, loss, .. }: Watch) {
-        self.effects.push(Effect::Unmute);
-        match loss {
-            Some(loss) => self.fail(1, Complaint::OutputLost { task, loss }),
-            None => self.interrupt_command(),
-        }
-    }
+/// The outcome, unless the record is incomplete.
+fn complete(task: TaskId, loss: Option<Loss>, outcome: Outcome) -> Outcome {
+    loss.map_or(outcome, |loss| fail(Complaint::OutputLost(task, loss)))
 }

@@ -1,13 +1,11 @@
 use super::*;
-use crate::shell::words::sentences;
 
-fn parse(line: &str) -> Result<Request, RequestError> {
-    let sentence = sentences(line).expect("the line can be cut").pop().expect("there is a command");
-    request(sentence)
+fn parse(line: &str) -> Result<Request, String> {
+    super::parse(line).pop().expect("there is a command").request
 }
 
 fn said(line: &str) -> String {
-    parse(line).expect_err("it is wrong").to_string()
+    parse(line).expect_err("it is wrong")
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -75,12 +73,11 @@ fn the_other_commands_are_understood() {
         memory: Some(MiB(2048)),
         resources: [("gpu".to_owned(), 1.into()), ("fpga".to_owned(), 2.into())].into(),
     };
-    let request = |total, profile, surplus| Request::SetTotal { total, profile: ProfileId(profile), surplus };
-    let kill = |executors: &[u32], replacement| Request::Kill {
-        executors: executors.iter().copied().map(ExecutorId).collect(),
-        replacement,
+    let request = |total, profile, surplus| Request::SetTotal(total, ProfileId(profile), surplus);
+    let kill = |executors: &[u32], replacement| {
+        Request::Kill(executors.iter().copied().map(ExecutorId).collect(), replacement)
     };
-    let wait = |count, seconds| Request::WaitForExecutors { count, limit: Duration::from_secs(seconds) };
+    let wait = |count, seconds| Request::WaitForExecutors(count, Duration::from_secs(seconds));
     for (line, expected) in [
         ("executors", Request::Executors),
         ("tasks", Request::Tasks(Which::Recent)),
@@ -103,7 +100,7 @@ fn the_other_commands_are_understood() {
         ("profile list", Request::ListProfiles),
         (
             "profile add 2 --cores 4 --memory 2g --resource gpu=1 --resource fpga=2",
-            Request::AddProfile { needs: gpus.clone(), task: TaskShare::default(), total: 2 },
+            Request::AddProfile(gpus.clone(), TaskShare::default(), 2),
         ),
         ("status", Request::Status),
         ("set", Request::ShowDefaults),
@@ -120,7 +117,7 @@ fn the_other_commands_are_understood() {
     ] {
         assert_eq!(parse(line), Ok(expected), "{line}");
     }
-    assert!(matches!(parse("help map"), Ok(Request::Help(Some("map")))));
+    assert_eq!(parse("help map"), Ok(Request::Help(Command::find("map"))));
 }
 
 #[test]

@@ -5,116 +5,104 @@
 //! quotes, a backslash escapes `"`, `\`, `$` and a backquote. Outside quotes, it escapes any
 //! character. Nothing is expanded.
 
-use firesteel_engine::session::Place;
+use std::str::Chars;
+
+use super::Place;
 
 /// One command of a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sentence {
-    /// Words of the command, at least one.
-    pub words: Vec<String>,
-    /// Whether the session waits for the command.
-    pub place: Place,
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sentence {
+    /// At least one.
+    pub(super) words: Vec<String>,
+    pub(super) place: Place,
     /// The first word that has a meaning in a POSIX shell but none here: `|`, `*.txt`, `$HOME`.
-    pub idle: Option<String>,
+    pub(super) idle: Option<String>,
 }
 
-/// Why a line cannot be split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WordsError {
-    /// A quote is not closed.
-    #[error("the quote {0} is not closed")]
-    Open(char),
-    /// The line ends with a backslash.
-    #[error("a backslash ends the line, and there is nothing after it to keep")]
-    Backslash,
-    /// Two commands are joined by `&&`.
-    #[error("&& has no meaning here: write a line for each command, or run sh -c '...' for a shell line")]
-    And,
-    /// A command is missing before `&` or `;`.
-    #[error("there is no command before {0}")]
-    Empty(char),
-}
+/// A stand-in for each quoted character.
+const KEPT: char = '\0';
+const BACKSLASH: &str = "a backslash ends the line, and there is nothing after it to keep";
+const AND: &str =
+    "&& has no meaning here: write a line for each command, or run sh -c '...' for a shell line";
 
-/// Splits a line into commands.
-///
-/// # Errors
-/// A quote is not closed, a backslash ends the line, a command is missing before `;` or `&`, or the
-/// line contains `&&`.
-pub fn sentences(line: &str) -> Result<Vec<Sentence>, WordsError> {
+/// Splits a line into commands, or says why it cannot be split.
+pub(super) fn sentences(line: &str) -> Result<Vec<Sentence>, String> {
     let mut cutter = Cutter::default();
     let mut rest = line.chars();
     while let Some(character) = rest.next() {
         match character {
-            '\'' => {
-                quoted(&mut rest, cutter.word())?;
-                cutter.bare.push(KEPT);
-            }
-            '"' => {
-                double_quoted(&mut rest, cutter.word())?;
-                cutter.bare.push(KEPT);
-            }
-            '\\' => {
-                let kept = rest.next().ok_or(WordsError::Backslash)?;
-                cutter.word().push(kept);
-                cutter.bare.push(KEPT);
-            }
+            '\'' | '"' => cutter.keep(&quoted(&mut rest, character)?),
+            '\\' => cutter.keep(&rest.next().ok_or(BACKSLASH)?.to_string()),
             '#' if cutter.word.is_none() => break,
             ';' => cutter.end(Place::Foreground, ';')?,
-            '&' if rest.as_str().starts_with('&') && cutter.has_words() => return Err(WordsError::And),
+            '&' if rest.as_str().starts_with('&') && cutter.has_words() => return Err(AND.to_owned()),
             '&' => cutter.end(Place::Background, '&')?,
             blank if blank.is_whitespace() => cutter.end_word(),
             other => {
-                cutter.word().push(other);
+                cutter.word.get_or_insert_default().push(other);
                 cutter.bare.push(other);
             }
         }
     }
-    cutter.end_word();
-    if !cutter.words.is_empty() {
+    if cutter.has_words() {
         cutter.end(Place::Foreground, ';')?;
     }
     Ok(cutter.sentences)
 }
 
-/// A stand-in for each quoted character.
-const KEPT: char = '\0';
+/// The text up to the closing quote.
+fn quoted(rest: &mut Chars<'_>, quote: char) -> Result<String, String> {
+    let mut text = String::new();
+    while let Some(character) = rest.next() {
+        match character {
+            _ if character == quote => return Ok(text),
+            '\\' if quote == '"' => match rest.next() {
+                Some(kept @ ('"' | '\\' | '$' | '`')) => text.push(kept),
+                Some(other) => text.extend(['\\', other]),
+                None => break,
+            },
+            other => text.push(other),
+        }
+    }
+    Err(format!("the quote {quote} is not closed"))
+}
 
 #[derive(Default)]
 struct Cutter {
     sentences: Vec<Sentence>,
-    words: Vec<String>,
+    sentence: Sentence,
+    /// The current word, which exists from its first character or quote on.
     word: Option<String>,
     /// The part of the current word that is outside quotes.
     bare: String,
-    idle: Option<String>,
 }
 
 impl Cutter {
-    /// The current word, which exists from its first character or quote on.
-    fn word(&mut self) -> &mut String {
-        self.word.get_or_insert_default()
+    /// Adds text that was quoted.
+    fn keep(&mut self, text: &str) {
+        self.word.get_or_insert_default().push_str(text);
+        self.bare.push(KEPT);
     }
 
     fn end_word(&mut self) {
         let bare = std::mem::take(&mut self.bare);
         let Some(word) = self.word.take() else { return };
-        if self.idle.is_none() && means_something(&bare) {
-            self.idle = Some(word.clone());
+        if self.sentence.idle.is_none() && means_something(&bare) {
+            self.sentence.idle = Some(word.clone());
         }
-        self.words.push(word);
+        self.sentence.words.push(word);
     }
 
     fn has_words(&self) -> bool {
-        self.word.is_some() || !self.words.is_empty()
+        self.word.is_some() || !self.sentence.words.is_empty()
     }
 
-    fn end(&mut self, place: Place, by: char) -> Result<(), WordsError> {
+    fn end(&mut self, place: Place, by: char) -> Result<(), String> {
         self.end_word();
-        let words = std::mem::take(&mut self.words);
-        if words.is_empty() {
-            return Err(WordsError::Empty(by));
+        if self.sentence.words.is_empty() {
+            return Err(format!("there is no command before {by}"));
         }
-        self.sentences.push(Sentence { words, place, idle: self.idle.take() });
+        self.sentences.push(Sentence { place, ..std::mem::take(&mut self.sentence) });
         Ok(())
     }
 }
@@ -124,31 +112,6 @@ fn means_something(bare: &str) -> bool {
     let is_redirection = bare.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['<', '>']);
     let is_variable = bare.strip_prefix('$').is_some_and(|name| !name.is_empty());
     bare.starts_with('|') || is_redirection || is_variable || bare.contains('*')
-}
-
-fn quoted(rest: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), WordsError> {
-    for character in rest {
-        match character {
-            '\'' => return Ok(()),
-            other => word.push(other),
-        }
-    }
-    Err(WordsError::Open('\''))
-}
-
-fn double_quoted(rest: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), WordsError> {
-    while let Some(character) = rest.next() {
-        match character {
-            '"' => return Ok(()),
-            '\\' => match rest.next() {
-                Some(kept @ ('"' | '\\' | '$' | '`')) => word.push(kept),
-                Some(other) => word.extend(['\\', other]),
-                None => break,
-            },
-            other => word.push(other),
-        }
-    }
-    Err(WordsError::Open('"'))
 }
 
 /// The word as it can be typed, with quotes if it needs them.
@@ -165,7 +128,7 @@ pub fn quote(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn cut(line: &str) -> Result<Vec<(Vec<String>, Place)>, WordsError> {
+    fn cut(line: &str) -> Result<Vec<(Vec<String>, Place)>, String> {
         let cut = sentences(line)?;
         Ok(cut.into_iter().map(|sentence| (sentence.words, sentence.place)).collect())
     }
@@ -232,17 +195,17 @@ mod tests {
     #[test]
     fn what_is_not_closed_is_named() {
         for (line, error) in [
-            ("run 'a", WordsError::Open('\'')),
-            ("run \"a", WordsError::Open('"')),
-            ("run \"a\\", WordsError::Open('"')),
-            ("run \\", WordsError::Backslash),
-            ("; a", WordsError::Empty(';')),
-            ("a ;; b", WordsError::Empty(';')),
-            ("&", WordsError::Empty('&')),
-            ("run a && run b", WordsError::And),
-            ("run a&&b", WordsError::And),
+            ("run 'a", "the quote ' is not closed"),
+            ("run \"a", "the quote \" is not closed"),
+            ("run \"a\\", "the quote \" is not closed"),
+            ("run \\", BACKSLASH),
+            ("; a", "there is no command before ;"),
+            ("a ;; b", "there is no command before ;"),
+            ("&", "there is no command before &"),
+            ("run a && run b", AND),
+            ("run a&&b", AND),
         ] {
-            assert_eq!(cut(line), Err(error), "{line}");
+            assert_eq!(cut(line), Err(error.to_owned()), "{line}");
         }
     }
 
