@@ -16,9 +16,9 @@ use super::allocations::{Allocations, Held, gpus};
 use super::workload::Size;
 
 /// Name of the resource that stands for GPUs.
-pub(crate) const GPU: &str = "gpu";
+pub const GPU: &str = "gpu";
 /// Number of the first driver's connection.
-pub(crate) const DRIVERS: u64 = 1 << 40;
+pub const DRIVERS: u64 = 1 << 40;
 /// The connections of a Worker are its number and multiples of this beyond it. Traces have fewer Workers.
 const RETURNS: u64 = 1 << 24;
 /// A timeout that never passes: nothing here sends heartbeats.
@@ -218,7 +218,8 @@ impl<'a, A: Apply> Stage<'a, A> {
 }
 
 /// These settings for a Master around which nothing sends heartbeats or fails to start.
-pub(crate) fn in_virtual_time(config: Config) -> Config {
+#[must_use]
+pub fn in_virtual_time(config: Config) -> Config {
     Config {
         worker_timeout: FOR_EVER,
         retries: Retries::Unlimited,

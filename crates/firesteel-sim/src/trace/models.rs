@@ -29,7 +29,7 @@ impl Models {
     ///
     /// # Errors
     /// `one` knows no such model.
-    pub(crate) fn read(
+    pub fn read(
         spec: &str,
         column: &str,
         mut one: impl FnMut(&str) -> Result<Option<Models>, Wrong>,
@@ -70,7 +70,7 @@ impl ModelNames {
     ///
     /// # Errors
     /// There are too many models.
-    pub(crate) fn add(&mut self, name: &str) -> Result<Models, Wrong> {
+    pub fn add(&mut self, name: &str) -> Result<Models, Wrong> {
         if let Some(models) = self.get(name) {
             return Ok(models);
         }

@@ -99,7 +99,7 @@ fn applications(
 ///
 /// # Errors
 /// The numbers do not belong together.
-pub(crate) fn gpus(number: u64, thousandths_each: u64) -> Result<Amount, Wrong> {
+pub fn gpus(number: u64, thousandths_each: u64) -> Result<Amount, Wrong> {
     let number = within("num_gpu", number, 0, most::GPUS)?;
     let each = match number {
         0 => 0,

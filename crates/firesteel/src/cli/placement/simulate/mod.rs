@@ -4,7 +4,6 @@ mod csv;
 mod document;
 mod figures;
 mod picture;
-mod published;
 mod runs;
 mod source;
 mod text;
@@ -46,25 +45,6 @@ a GPU, requests for GPUs are dropped. In JSON, schema is incremented on incompat
 
 const CODES: &str =
     "Exit codes: 0 done; 1 failed; 2 wrong usage, or a line of the trace that cannot be used.";
-
-/// The options of replays and fills, which the published experiment does not have.
-const OF_REPLAYS: [&str; 15] = [
-    "load",
-    "applications",
-    "workers",
-    "longest",
-    "gangs",
-    "reservations",
-    "estimates",
-    "order",
-    "queues",
-    "preemption",
-    "gang_patience",
-    "gang_reach",
-    "worker_failures",
-    "csv",
-    "static_fill",
-];
 
 /// What is replayed, and how the outcome is shown.
 #[derive(Debug, ClapArgs)]
@@ -128,20 +108,8 @@ pub(in crate::cli) struct Args {
     #[arg(long, conflicts_with_all = ["gangs", "longest"])]
     static_fill: bool,
     /// Find the smallest number of Workers on which applications that request --load of the cluster fit [default load: 0.5]
-    #[arg(long, conflicts_with_all = ["gangs", "longest", "static_fill", "published"])]
+    #[arg(long, conflicts_with_all = ["gangs", "longest", "static_fill"])]
     fewest_workers: bool,
-    /// Run the experiment that FGD was published with: TRACE has nodes.csv, and pods_NAME.csv(.gz) for each workload
-    #[arg(long, conflicts_with_all = OF_REPLAYS)]
-    published: bool,
-    /// Workloads of the published experiment [default: all]
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "NAME,NAME",
-        value_delimiter = ',',
-        requires = "published"
-    )]
-    workload: Vec<String>,
     /// Print one JSON value instead of tables
     #[arg(long)]
     json: bool,
@@ -162,7 +130,6 @@ fn long_help() -> String {
         format!("Columns of a replay:\n{}", text::REPLAY_COLUMNS),
         format!("Columns with --static-fill:\n{}", text::FILL_COLUMNS),
         format!("Columns with --fewest-workers:\n{}", text::COMPACTION_COLUMNS),
-        format!("Columns with --published:\n{}", published::COLUMNS),
     ];
     format!("{NOTES}\n\n{EXAMPLES}\n\n{}\n\n{DETAILS}\n\n{CODES}", columns.join("\n\n"))
 }
@@ -278,28 +245,16 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// Replays the trace and shows the outcome.
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
-    if args.published {
-        return published::run(args);
-    }
     let source = source::read(&args.trace)?;
     let report = runs::run(args, &source)?;
     args.pictures.save(|| picture::draw(&report))?;
     if let Some(path) = &args.csv {
         exit::saved(path, csv::rows(&report))?;
     }
-    show(args, || document::json(&report), || text::tables(&report))
-}
-
-/// Prints the outcome in the form that is asked for.
-fn show(
-    args: &Args,
-    json: impl FnOnce() -> String,
-    tables: impl FnOnce() -> String,
-) -> Result<Exit, Failure> {
     exit::written(if args.json {
-        plain::json().write_all(json().as_bytes())
+        plain::json().write_all(document::json(&report).as_bytes())
     } else {
-        plain::stdout().write_all(tables().as_bytes())
+        plain::stdout().write_all(text::tables(&report).as_bytes())
     })
 }
 

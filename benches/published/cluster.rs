@@ -4,35 +4,34 @@ use std::io::Read;
 
 use firesteel_placement::Amount;
 use firesteel_placement::amount::WHOLE;
+use firesteel_sim::trace::{ModelNames, Models, Table, TraceError, Wrong, most, rows, within};
 use serde::Deserialize;
 
-use super::Request;
-use crate::trace::table::{Table, TraceError, Wrong, rows, within};
-use crate::trace::{ModelNames, Models, most};
+use crate::request::Request;
 
 /// The maximum number of GPUs of a node.
 const MOST_GPUS: u64 = 16;
 
 /// All nodes of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cluster {
+pub(crate) struct Cluster {
     /// The nodes, in the order of their file.
-    pub nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Node>,
     /// The models of GPU.
-    pub(super) models: ModelNames,
+    pub(crate) models: ModelNames,
 }
 
 /// A node, with what is free on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub(crate) struct Node {
     /// Free thousandths of cores.
-    pub cpu: u64,
+    pub(crate) cpu: u64,
     /// Free memory in MiB.
-    pub memory: u64,
+    pub(crate) memory: u64,
     /// The model of its GPUs.
-    pub model: Models,
+    pub(crate) model: Models,
     /// Free thousandths of each GPU.
-    pub gpus: Vec<u64>,
+    pub(crate) gpus: Vec<u64>,
 }
 
 #[derive(Deserialize)]
@@ -48,7 +47,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The first line that cannot be used.
-    pub fn read(nodes: impl Read) -> Result<Self, TraceError> {
+    pub(crate) fn read(nodes: impl Read) -> Result<Self, TraceError> {
         let table = Table::Nodes;
         let mut cluster = Self { nodes: Vec::new(), models: ModelNames::default() };
         for row in rows::<Row>(table, nodes) {
@@ -74,27 +73,24 @@ impl Cluster {
     }
 
     /// Number of GPUs of all nodes.
-    #[must_use]
-    pub fn gpus(&self) -> u64 {
+    pub(crate) fn gpus(&self) -> u64 {
         self.nodes.iter().map(|node| node.gpus.len() as u64).sum()
     }
 
     /// The models that a request names, joined by `|`; all if it names none.
-    pub(super) fn models(&self, spec: &str) -> Result<Models, Wrong> {
+    pub(crate) fn models(&self, spec: &str) -> Result<Models, Wrong> {
         Models::read(spec, "gpu_spec", |name| Ok(self.models.get(name)))
     }
 }
 
 impl Node {
     /// Free thousandths of all GPUs together.
-    #[must_use]
-    pub fn free(&self) -> u64 {
+    pub(crate) fn free(&self) -> u64 {
         self.gpus.iter().sum()
     }
 
     /// Whether the request fits.
-    #[must_use]
-    pub fn fits(&self, request: &Request) -> bool {
+    pub(crate) fn fits(&self, request: &Request) -> bool {
         request.cpu <= self.cpu && request.memory <= self.memory && self.has_gpus(request)
     }
 
@@ -104,14 +100,13 @@ impl Node {
     }
 
     /// The GPU with the least free that a share of this size fits on, the first of equal ones.
-    #[must_use]
-    pub fn fullest(&self, share: u64) -> Option<usize> {
+    pub(crate) fn fullest(&self, share: u64) -> Option<usize> {
         let fitting = self.gpus.iter().enumerate().filter(|(_, free)| **free >= share);
         fitting.min_by_key(|(_, free)| **free).map(|(gpu, _)| gpu)
     }
 
     /// Takes what the request asks for. It must fit. A share is taken of the GPU `shared`; whole GPUs are the first free ones.
-    pub fn take(&mut self, request: &Request, shared: usize) {
+    pub(crate) fn take(&mut self, request: &Request, shared: usize) {
         self.cpu -= request.cpu;
         self.memory -= request.memory;
         match request.gpus {

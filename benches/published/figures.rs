@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
+use csv::{ReaderBuilder, Trim};
 use serde::Deserialize;
-
-use crate::trace::table::{Table, TraceError, rows};
 
 /// The published shares of one policy on one workload.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// By the share that was asked for, in per cent: the allocated share of each seed, in per cent.
-    pub allocated: BTreeMap<usize, Vec<f64>>,
+    pub(crate) allocated: BTreeMap<usize, Vec<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -32,10 +31,11 @@ struct Row {
 ///
 /// # Errors
 /// The first line that cannot be used.
-pub fn read(table: impl Read) -> Result<BTreeMap<(String, String), Figures>, TraceError> {
+pub(crate) fn read(table: impl Read) -> Result<BTreeMap<(String, String), Figures>, csv::Error> {
     let mut all: BTreeMap<(String, String), Figures> = BTreeMap::new();
-    for row in rows::<Row>(Table::Published, table) {
-        let (_, row) = row?;
+    let mut rows = ReaderBuilder::new().trim(Trim::All).from_reader(table);
+    for row in rows.deserialize() {
+        let row: Row = row?;
         let values = [
             (80, row.allocated_at_80),
             (90, row.allocated_at_90),

@@ -4,44 +4,42 @@ use std::io::Read;
 
 use firesteel_placement::Amount;
 use firesteel_placement::amount::WHOLE;
+use firesteel_sim::trace::openb::gpus;
+use firesteel_sim::trace::{Models, Table, TraceError, Wrong, most, rows, within};
 use serde::Deserialize;
 
-use crate::trace::openb::gpus;
-use crate::trace::table::{Table, TraceError, Wrong, rows, within};
-use crate::trace::{Models, most};
+use crate::cluster::Cluster;
 
 /// What a request asks for. Requests are equal if no policy can tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Request {
-    /// Thousandths of a core: an even number, since a Master cannot count them one by one (see [`super::Master`]).
-    pub cpu: u64,
+pub(crate) struct Request {
+    /// Thousandths of a core: an even number, since a Master cannot count them one by one (see [`crate::master`]).
+    pub(crate) cpu: u64,
     /// Memory in MiB.
-    pub memory: u64,
+    pub(crate) memory: u64,
     /// Whole GPUs, or a part of one.
-    pub gpus: Amount,
+    pub(crate) gpus: Amount,
     /// The models of GPU that it accepts.
-    pub models: Models,
+    pub(crate) models: Models,
 }
 
 impl Request {
     /// Thousandths of all its GPUs together.
-    #[must_use]
-    pub fn thousandths(&self) -> u64 {
+    pub(crate) fn thousandths(&self) -> u64 {
         self.gpus.quantity().thousandths()
     }
 
     /// Thousandths of each of its GPUs.
-    #[must_use]
-    pub fn of_each(&self) -> u64 {
+    pub(crate) fn of_each(&self) -> u64 {
         self.thousandths().min(WHOLE)
     }
 }
 
 /// The list of requests of one workload, in the order of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workload {
+pub(crate) struct Workload {
     /// The requests.
-    pub requests: Vec<Request>,
+    pub(crate) requests: Vec<Request>,
 }
 
 #[derive(Deserialize)]
@@ -59,7 +57,7 @@ impl Workload {
     ///
     /// # Errors
     /// The first line that cannot be used.
-    pub fn read(pods: impl Read, cluster: &super::Cluster) -> Result<Self, TraceError> {
+    pub(crate) fn read(pods: impl Read, cluster: &Cluster) -> Result<Self, TraceError> {
         let table = Table::Pods;
         let mut requests = Vec::new();
         for row in rows::<Row>(table, pods) {
@@ -74,7 +72,7 @@ impl Workload {
 }
 
 impl Row {
-    fn request(&self, cluster: &super::Cluster) -> Result<Request, Wrong> {
+    fn request(&self, cluster: &Cluster) -> Result<Request, Wrong> {
         let cpu = within("cpu_milli", self.cpu_milli, 0, most::CORES * 1000)?.max(2).next_multiple_of(2);
         let memory = within("memory_mib", self.memory_mib, 0, most::MIB)?;
         let gpus = gpus(self.num_gpu, self.gpu_milli)?;

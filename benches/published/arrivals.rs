@@ -2,16 +2,18 @@
 
 use firesteel_placement::amount::WHOLE;
 
-use super::{Cluster, Request, Workload};
-use crate::dice::Dice;
+use firesteel_sim::dice::Dice;
+
+use crate::cluster::Cluster;
+use crate::request::{Request, Workload};
 
 /// What arrives in one run, from a seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrivals {
+pub(crate) struct Arrivals {
     /// The requests, in order of arrival.
-    pub requests: Vec<Request>,
+    pub(crate) requests: Vec<Request>,
     /// The rank of each node: of nodes with equal scores, the lowest rank is taken.
-    pub ranks: Vec<u32>,
+    pub(crate) ranks: Vec<u32>,
 }
 
 impl Arrivals {
@@ -19,8 +21,7 @@ impl Arrivals {
     /// random, or by appending copies of random ones until the next copy would be too much.
     ///
     /// The published procedure counts a copy that asks for several GPUs as one when it looks whether there is room for it.
-    #[must_use]
-    pub fn new(workload: &Workload, cluster: &Cluster, seed: u64) -> Self {
+    pub(crate) fn new(workload: &Workload, cluster: &Cluster, seed: u64) -> Self {
         let mut dice = Dice::new(seed);
         let mut requests = workload.requests.clone();
         dice.shuffle(&mut requests);

@@ -2,14 +2,16 @@
 
 use firesteel_placement::Amount;
 
-use super::{Node, Request, Score};
+use crate::cluster::Node;
+use crate::request::Request;
+use crate::scored::Score;
 
 /// Prefers the node with the least CPU and GPU left, each in parts of the largest node. Its score has two digits, so ties
 /// are common. A share goes to the fullest GPU on which it fits.
 ///
-/// Source: the simulator that was published with FGD (commit 8f3d6417), as described in [`super`].
+/// Source: the simulator that was published with FGD (commit 8f3d6417).
 #[derive(Clone, Copy, Debug)]
-pub struct BestFit;
+pub(crate) struct BestFit;
 
 impl Score for BestFit {
     fn score(&self, node: &Node, request: &Request) -> (i64, usize) {

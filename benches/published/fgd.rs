@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 
 use firesteel_placement::Amount;
 
-use super::{Node, Request, Score, Workload};
-use crate::trace::Models;
+use firesteel_sim::trace::Models;
+
+use crate::cluster::Node;
+use crate::request::{Request, Workload};
+use crate::scored::Score;
 
 /// Prefers the node where the request makes the fewest GPUs useless for typical requests, which are taken from the whole
 /// workload in advance.
@@ -14,15 +17,14 @@ use crate::trace::Models;
 /// Source: Weng et al., "Beware of Fragmentation", ATC 2023, and the simulator that was published with it (commit
 /// 8f3d6417). The published results add up the parts of a fragment in another order, which moves a mean by 0.06 at most.
 #[derive(Clone, Debug)]
-pub struct Fgd {
+pub(crate) struct Fgd {
     /// The most frequent requests that make up 95 % of the workload, each with its part of these. Memory plays no part.
     typical: Vec<(Request, f64)>,
 }
 
 impl Fgd {
     /// For this workload.
-    #[must_use]
-    pub fn new(workload: &Workload) -> Self {
+    pub(crate) fn new(workload: &Workload) -> Self {
         let mut counts: BTreeMap<(u64, u64, u64, Models, Amount), u64> = BTreeMap::new();
         for request in &workload.requests {
             let Request { cpu, gpus, models, .. } = *request;

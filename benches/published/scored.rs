@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Choice, Chooser, Cluster, Node, Request};
+use crate::chooser::{Choice, Chooser};
+use crate::cluster::{Cluster, Node};
+use crate::request::Request;
 
 /// A score for each node.
-pub trait Score {
+pub(crate) trait Score {
     /// The score of a node on which the request fits, and the GPU to take if it is for a share.
     fn score(&self, node: &Node, request: &Request) -> (i64, usize);
 }
@@ -14,7 +16,7 @@ pub trait Score {
 ///
 /// The scores of each kind of request are kept, and computed again for the nodes that have changed since.
 #[derive(Clone, Debug)]
-pub struct Scored<S> {
+pub(crate) struct Scored<S> {
     rule: S,
     known: BTreeMap<Request, Known>,
     /// The nodes that were chosen, in order.
@@ -32,8 +34,7 @@ struct Known {
 
 impl<S: Score> Scored<S> {
     /// With this rule.
-    #[must_use]
-    pub fn new(rule: S) -> Self {
+    pub(crate) fn new(rule: S) -> Self {
         Self { rule, known: BTreeMap::new(), changed: Vec::new() }
     }
 }

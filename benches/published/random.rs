@@ -2,17 +2,19 @@
 
 use firesteel_placement::Amount;
 
-use super::{Choice, Chooser, Cluster, Request};
-use crate::dice::Dice;
+use firesteel_sim::dice::Dice;
+
+use crate::chooser::{Choice, Chooser};
+use crate::cluster::Cluster;
+use crate::request::Request;
 
 /// Chooses any node on which a request fits, and any GPU there on which a share fits, all with the same chance.
 #[derive(Clone, Debug)]
-pub struct Random(Dice);
+pub(crate) struct Random(Dice);
 
 impl Random {
     /// With this seed.
-    #[must_use]
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(Dice::new(seed))
     }
 }

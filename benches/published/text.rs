@@ -1,20 +1,17 @@
 //! The outcome as tables.
 
-use firesteel_placement::words::counted;
-use firesteel_sim::published::Curve;
-
-use super::report::{AT, Report, Spread, WorkloadReport, allocated, first_failures};
-use super::rule::Rule;
-use crate::cli::table::table;
+use crate::curve::Curve;
+use crate::report::{AT, Report, Spread, WorkloadReport, allocated, first_failures};
+use crate::rule::Rule;
 
 /// What the columns mean.
-pub(in super::super) const COLUMNS: &str = "\
+pub(crate) const COLUMNS: &str = "\
 AT N%: share of all GPUs that is allocated when requests have asked for N% of them, in per cent: the mean over the seeds,
 and their standard deviation. PUBLISHED: the published value at 130%. FIRST FAILURE: how much had been asked for when the
 first request found no node. MEAN: over all workloads.";
 
 /// A table for each workload, and one of the means over all.
-pub(super) fn tables(report: &Report) -> String {
+pub(crate) fn tables(report: &Report) -> String {
     let mut text = heading(report) + "\n";
     for workload in &report.workloads {
         text += &format!("\n{}\n", of_workload(report, workload));
@@ -26,13 +23,9 @@ pub(super) fn tables(report: &Report) -> String {
 }
 
 /// What was run, in one line.
-pub(super) fn heading(report: &Report) -> String {
+pub(crate) fn heading(report: &Report) -> String {
     let Report { seeds, workloads, .. } = report;
-    format!(
-        "{} of the published experiment, {}",
-        counted(workloads.len(), "workload"),
-        counted(*seeds, "seed")
-    )
+    format!("{} workloads of the published experiment, {seeds} seeds", workloads.len())
 }
 
 fn header(first: &str) -> [&str; 6] {
@@ -77,4 +70,17 @@ fn with_deviation(spread: Option<Spread>) -> String {
 /// The mean with this number of decimals.
 fn number(spread: Option<Spread>, decimals: usize) -> String {
     spread.map_or_else(|| "-".to_owned(), |Spread { mean, .. }| format!("{mean:.decimals$}"))
+}
+
+/// A table whose numbers are aligned to the right.
+fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
+    let header = header.iter().map(|&title| title.to_owned()).collect();
+    let rows: Vec<Vec<String>> = [vec![header], rows].concat();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let cell = |(column, text): (usize, &String)| match (column, width(column)) {
+        (0, width) => format!("{text:<width$}"),
+        (_, width) => format!("{text:>width$}"),
+    };
+    let line = |row: &Vec<String>| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ");
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }

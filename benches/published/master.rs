@@ -14,10 +14,13 @@ use firesteel_protocol::messages::{
 use firesteel_protocol::process::Command;
 use firesteel_protocol::{Machine as _, Timestamp};
 
-use super::{Choice, Chooser, Cluster, Node, Request};
-use crate::replay::{DRIVERS, GPU, in_virtual_time};
-use crate::setup::Setup;
-use crate::trace::Models;
+use firesteel_sim::replay::{DRIVERS, GPU, in_virtual_time};
+use firesteel_sim::setup::Setup;
+use firesteel_sim::trace::Models;
+
+use crate::chooser::{Choice, Chooser};
+use crate::cluster::{Cluster, Node};
+use crate::request::Request;
 
 /// The number of thousandths of a core that a Master takes for a core: it counts no more than 65,536 on a Worker.
 const THOUSANDTHS: u64 = 2;
@@ -25,7 +28,7 @@ const THOUSANDTHS: u64 = 2;
 /// The real Master, which places each request as the only executor of an application. It has 500 cores for each core of a
 /// node, so that requests need not be rounded, and a model of GPU is a kind of the resource `gpu`. The ids of its Workers
 /// are in the order of the ranks.
-pub struct Master {
+pub(crate) struct Master {
     master: master::Master,
     /// Number of applications that have registered.
     drivers: u64,
@@ -37,8 +40,7 @@ pub struct Master {
 
 impl Master {
     /// A Master with this set-up, and a Worker for each node.
-    #[must_use]
-    pub fn new(setup: &Setup, cluster: &Cluster, ranks: &[u32]) -> Self {
+    pub(crate) fn new(setup: &Setup, cluster: &Cluster, ranks: &[u32]) -> Self {
         let master = master::Master::new(in_virtual_time(setup.config(Config::default())));
         let mut this = Self { master, drivers: 0, workers: 0, registered: None, launched: None };
         for ((node, rank), peer) in cluster.nodes.iter().zip(ranks).zip(0..) {
@@ -145,28 +147,4 @@ fn cores(cores: u64) -> Cores {
 
 fn memory(mib: u64) -> MiB {
     MiB(i64::try_from(mib).expect("a table has no such number"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{Arrivals, Workload, run};
-    use super::*;
-
-    #[test]
-    fn it_places_every_request_that_fits() {
-        let nodes =
-            "sn,cpu_milli,memory_mib,gpu,model\na,64000,4096,1,T4\nb,96000,8192,8,G2\nc,8000,512,2,P100\n";
-        let pods = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n\
-                    a,4000,1024,1,600,\nb,0,0,0,0,\nc,1000,512,1,1000,T4\nd,8000,512,2,1000,P100|G2|G2\ne,500,64,1,50,\n";
-        let cluster = Cluster::read(nodes.as_bytes()).expect("the nodes can be read");
-        let workload = Workload::read(pods.as_bytes(), &cluster).expect("the requests can be read");
-        for setup in Setup::ALL {
-            for seed in 1..20 {
-                let arrivals = Arrivals::new(&workload, &cluster, seed);
-                let mut policy = Master::new(&setup, &cluster, &arrivals.ranks);
-                let curve = run(cluster.clone(), &arrivals, &mut policy);
-                assert!(curve.at(130).is_none_or(|allocated| allocated > 30.0), "{setup}: {curve:?}");
-            }
-        }
-    }
 }

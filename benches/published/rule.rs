@@ -3,12 +3,21 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use firesteel_sim::published::{Arrivals, BestFit, Chooser, Cluster, Fgd, Master, Random, Scored, Workload};
 use firesteel_sim::setup::Setup;
+
+use crate::arrivals::Arrivals;
+use crate::best_fit::BestFit;
+use crate::chooser::Chooser;
+use crate::cluster::Cluster;
+use crate::fgd::Fgd;
+use crate::master::Master;
+use crate::random::Random;
+use crate::request::Workload;
+use crate::scored::Scored;
 
 /// A policy of the experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(crate) enum Rule {
     /// Any node on which a request fits.
     Random,
     /// The published best fit.
@@ -21,7 +30,7 @@ pub(super) enum Rule {
 
 impl Rule {
     /// The yardsticks, and then the set-ups that were asked for: without any, those that look at GPUs.
-    pub(super) fn all(asked: &[Setup]) -> Vec<Self> {
+    pub(crate) fn all(asked: &[Setup]) -> Vec<Self> {
         let usual = [Setup::BestFit, Setup::LeastFragmentation, Setup::LearnedFragmentation];
         let asked = if asked.is_empty() { &usual } else { asked };
         let own = asked.iter().cloned().map(Self::Firesteel);
@@ -29,7 +38,7 @@ impl Rule {
     }
 
     /// Its name; for yardsticks that of the published results.
-    pub(super) fn name(&self) -> Cow<'static, str> {
+    pub(crate) fn name(&self) -> Cow<'static, str> {
         match self {
             Self::Random => "Random".into(),
             Self::BestFit => "BestFit".into(),
@@ -39,7 +48,7 @@ impl Rule {
     }
 
     /// The policy, to be used for one run.
-    pub(super) fn chooser(
+    pub(crate) fn chooser(
         &self,
         cluster: &Cluster,
         workload: &Workload,

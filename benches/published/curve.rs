@@ -7,7 +7,7 @@ const MOST: usize = 130;
 
 /// The outcome of a run, in per cent of the cluster's GPUs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Curve {
+pub(crate) struct Curve {
     /// Thousandths of GPUs of the cluster.
     total: u64,
     arrived: u64,
@@ -19,7 +19,7 @@ pub struct Curve {
 
 impl Curve {
     /// The curve before the first arrival at a cluster with this number of GPUs.
-    pub(super) fn new(gpus: u64) -> Self {
+    pub(crate) fn new(gpus: u64) -> Self {
         Self {
             total: gpus * WHOLE,
             arrived: 0,
@@ -30,7 +30,7 @@ impl Curve {
     }
 
     /// Counts a request for this many thousandths of GPUs.
-    pub(super) fn arrived(&mut self, thousandths: u64, placed: bool) {
+    pub(crate) fn arrived(&mut self, thousandths: u64, placed: bool) {
         self.arrived += thousandths;
         self.allocated += if placed { thousandths } else { 0 };
         let asked = self.percent(self.arrived);
@@ -51,20 +51,18 @@ impl Curve {
 
     /// The allocated share after `asked` per cent of the GPUs were asked for: the mean over all arrivals after which the
     /// share that was asked for rounds to it. `None` if there was no such arrival.
-    #[must_use]
-    pub fn at(&self, asked: usize) -> Option<f64> {
+    pub(crate) fn at(&self, asked: usize) -> Option<f64> {
         let (sum, count) = *self.sums.get(asked)?;
         (count > 0).then(|| sum / f64::from(count))
     }
 
     /// All points: per cent asked for, per cent allocated.
-    pub fn points(&self) -> impl Iterator<Item = (usize, f64)> {
+    pub(crate) fn points(&self) -> impl Iterator<Item = (usize, f64)> {
         (0..self.sums.len()).filter_map(|asked| Some((asked, self.at(asked)?)))
     }
 
     /// The share that had been asked for when the first request failed. `None` if none did.
-    #[must_use]
-    pub fn first_failure(&self) -> Option<f64> {
+    pub(crate) fn first_failure(&self) -> Option<f64> {
         self.first_failure
     }
 }
