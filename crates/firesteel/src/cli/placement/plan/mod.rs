@@ -21,7 +21,7 @@ use firesteel_protocol::scheduling::SchedulingSettings;
 use firesteel_sim::draft::{Draft, Metrics, Outcome};
 use firesteel_sim::setup::Setup;
 
-use super::picture_files::PictureFiles;
+use super::picture_file::PictureFile;
 use super::setups::{SetupParser, Setups, SetupsParser};
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
@@ -95,14 +95,14 @@ pub(in crate::cli) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    pictures: PictureFiles,
+    pictures: PictureFile,
     /// Answer the questions in FILE, one JSON value per line; - is standard input
     #[arg(
         long,
         value_name = "FILE",
         value_hint = ValueHint::FilePath,
         hide_short_help = true,
-        conflicts_with_all = ["cluster", "policy", "compare", "json", "svg", "png"]
+        conflicts_with_all = ["cluster", "policy", "compare", "json", "svg"]
     )]
     jsonl: Option<PathBuf>,
     #[command(flatten)]

@@ -20,7 +20,7 @@ use firesteel_protocol::scheduling::queues::Queues;
 use firesteel_sim::replay::{Estimates, Gangs, Size};
 use firesteel_sim::setup::Setup;
 
-use super::picture_files::PictureFiles;
+use super::picture_file::PictureFile;
 use super::setups::{Setups, SetupsParser};
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
@@ -114,7 +114,7 @@ pub(in crate::cli) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    pictures: PictureFiles,
+    pictures: PictureFile,
 }
 
 impl Args {
