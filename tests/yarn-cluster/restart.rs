@@ -1,8 +1,8 @@
 //! What becomes of an application when daemons are killed with SIGKILL.
 
 use firesteel_yarn::NmClient;
-use firesteel_yarn::messages::application::FinalApplicationStatus;
 use firesteel_yarn::messages::launch::ContainerLaunchContext;
+use firesteel_yarn::messages::records::FinalApplicationStatus;
 use libtest_mimic::Trial;
 
 use crate::cluster::{NODES, YarnCluster};
