@@ -3,7 +3,7 @@
 mod check;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use firesteel_daemons::master_journal::{Recorded, StateError};
@@ -101,6 +101,11 @@ impl Source {
         let master = recovered(self.read()?).map_err(|error| failure(&error))?;
         exit::written(print_json(&master))
     }
+}
+
+/// The records of the journal in this directory, or in ZooKeeper.
+pub(super) fn read(directory: &Path) -> Result<Recorded, Failure> {
+    Source { directory: directory.to_owned() }.read()
 }
 
 /// The failure with what to do about it.

@@ -138,12 +138,33 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
         }],
         (setups, _) => setups.iter().map(|setup| decide(&source.draft, setup)).collect::<Result<_, _>>()?,
     };
-    args.pictures.save(|| picture::draw(&source, &decided))?;
-    exit::written(print(args, &source, &decided))
+    show(&source, &decided, args.json, &args.pictures)
 }
 
-fn print(args: &Args, source: &source::Source, decided: &[Decided]) -> io::Result<()> {
-    if args.json {
+/// Decides over a draft with each of these set-ups, and shows the plans.
+pub(super) fn compare(
+    name: String,
+    draft: Draft,
+    setups: &[Setup],
+    json: bool,
+    pictures: &PictureFile,
+) -> Result<Exit, Failure> {
+    let decided: Vec<Decided> = setups.iter().map(|setup| decide(&draft, setup)).collect::<Result<_, _>>()?;
+    show(&source::Source { name, draft, asked: None }, &decided, json, pictures)
+}
+
+fn show(
+    source: &source::Source,
+    decided: &[Decided],
+    json: bool,
+    pictures: &PictureFile,
+) -> Result<Exit, Failure> {
+    pictures.save(|| picture::draw(source, decided))?;
+    exit::written(print(json, source, decided))
+}
+
+fn print(json: bool, source: &source::Source, decided: &[Decided]) -> io::Result<()> {
+    if json {
         let mut stdout = plain::json();
         serde_json::to_writer_pretty(&mut stdout, &document::Plans::of(&source.draft, decided))?;
         return writeln!(stdout);

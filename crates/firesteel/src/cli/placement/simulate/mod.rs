@@ -3,6 +3,7 @@
 mod csv;
 mod document;
 mod figures;
+mod from;
 mod picture;
 mod runs;
 mod source;
@@ -15,8 +16,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
-use firesteel_protocol::scheduling::ServingOrder;
 use firesteel_protocol::scheduling::queues::Queues;
+use firesteel_protocol::scheduling::{Preemption, ServingOrder};
 use firesteel_sim::replay::{Estimates, Gangs, Size};
 use firesteel_sim::setup::Setup;
 
@@ -29,7 +30,8 @@ const EXAMPLES: &str =
     "  firesteel simulate fixtures/traces/synthetic --policy 'spark,expr:left.cores + 8 * left.gpu'
   firesteel simulate fixtures/traces/synthetic --workers 200x64x256g --load 0.95 --svg waits.svg
   firesteel simulate fixtures/traces/synthetic --static-fill --seeds 5
-  firesteel simulate fixtures/traces/synthetic --fewest-workers --load 0.5";
+  firesteel simulate fixtures/traces/synthetic --fewest-workers --load 0.5
+  firesteel simulate --from recovery-7077 --policy spark,best-fit --order shortest";
 
 const NOTES: &str = "\
 Starts no process: the real Master decides in virtual time, its Workers answer at once, and executors run as long as \
@@ -41,10 +43,32 @@ const DETAILS: &str = "\
 Applications that can never have all their executors are left out. The load is the sum of the applications' \
 dominant shares: for each application, the largest share that it requests of any one resource. At load 1 they request the \
 whole cluster. If no Worker has \
-a GPU, requests for GPUs are dropped. In JSON, schema is incremented on incompatible changes.";
+a GPU, requests for GPUs are dropped.
+
+With --from, the cluster is that of a Master: its Workers, the executors that they run, and its applications, as of the last \
+write to the journal in DIR (spark.deploy.recoveryDirectory, or zookeeper://HOST:PORT/spark). Each policy makes one scheduling \
+pass over it, and the outcome is shown as by firesteel plan; with --anew the pass places what runs, too. The journal is only read: its Master may run. It does not have \
+the Master's settings, so give those that differ from the defaults: --order, --queues, --reservations, --preemption. In JSON, schema is incremented on incompatible changes.";
 
 const CODES: &str =
     "Exit codes: 0 done; 1 failed; 2 wrong usage, or a line of the trace that cannot be used.";
+
+/// The options that have a meaning only for traces.
+const OF_TRACES: [&str; 13] = [
+    "trace",
+    "seeds",
+    "load",
+    "applications",
+    "workers",
+    "longest",
+    "gangs",
+    "estimates",
+    "gang_patience",
+    "worker_failures",
+    "csv",
+    "static_fill",
+    "fewest_workers",
+];
 
 /// What is replayed, and how the outcome is shown.
 #[derive(Debug, ClapArgs)]
@@ -54,8 +78,14 @@ const CODES: &str =
 )]
 pub(in crate::cli) struct Args {
     /// Directory with the trace
-    #[arg(value_name = "TRACE", value_hint = ValueHint::DirPath)]
-    trace: PathBuf,
+    #[arg(value_name = "TRACE", value_hint = ValueHint::DirPath, required_unless_present = "from")]
+    trace: Option<PathBuf>,
+    /// Start from a Master's recovery directory instead: where would its waiting applications get executors?
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = OF_TRACES)]
+    from: Option<PathBuf>,
+    /// With --from, place all executors anew, as if none ran yet
+    #[arg(long, requires = "from")]
+    anew: bool,
     /// Policies to compare; expr:EXPRESSION is one, too [default: all]
     #[arg(long, visible_alias = "placement-policy", value_name = "NAME,NAME", value_parser = SetupsParser)]
     policy: Vec<Setups>,
@@ -86,7 +116,7 @@ pub(in crate::cli) struct Args {
     /// Order of applications with the same queue and priority (firesteel.master.order)
     #[arg(long, hide_short_help = true, value_enum, default_value_t = OrderArg::Registration)]
     order: OrderArg,
-    /// Weights of the queues 0, 1 and so on that the trace's column queue names [default: one queue]
+    /// Weights of the queues 0, 1 and so on that the trace's column queue names; with --from prod=3,dev=1 [default: one queue]
     #[arg(long, hide_short_help = true, value_name = "WEIGHT,WEIGHT", value_parser = queues)]
     queues: Option<Queues>,
     /// Maximum number of lower-priority executors to end for one application per minute (firesteel.master.preemption)
@@ -118,9 +148,17 @@ pub(in crate::cli) struct Args {
 }
 
 impl Args {
-    /// The policies that are named.
+    /// The policies that are named, or all.
     fn policies(&self) -> Vec<Setup> {
-        self.policy.iter().flat_map(|Setups(setups)| setups).cloned().collect()
+        let named: Vec<Setup> = self.policy.iter().flat_map(|Setups(setups)| setups).cloned().collect();
+        if named.is_empty() { Setup::ALL.to_vec() } else { named }
+    }
+
+    fn preemption(&self) -> Preemption {
+        match self.preemption {
+            0 => Preemption::Off,
+            executors => Preemption::AtMost { executors, every: Duration::from_secs(60) },
+        }
     }
 }
 
@@ -211,8 +249,13 @@ impl OrderArg {
     }
 }
 
-/// Queues with these weights, named q0, q1 and so on.
+/// Queues with these weights, named q0, q1 and so on, or as a Master has them: `prod=3,dev=1`.
 fn queues(weights: &str) -> Result<Queues, String> {
+    if weights.contains('=') {
+        return weights
+            .parse()
+            .map_err(|error| format!("{error}: write names with weights such as prod=3,dev=1"));
+    }
     let named: Vec<String> =
         weights.split(',').enumerate().map(|(number, weight)| format!("q{number}={weight}")).collect();
     named.join(",").parse().map_err(|error| format!("{error}: write weights such as 3,1"))
@@ -245,8 +288,12 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// Replays the trace and shows the outcome.
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
-    let source = source::read(&args.trace)?;
-    let report = runs::run(args, &source)?;
+    if let Some(directory) = &args.from {
+        return from::run(args, directory);
+    }
+    let trace = args.trace.as_deref().expect("clap requires a trace without --from");
+    let source = source::read(trace)?;
+    let report = runs::run(args, trace, &source)?;
     args.pictures.save(|| picture::draw(&report))?;
     if let Some(path) = &args.csv {
         exit::saved(path, csv::rows(&report))?;
