@@ -84,7 +84,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = OF_TRACES)]
     from: Option<PathBuf>,
     /// With --from, place all executors anew, as if none ran yet
-    #[arg(long, requires = "from")]
+    #[arg(long, requires = "from", hide_short_help = true)]
     anew: bool,
     /// Policies to compare; expr:EXPRESSION is one, too [default: all]
     #[arg(long, visible_alias = "placement-policy", value_name = "NAME,NAME", value_parser = SetupsParser)]
