@@ -7,7 +7,6 @@ pub mod dice;
 pub mod draft;
 pub mod picture;
 pub mod plan;
-pub mod published;
 pub mod replay;
 pub mod setup;
 pub mod trace;

@@ -6,10 +6,9 @@ use std::time::Duration;
 use firesteel_protocol::address::Address;
 use firesteel_yarn::YarnClient;
 use firesteel_yarn::ipc::{CallError, Kind};
-use firesteel_yarn::messages::application::{
-    ApplicationReport, FinalApplicationStatus, YarnApplicationState,
-};
+use firesteel_yarn::messages::application::{ApplicationReport, YarnApplicationState};
 use firesteel_yarn::messages::records::ApplicationId;
+use firesteel_yarn::messages::records::FinalApplicationStatus;
 use tokio::time::sleep;
 
 use super::states::{diagnostics, final_status, is_over, state};

@@ -1,8 +1,9 @@
 //! The states of applications, with YARN's names.
 
 use firesteel_yarn::messages::application::{
-    ApplicationReport, FinalApplicationStatus, YarnApplicationAttemptState, YarnApplicationState,
+    ApplicationReport, YarnApplicationAttemptState, YarnApplicationState,
 };
+use firesteel_yarn::messages::records::FinalApplicationStatus;
 
 /// Every state of an application, in the order in which they occur.
 pub const STATES: [YarnApplicationState; 8] = [

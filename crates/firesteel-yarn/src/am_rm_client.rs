@@ -8,11 +8,11 @@ use tokio::time::sleep;
 
 use crate::heartbeats::{Acknowledged, Changes, Heartbeats};
 use crate::ipc::{CallError, Idempotence, Identity, Kind, Protocol, Retry, Service};
-use crate::messages::application::FinalApplicationStatus;
 use crate::messages::master::{
     AllocateResponse, Container, FinishApplicationMasterRequest, FinishApplicationMasterResponse, NmToken,
     RegisterApplicationMasterRequest, RegisterApplicationMasterResponse,
 };
+use crate::messages::records::FinalApplicationStatus;
 use crate::messages::records::NodeId;
 use crate::messages::security::Token;
 use crate::nm_client::GrantedContainer;

@@ -3,8 +3,8 @@
 use firesteel_testkit::yarn::shared::YARN;
 use firesteel_testkit::yarn::{NODES, YarnCluster};
 use firesteel_yarn::NmClient;
-use firesteel_yarn::messages::application::FinalApplicationStatus;
 use firesteel_yarn::messages::launch::ContainerLaunchContext;
+use firesteel_yarn::messages::records::FinalApplicationStatus;
 use libtest_mimic::Trial;
 
 use super::master::Master;

@@ -7,11 +7,12 @@ use firesteel_testkit::yarn::{NODES, YarnCluster};
 use firesteel_yarn::heartbeats::Changes;
 use firesteel_yarn::ipc::{Kind, Retry};
 use firesteel_yarn::messages::application::{
-    ApplicationReport, ApplicationSubmissionContext, FinalApplicationStatus, YarnApplicationState,
+    ApplicationReport, ApplicationSubmissionContext, YarnApplicationState,
 };
 use firesteel_yarn::messages::cluster::NodeState;
 use firesteel_yarn::messages::launch::ContainerLaunchContext;
 use firesteel_yarn::messages::records::ApplicationId;
+use firesteel_yarn::messages::records::FinalApplicationStatus;
 use firesteel_yarn::messages::security::Token;
 use firesteel_yarn::{NmClient, YarnClient};
 use libtest_mimic::Trial;

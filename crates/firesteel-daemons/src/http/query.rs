@@ -1,6 +1,6 @@
 //! The names and values of a URL's query or of a form.
 
-use std::fmt::Write as _;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// The maximum number of names that are read. Further ones are ignored.
 const MOST: usize = 64;
@@ -54,44 +54,19 @@ impl Query {
     }
 }
 
+/// The characters of a name or value that a link has as they are.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// The pairs as a link: `?a=b&c=d`.
 pub(super) fn link<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    let mut text = String::new();
-    for (name, value) in pairs {
-        text.push(if text.is_empty() { '?' } else { '&' });
-        encode(name, &mut text);
-        text.push('=');
-        encode(value, &mut text);
-    }
-    if text.is_empty() { "?".to_owned() } else { text }
+    let encode = |text| utf8_percent_encode(text, PLAIN);
+    let pair = |(name, value)| format!("{}={}", encode(name), encode(value));
+    format!("?{}", pairs.into_iter().map(pair).collect::<Vec<_>>().join("&"))
 }
 
 /// Decodes `%XX`, and `+` as a space. Bytes that are not UTF-8 become U+FFFD.
 fn decoded(text: &str) -> String {
-    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
-    let bytes = text.as_bytes();
-    let (mut read, mut at) = (Vec::with_capacity(bytes.len()), 0);
-    while let Some(&byte) = bytes.get(at) {
-        at += 1;
-        match (byte, digit(bytes.get(at)), digit(bytes.get(at + 1))) {
-            (b'+', ..) => read.push(b' '),
-            (b'%', Some(high), Some(low)) => {
-                read.push((high * 16 + low) as u8);
-                at += 2;
-            }
-            _ => read.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&read).into_owned()
-}
-
-fn encode(text: &str, out: &mut String) {
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(byte.into()),
-            _ => write!(out, "%{byte:02X}").expect("a text takes it"),
-        }
-    }
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

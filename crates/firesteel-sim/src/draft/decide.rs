@@ -57,7 +57,8 @@ impl Draft {
             }
             effects = ended.into_iter().flat_map(|event| master.apply(now, event)).collect();
         }
-        let details = (0..self.applications.len()).map(|index| detail(&mut master, now, index)).collect();
+        let details =
+            (0..self.applications.len()).map(|index| detail(&mut master, now, index.to_string())).collect();
         Ok(Outcome::of(self, &master.view(), details))
     }
 
@@ -133,10 +134,9 @@ fn ended_at_once(now: Timestamp, effect: Effect) -> Option<Event> {
     Some(Event::Received { peer, arrived: now, message })
 }
 
-/// The Master's answer about the application with this index. `None` if the application has ended.
-fn detail(master: &mut Master, now: Timestamp, index: usize) -> Option<ApplicationDetail> {
-    let question =
-        ClientToMaster::RequestApplication { app: index.to_string(), executors_from: ExecutorId(0) };
+/// The Master's answer about an application. `None` if the application is over.
+pub(super) fn detail(master: &mut Master, now: Timestamp, app: String) -> Option<ApplicationDetail> {
+    let question = ClientToMaster::RequestApplication { app, executors_from: ExecutorId(0) };
     let asked = Event::Received { peer: CLIENT, arrived: now, message: Inbound::Client(question) };
     master.apply(now, asked).into_iter().find_map(|effect| match effect {
         Effect::Send {

@@ -2,20 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_master::{ApplicationCondition, DriverSnapshot, HeldResources, ProfileSnapshot};
+use firesteel_master::{ApplicationCondition, DriverSnapshot, HeldResources, Master, ProfileSnapshot};
 use firesteel_placement::{ExecutorSize, Resources};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{AppId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationState, DriverView,
     ExecutorState, LossReason, MasterView, Placing, ProfileView, ResourceProfile, Submitter, WantedExecutors,
-    Work, WorkerView,
+    Work, WorkerState, WorkerView,
 };
 use firesteel_protocol::process::Command;
 use firesteel_protocol::process::executor_command::{ExecutorCommand, JavaCommand};
 use firesteel_protocol::scheduling::label::Label;
 use firesteel_protocol::scheduling::run_time::{RUN_TIME, value};
 
+use super::decide::detail;
 use super::{Draft, DraftApplication, DraftExecutor};
 
 impl Draft {
@@ -46,6 +47,24 @@ impl Draft {
             reserved,
         };
         draft.leave_out_contradictions();
+        draft
+    }
+
+    /// The cluster of a Master that was recovered from its journal. Workers and applications that have not returned yet count
+    /// as present.
+    #[must_use]
+    pub fn of_recorded(master: &mut Master, now: Timestamp) -> Self {
+        let mut view = master.view();
+        for worker in view.workers.iter_mut().filter(|worker| worker.state == WorkerState::Unknown) {
+            worker.state = WorkerState::Alive;
+        }
+        let apps = view.applications.iter().map(|application| application.id.to_string());
+        let details: Vec<ApplicationAnswer> = apps
+            .filter_map(|app| detail(master, now, app))
+            .map(|detail| ApplicationAnswer::Known(Box::new(detail)))
+            .collect();
+        let mut draft = Self::of_running(&view, &details);
+        draft.applications.iter_mut().for_each(|application| application.condition.is_away = false);
         draft
     }
 

@@ -26,7 +26,6 @@ pub use fill::{Fill, Filled, fill};
 pub use outcome::{ApplicationTimes, Outcome, Shares};
 pub use rows::{CSV_HEADER, csv_rows};
 pub use run::{Failures, Gangs, Replay, replay};
-pub use stage::{Apply, directly};
-pub(crate) use stage::{DRIVERS, GPU, in_virtual_time};
+pub use stage::{Apply, DRIVERS, GPU, directly, in_virtual_time};
 pub use waits::{SizeClass, Waits};
 pub use workload::{LeftOut, Size, Workload};

@@ -15,11 +15,11 @@ use firesteel_protocol::{Machine, Timestamp};
 use super::allocations::{Allocations, Held, gpus};
 use super::workload::Size;
 
-/// Name of the resource for GPUs.
-pub(crate) const GPU: &str = "gpu";
+/// Name of the resource that stands for GPUs.
+pub const GPU: &str = "gpu";
 /// Number of the first driver's connection.
-pub(crate) const DRIVERS: u64 = 1 << 40;
-/// A Worker's connections are its number, plus multiples of this. Traces have fewer Workers.
+pub const DRIVERS: u64 = 1 << 40;
+/// The connections of a Worker are its number and multiples of this beyond it. Traces have fewer Workers.
 const RETURNS: u64 = 1 << 24;
 /// A timeout that never expires, since nothing here sends heartbeats.
 const FOR_EVER: Duration = Duration::from_secs(1 << 40);
@@ -214,8 +214,9 @@ impl<'a, A: Apply> Stage<'a, A> {
     }
 }
 
-/// Adapts settings to virtual time: without heartbeats and failed starts.
-pub(crate) fn in_virtual_time(config: Config) -> Config {
+/// These settings for a Master around which nothing sends heartbeats or fails to start.
+#[must_use]
+pub fn in_virtual_time(config: Config) -> Config {
     Config {
         worker_timeout: FOR_EVER,
         retries: Retries::Unlimited,

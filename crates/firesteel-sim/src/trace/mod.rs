@@ -12,7 +12,7 @@ mod models;
 pub mod openb;
 pub mod quantiles;
 pub mod synthetic;
-pub(crate) mod table;
+mod table;
 mod workers;
 
 use std::io::Read;
@@ -21,7 +21,7 @@ use std::time::Duration;
 use firesteel_placement::{Amount, Cores, MiB};
 
 pub use models::{ModelNames, Models};
-pub use table::{Table, TraceError, Wrong};
+pub use table::{Table, TraceError, Wrong, rows, within};
 
 /// A cluster and the applications that arrive over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

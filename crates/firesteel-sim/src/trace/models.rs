@@ -27,8 +27,8 @@ impl Models {
     /// The models of a request, joined by `|`; any if the text is empty. `one` returns the set of a named model.
     ///
     /// # Errors
-    /// `one` does not know a model.
-    pub(crate) fn read(
+    /// `one` knows no such model.
+    pub fn read(
         spec: &str,
         column: &str,
         mut one: impl FnMut(&str) -> Result<Option<Models>, Wrong>,
@@ -69,7 +69,7 @@ impl ModelNames {
     ///
     /// # Errors
     /// There are too many models.
-    pub(crate) fn add(&mut self, name: &str) -> Result<Models, Wrong> {
+    pub fn add(&mut self, name: &str) -> Result<Models, Wrong> {
         if let Some(models) = self.get(name) {
             return Ok(models);
         }

@@ -98,8 +98,8 @@ fn applications(
 /// The GPUs of a pod: a number of whole ones, or thousandths of one.
 ///
 /// # Errors
-/// The two numbers contradict each other.
-pub(crate) fn gpus(number: u64, thousandths_each: u64) -> Result<Amount, Wrong> {
+/// The numbers do not belong together.
+pub fn gpus(number: u64, thousandths_each: u64) -> Result<Amount, Wrong> {
     let number = within("num_gpu", number, 0, most::GPUS)?;
     let each = match number {
         0 => 0,

@@ -16,8 +16,6 @@ pub enum Table {
     Nodes,
     /// The pods, in Alibaba's form.
     Pods,
-    /// Published results of an experiment.
-    Published,
 }
 
 impl Table {
@@ -28,7 +26,6 @@ impl Table {
             Self::Applications => "applications.csv",
             Self::Nodes => "nodes.csv",
             Self::Pods => "pods.csv",
-            Self::Published => "published.csv",
         }
     }
 }
@@ -77,7 +74,7 @@ pub enum Wrong {
 }
 
 /// Reads the rows of a table by the names of its columns. Unknown columns are ignored.
-pub(crate) fn rows<Row: DeserializeOwned>(
+pub fn rows<Row: DeserializeOwned>(
     table: Table,
     input: impl Read,
 ) -> impl Iterator<Item = Result<(u64, Row), TraceError>> {
@@ -154,6 +151,9 @@ fn kind(error: &csv::DeserializeError) -> &'static str {
 }
 
 /// Returns the number if it is in its range.
-pub(crate) fn within(column: &'static str, found: u64, least: u64, most: u64) -> Result<u64, Wrong> {
+///
+/// # Errors
+/// It is not in its range.
+pub fn within(column: &'static str, found: u64, least: u64, most: u64) -> Result<u64, Wrong> {
     if (least..=most).contains(&found) { Ok(found) } else { Err(Wrong::Range { column, found, least, most }) }
 }

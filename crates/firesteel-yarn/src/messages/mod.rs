@@ -16,13 +16,16 @@
 
 #![allow(missing_docs, reason = "fields and variants are Hadoop's; their records say what they are about")]
 
-pub mod application;
-pub mod cluster;
-pub mod container;
+/// Declares a module for each file of `proto/`, which the build script has made Rust of.
+macro_rules! generated {
+    ($($name:ident)*) => {
+        $(pub mod $name {
+            include!(concat!(env!("OUT_DIR"), "/", stringify!($name), ".rs"));
+        })*
+    };
+}
+
+generated! { application cluster container launch master records rpc security }
+
 pub mod ids;
-pub mod launch;
-pub mod master;
-pub mod records;
 pub mod resource;
-pub mod rpc;
-pub mod security;

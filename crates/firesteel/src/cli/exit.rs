@@ -287,8 +287,9 @@ fn forget_values(error: &mut clap::Error) {
 /// Replaces clap's guess about an unknown subcommand, since clap suggests names that are not
 /// similar.
 fn advise(error: &mut clap::Error) {
+    let first = own_words().skip(1).find(|word| !word.starts_with('-'));
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
-        && let Some(advice) = misplaced::argument(word)
+        && let Some(advice) = misplaced::argument(first.as_deref(), word)
     {
         error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
@@ -297,7 +298,6 @@ fn advise(error: &mut clap::Error) {
     let word = word.clone();
     error.remove(ContextKind::SuggestedSubcommand);
     error.remove(ContextKind::Suggested);
-    let first = own_words().skip(1).find(|word| !word.starts_with('-'));
     let parent = first.filter(|first| *first != word);
     if let Some(advice) = misplaced::subcommand(parent.as_deref(), &word) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use firesteel_master::{Config, Effect, Event, Inbound, Master, Outbound};
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy, WorkerOrder};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDescription, ClientToMaster, DriverDescription, DriverToMaster,
     ExecutorReport, ExecutorState, MasterToClient, MasterToWorker, Offered, Placing, ResourceProfile,
-    Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+    Submitter, WantedExecutors, Work, WorkerDescription, WorkerState, WorkerToMaster,
 };
 use firesteel_protocol::process::{Command, ExitStatus};
 use firesteel_protocol::scheduling::label::Label;
@@ -191,6 +191,35 @@ fn stage(config: Config, workers: &[i64], apps: &[App]) -> Stage {
 }
 
 const NEW: App = app("new", 1, 1);
+
+#[test]
+fn a_journal_gives_the_cluster_as_it_was_although_nothing_has_returned_since() {
+    let mut stage = stage(Config::default(), &[4, 4], &[app("runs", 4, 1), app("waits", 1, 4)]);
+    let view = stage.master.view();
+    let details: Vec<_> = view.applications.iter().map(|app| stage.detail(&app.id)).collect();
+    let running = Draft::of_running(&view, &details);
+    let mut recovered =
+        Master::recover(Config::default(), stage.now, stage.master.image()).expect("it is sound");
+    assert!(recovered.view().workers.iter().all(|worker| worker.state == WorkerState::Unknown));
+    let recorded = Draft::of_recorded(&mut recovered, stage.now);
+    assert_eq!(recorded.applications, running.applications);
+    let states =
+        recorded.workers.iter().map(|worker| (worker.id.to_string(), worker.state, worker.cores_used));
+    let alive = |id: &str, used| (id.to_owned(), WorkerState::Alive, Cores(used));
+    assert_eq!(states.collect::<Vec<_>>(), [alive("w1", 2), alive("w2", 2)]);
+    // What runs stays, so the other application waits. Placed anew, they fit if one Worker is filled before the next.
+    let consolidate = || Config {
+        strategy: Strategy::Consolidate,
+        worker_order: WorkerOrder::CoresFreeAsc,
+        ..Config::default()
+    };
+    let given = |draft: &Draft| {
+        let outcome = draft.decide(consolidate()).expect("a Master does not contradict itself");
+        outcome.applications.iter().map(|app| app.given).collect::<Vec<_>>()
+    };
+    assert_eq!(given(&recorded), [0, 0]);
+    assert_eq!(given(&recorded.emptied()), [4, 1]);
+}
 
 #[test]
 fn by_the_order_shortest_an_application_with_less_work_goes_before_a_gang_for_which_room_is_reserved() {

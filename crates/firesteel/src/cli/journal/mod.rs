@@ -3,7 +3,7 @@
 mod check;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use firesteel_daemons::master_journal::{Recorded, StateError};
@@ -102,7 +102,12 @@ impl Source {
     }
 }
 
-/// The failure for an unreadable journal, with advice.
+/// The records of the journal in this directory, or in ZooKeeper.
+pub(super) fn read(directory: &Path) -> Result<Recorded, Failure> {
+    Source { directory: directory.to_owned() }.read()
+}
+
+/// The failure with what to do about it.
 pub(super) fn failure(error: &StateError) -> Failure {
     let advice = match error {
         StateError::Journal(JournalError::Damaged { .. }) => {

@@ -48,7 +48,7 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     detach: Detach,
     /// Command with its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_parser = any_bytes())]
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND", value_parser = any_bytes())]
     command: Vec<String>,
 }
 
@@ -131,7 +131,7 @@ impl Args {
 
     fn launch(self, progress: &Progress) -> Result<Launch, Failure> {
         let (program, arguments) = self.command.split_first().expect("clap requires a command");
-        misplaced::first_word::<Self>("launch", program)?;
+        misplaced::first_word("launch", program)?;
         let remarks = [
             misplaced::late::<Self>("launch", &self.command),
             misplaced::shell_line(&self.command, "'...'"),

@@ -121,7 +121,7 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     command_context: CommandContext,
     /// Command with its arguments, then optionally ::: and the items
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_parser = any_bytes())]
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND", value_parser = any_bytes())]
     command: Vec<String>,
 }
 
@@ -342,7 +342,7 @@ impl Args {
                 "::: is given twice: write all items after one :::, or an item that is ::: into a file for --input",
             ));
         }
-        misplaced::first_word::<Self>("map", program)?;
+        misplaced::first_word("map", program)?;
         command_remarks(&command).iter().for_each(|remark| progress.remark(remark));
         let submission = self.submit.resolve(&self.tasks, program, progress)?;
         // With dynamic allocation, the application may begin without executors and gets as many as the work needs.

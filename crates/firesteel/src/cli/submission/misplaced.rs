@@ -3,8 +3,8 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, Command};
-use firesteel_settings::near::{near, near_within};
+use clap::{Args, Command, CommandFactory as _};
+use firesteel_settings::near::near_within;
 
 use crate::cli::exit::{Exit, Failure};
 
@@ -27,9 +27,9 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         &["-n", "-N", "-L", "--max-args", "-X", "-m"],
         "each item is one argument; --pipe passes blocks of lines",
     ),
-    (&["-I", "-i{}"], "{} is replaced by the item"),
-    (&["-d", "-0d"], "items are lines; with --null they end with NUL bytes"),
-    (&["-np", "--np", "--instances", "--replicas"], "write --num-executors N"),
+    (&["-I", "-i"], "{} is replaced by the item"),
+    (&["-d"], "items are lines; with --null they end with NUL bytes"),
+    (&["--np", "--instances", "--replicas"], "write --num-executors N"),
     (&["--memory", "--mem"], "write --executor-memory SIZE"),
     (&["--cores", "--cpus"], "write --executor-cores N, or --total-executor-cores N for all together"),
 ];
@@ -73,7 +73,7 @@ pub(super) const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh", "zsh", "ash"];
 /// Advice about an unknown subcommand of Firesteel, or of its command `parent`; `None` if there is none.
 pub(in crate::cli) fn subcommand(parent: Option<&str>, word: &str) -> Option<String> {
     let elsewhere = SUBCOMMANDS.iter().filter(|_| parent.is_none()).find(|(words, _)| words.contains(&word));
-    let firesteel = <crate::cli::Cli as clap::CommandFactory>::command();
+    let firesteel = crate::cli::Cli::command();
     let command = parent.map_or(Some(&firesteel), |parent| firesteel.find_subcommand(parent))?;
     let known = command.get_subcommands().filter(|command| !command.is_hide_set());
     let meant =
@@ -81,22 +81,28 @@ pub(in crate::cli) fn subcommand(parent: Option<&str>, word: &str) -> Option<Str
     elsewhere.map(|(_, advice)| (*advice).to_owned()).or_else(meant)
 }
 
-/// Advice about an option that the command does not have; `None` if there is none.
-pub(in crate::cli) fn argument(option: &str) -> Option<String> {
-    (option == "--wait").then(|| {
-        "firesteel submit --status DRIVER --wait waits for a cluster driver, and firesteel attach APP for a detached application".to_owned()
-    })
+/// Advice about an option that this command does not have. `None`: there is none.
+pub(in crate::cli) fn argument(command: Option<&str>, option: &str) -> Option<String> {
+    if option == "--wait" {
+        return Some("firesteel submit --status DRIVER --wait waits for a cluster driver, and firesteel attach APP for a detached application".to_owned());
+    }
+    // What other programs can do is advice for those that run an application.
+    let firesteel = crate::cli::Cli::command();
+    let mut known = firesteel.find_subcommand(command?)?.get_arguments();
+    known.any(|argument| argument.get_long() == Some("executor-cores")).then_some(())?;
+    let (_, advice) = ELSEWHERE.iter().find(|(words, _)| words.contains(&option))?;
+    Some((*advice).to_owned())
 }
 
-/// Returns an error if the first word of a command looks like an option. Options end where the
-/// command begins, so a misspelt option looks like the command's name. After `--` it is the name.
-pub(super) fn first_word<A: Args>(name: &str, word: &str) -> Result<(), Failure> {
-    if word.is_empty() {
-        let words = format!("the name of the command is empty: write firesteel {name} -- COMMAND");
-        return Err(Failure::of(Exit::Usage, words));
+/// Returns an error if the first word of a command is empty.
+pub(super) fn first_word(name: &str, word: &str) -> Result<(), Failure> {
+    match word.is_empty() {
+        true => {
+            let words = format!("the name of the command is empty: write firesteel {name} -- COMMAND");
+            Err(Failure::of(Exit::Usage, words))
+        }
+        false => Ok(()),
     }
-    let is_option = word.starts_with('-') && !is_separated(std::env::args_os(), word);
-    if is_option { Err(option::<A>(name, word)) } else { Ok(()) }
 }
 
 /// Whether `--` precedes this word on a command line.
@@ -104,38 +110,8 @@ fn is_separated(line: impl IntoIterator<Item = OsString>, word: &str) -> bool {
     line.into_iter().take_while(|other| other != word).any(|other| other == "--")
 }
 
-/// The error for an option in place of the command.
-fn option<A: Args>(name: &str, word: &str) -> Failure {
-    let bare = word.split_once('=').map_or(word, |(bare, _)| bare);
-    let is = |other: &str| other == bare || (is_short(other) && is_number_after(other, bare));
-    let known = options::<A>(name);
-    let known = || known.iter().map(String::as_str);
-    // Advice about other programs' options, for commands that run an application.
-    let elsewhere = ELSEWHERE
-        .iter()
-        .filter(|_| known().any(|option| option == "--executor-cores"))
-        .find(|(words, _)| words.iter().any(|other| is(other)));
-    let advice = match (near(bare, known()), elsewhere, containing(bare, known())) {
-        (Some(meant), _, _) | (None, None, Some(meant)) => format!("did you mean {meant}?"),
-        (None, Some((_, advice)), _) => (*advice).to_owned(),
-        (None, None, None) => format!("see firesteel {name} --help"),
-    };
-    Failure::of(Exit::Usage, format!("unknown option {word:?}: {advice}"))
-}
-
-/// The shortest known option that contains this option's words, possibly shortened, in the same order: `--total-cores`
-/// is short for `--total-executor-cores`.
-fn containing<'a>(option: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let asked = option.strip_prefix("--").filter(|words| words.len() > 2)?;
-    let contains = |known: &&str| {
-        let mut words = known.trim_start_matches('-').split('-');
-        asked.split('-').all(|asked| words.any(|word| word.starts_with(asked)))
-    };
-    known.filter(contains).min_by_key(|known| known.len())
-}
-
-/// A warning about an argument of a command that is one of our options and comes too late. `None` if there is no such
-/// argument, or `--` separates the command, so that all arguments belong to it.
+/// A warning about a command's argument that is one of our options and comes too late. `None`:
+/// there is none, or `--` separates the command, so all arguments belong to it.
 pub(super) fn late<A: Args>(name: &str, command: &[String]) -> Option<String> {
     if is_separated(std::env::args_os(), command.first()?) {
         return None;
@@ -235,42 +211,22 @@ fn options<A: Args>(name: &str) -> Vec<String> {
     own.chain(["--quiet", "--verbose", "--color", "--help"].map(str::to_owned)).collect()
 }
 
-fn is_short(option: &str) -> bool {
-    option.len() == 2
-}
-
-/// Whether the word is an option with a number, such as `-j4`.
-fn is_number_after(option: &str, word: &str) -> bool {
-    word.strip_prefix(option).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_misspelt_option_and_one_of_another_program_are_told_apart() {
-        for (word, advice) in [
-            ("--num-executers", "did you mean --num-executors?"),
-            ("--executor-core=4", "did you mean --executor-cores?"),
-            ("--jobs=4", "to run N at once write --total-executor-cores N"),
-            ("-j8", "to run N at once write --total-executor-cores N"),
-            ("--total-cores", "did you mean --total-executor-cores?"),
-            ("--colour-me", "see firesteel map --help"),
-            ("-x", "see firesteel map --help"),
+    fn an_option_of_another_program_is_known_where_applications_run() {
+        let jobs = "to run N at once write --total-executor-cores N";
+        for (command, option, advice) in [
+            ("map", "--jobs", Some(jobs)),
+            ("launch", "-j", Some(jobs)),
+            ("map", "--colour-me", None),
+            ("submit", "--jobs", None),
         ] {
-            let failure = option::<super::super::map::Args>("map", word);
-            assert_eq!(failure, Failure::of(Exit::Usage, format!("unknown option {word:?}: {advice}")));
+            assert_eq!(argument(Some(command), option).as_deref(), advice, "{command} {option}");
         }
-        for (word, advice) in [
-            ("--driver-memroy", "did you mean --driver-memory?"),
-            ("--driver-mem=1g", "did you mean --driver-memory?"),
-            ("--memory", "did you mean --driver-memory?"),
-            ("--jobs=4", "see firesteel submit --help"),
-        ] {
-            let failure = option::<super::super::submit_driver::Args>("submit", word);
-            assert!(failure.sentence().contains(advice), "{failure:?}");
-        }
+        assert!(argument(None, "--wait").is_some_and(|advice| advice.contains("firesteel attach")));
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     conf: Conf,
     /// Program to run, and its arguments
-    #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true, value_parser = any_bytes())]
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true, value_parser = any_bytes())]
     program: Vec<String>,
 }
 
@@ -117,7 +117,7 @@ impl Args {
 /// Submits, shows or ends a driver.
 pub(in crate::cli) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if let Some(program) = args.program.first() {
-        misplaced::first_word::<Args>("submit", program)?;
+        misplaced::first_word("submit", program)?;
     }
     let properties = args.conf.properties(Reader::Application)?;
     let cluster = args.masters.or_those_of(&properties).cluster("submit")?;

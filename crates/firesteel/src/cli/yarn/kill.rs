@@ -73,7 +73,8 @@ fn end(report: &ApplicationReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use firesteel_yarn::messages::application::{FinalApplicationStatus, YarnApplicationState};
+    use firesteel_yarn::messages::application::YarnApplicationState;
+    use firesteel_yarn::messages::records::FinalApplicationStatus;
 
     use super::*;
 

@@ -21,7 +21,7 @@ use firesteel_protocol::scheduling::SchedulingSettings;
 use firesteel_sim::draft::{Draft, Metrics, Outcome};
 use firesteel_sim::setup::Setup;
 
-use super::picture_files::PictureFiles;
+use super::picture_file::PictureFile;
 use super::setups::{SetupParser, Setups, SetupsParser};
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
@@ -95,14 +95,14 @@ pub(in crate::cli) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    pictures: PictureFiles,
+    pictures: PictureFile,
     /// Answer the questions in FILE, one JSON value per line; - is standard input
     #[arg(
         long,
         value_name = "FILE",
         value_hint = ValueHint::FilePath,
         hide_short_help = true,
-        conflicts_with_all = ["cluster", "policy", "compare", "json", "svg", "png"]
+        conflicts_with_all = ["cluster", "policy", "compare", "json", "svg"]
     )]
     jsonl: Option<PathBuf>,
     #[command(flatten)]
@@ -136,12 +136,33 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
         }],
         (setups, _) => setups.iter().map(|setup| decide(&source.draft, setup)).collect::<Result<_, _>>()?,
     };
-    args.pictures.save(|| picture::draw(&source, &decided))?;
-    exit::written(print(args, &source, &decided))
+    show(&source, &decided, args.json, &args.pictures)
 }
 
-fn print(args: &Args, source: &source::Source, decided: &[Decided]) -> io::Result<()> {
-    if args.json {
+/// Decides over a draft with each of these set-ups, and shows the plans.
+pub(super) fn compare(
+    name: String,
+    draft: Draft,
+    setups: &[Setup],
+    json: bool,
+    pictures: &PictureFile,
+) -> Result<Exit, Failure> {
+    let decided: Vec<Decided> = setups.iter().map(|setup| decide(&draft, setup)).collect::<Result<_, _>>()?;
+    show(&source::Source { name, draft, asked: None }, &decided, json, pictures)
+}
+
+fn show(
+    source: &source::Source,
+    decided: &[Decided],
+    json: bool,
+    pictures: &PictureFile,
+) -> Result<Exit, Failure> {
+    pictures.save(|| picture::draw(source, decided))?;
+    exit::written(print(json, source, decided))
+}
+
+fn print(json: bool, source: &source::Source, decided: &[Decided]) -> io::Result<()> {
+    if json {
         let mut stdout = plain::json();
         serde_json::to_writer_pretty(&mut stdout, &document::Plans::of(&source.draft, decided))?;
         return writeln!(stdout);

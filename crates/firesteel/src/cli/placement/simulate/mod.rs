@@ -3,8 +3,8 @@
 mod csv;
 mod document;
 mod figures;
+mod from;
 mod picture;
-mod published;
 mod runs;
 mod source;
 mod text;
@@ -16,12 +16,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
-use firesteel_protocol::scheduling::ServingOrder;
 use firesteel_protocol::scheduling::queues::Queues;
+use firesteel_protocol::scheduling::{Preemption, ServingOrder};
 use firesteel_sim::replay::{Estimates, Gangs, Size};
 use firesteel_sim::setup::Setup;
 
-use super::picture_files::PictureFiles;
+use super::picture_file::PictureFile;
 use super::setups::{Setups, SetupsParser};
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
@@ -30,7 +30,8 @@ const EXAMPLES: &str =
     "  firesteel simulate fixtures/traces/synthetic --policy 'spark,expr:left.cores + 8 * left.gpu'
   firesteel simulate fixtures/traces/synthetic --workers 200x64x256g --load 0.95 --svg waits.svg
   firesteel simulate fixtures/traces/synthetic --static-fill --seeds 5
-  firesteel simulate fixtures/traces/synthetic --fewest-workers --load 0.5";
+  firesteel simulate fixtures/traces/synthetic --fewest-workers --load 0.5
+  firesteel simulate --from recovery-7077 --policy spark,best-fit --order shortest";
 
 const NOTES: &str = "\
 Starts no process: the real Master decides in virtual time, its Workers answer at once, and executors run as long as \
@@ -42,28 +43,31 @@ const DETAILS: &str = "\
 Applications that can never have all their executors are left out. The load is the sum of the applications' \
 dominant shares: for each application, the largest share that it requests of any one resource. At load 1 they request the \
 whole cluster. If no Worker has \
-a GPU, requests for GPUs are dropped. In JSON, schema is incremented on incompatible changes.";
+a GPU, requests for GPUs are dropped.
+
+With --from, the cluster is that of a Master: its Workers, the executors that they run, and its applications, as of the last \
+write to the journal in DIR (spark.deploy.recoveryDirectory, or zookeeper://HOST:PORT/spark). Each policy makes one scheduling \
+pass over it, and the outcome is shown as by firesteel plan; with --anew the pass places what runs, too. The journal is only read: its Master may run. It does not have \
+the Master's settings, so give those that differ from the defaults: --order, --queues, --reservations, --preemption. In JSON, schema is incremented on incompatible changes.";
 
 const CODES: &str =
     "Exit codes: 0 done; 1 failed; 2 wrong usage, or a line of the trace that cannot be used.";
 
-/// The options of replays and fills, which do not apply to the published experiment.
-const OF_REPLAYS: [&str; 15] = [
+/// The options that have a meaning only for traces.
+const OF_TRACES: [&str; 13] = [
+    "trace",
+    "seeds",
     "load",
     "applications",
     "workers",
     "longest",
     "gangs",
-    "reservations",
     "estimates",
-    "order",
-    "queues",
-    "preemption",
     "gang_patience",
-    "gang_reach",
     "worker_failures",
     "csv",
     "static_fill",
+    "fewest_workers",
 ];
 
 /// What is replayed, and how the outcome is shown.
@@ -74,8 +78,14 @@ const OF_REPLAYS: [&str; 15] = [
 )]
 pub(in crate::cli) struct Args {
     /// Directory with the trace
-    #[arg(value_name = "TRACE", value_hint = ValueHint::DirPath)]
-    trace: PathBuf,
+    #[arg(value_name = "TRACE", value_hint = ValueHint::DirPath, required_unless_present = "from")]
+    trace: Option<PathBuf>,
+    /// Start from a Master's recovery directory instead: where would its waiting applications get executors?
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = OF_TRACES)]
+    from: Option<PathBuf>,
+    /// With --from, place all executors anew, as if none ran yet
+    #[arg(long, requires = "from", hide_short_help = true)]
+    anew: bool,
     /// Policies to compare; expr:EXPRESSION is one, too [default: all]
     #[arg(long, visible_alias = "placement-policy", value_name = "NAME,NAME", value_parser = SetupsParser)]
     policy: Vec<Setups>,
@@ -106,7 +116,7 @@ pub(in crate::cli) struct Args {
     /// Order of applications with the same queue and priority (firesteel.master.order)
     #[arg(long, hide_short_help = true, value_enum, default_value_t = OrderArg::Registration)]
     order: OrderArg,
-    /// Weights of the queues 0, 1 and so on that the trace's column queue names [default: one queue]
+    /// Weights of the queues 0, 1 and so on that the trace's column queue names; with --from prod=3,dev=1 [default: one queue]
     #[arg(long, hide_short_help = true, value_name = "WEIGHT,WEIGHT", value_parser = queues)]
     queues: Option<Queues>,
     /// Maximum number of lower-priority executors to end for one application per minute (firesteel.master.preemption)
@@ -128,30 +138,26 @@ pub(in crate::cli) struct Args {
     #[arg(long, conflicts_with_all = ["gangs", "longest"])]
     static_fill: bool,
     /// Find the smallest number of Workers on which applications that request --load of the cluster fit [default load: 0.5]
-    #[arg(long, conflicts_with_all = ["gangs", "longest", "static_fill", "published"])]
+    #[arg(long, conflicts_with_all = ["gangs", "longest", "static_fill"])]
     fewest_workers: bool,
-    /// Run the experiment that FGD was published with: TRACE has nodes.csv, and pods_NAME.csv(.gz) for each workload
-    #[arg(long, conflicts_with_all = OF_REPLAYS)]
-    published: bool,
-    /// Workloads of the published experiment [default: all]
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "NAME,NAME",
-        value_delimiter = ',',
-        requires = "published"
-    )]
-    workload: Vec<String>,
     /// Print one JSON value instead of tables
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    pictures: PictureFiles,
+    pictures: PictureFile,
 }
 
 impl Args {
     fn policies(&self) -> Vec<Setup> {
-        self.policy.iter().flat_map(|Setups(setups)| setups).cloned().collect()
+        let named: Vec<Setup> = self.policy.iter().flat_map(|Setups(setups)| setups).cloned().collect();
+        if named.is_empty() { Setup::ALL.to_vec() } else { named }
+    }
+
+    fn preemption(&self) -> Preemption {
+        match self.preemption {
+            0 => Preemption::Off,
+            executors => Preemption::AtMost { executors, every: Duration::from_secs(60) },
+        }
     }
 }
 
@@ -161,7 +167,6 @@ fn long_help() -> String {
         format!("Columns of a replay:\n{}", text::REPLAY_COLUMNS),
         format!("Columns with --static-fill:\n{}", text::FILL_COLUMNS),
         format!("Columns with --fewest-workers:\n{}", text::COMPACTION_COLUMNS),
-        format!("Columns with --published:\n{}", published::COLUMNS),
     ];
     format!("{NOTES}\n\n{EXAMPLES}\n\n{}\n\n{DETAILS}\n\n{CODES}", columns.join("\n\n"))
 }
@@ -243,8 +248,13 @@ impl OrderArg {
     }
 }
 
-/// Queues with these weights, named q0, q1 and so on.
+/// Queues with these weights, named q0, q1 and so on, or as a Master has them: `prod=3,dev=1`.
 fn queues(weights: &str) -> Result<Queues, String> {
+    if weights.contains('=') {
+        return weights
+            .parse()
+            .map_err(|error| format!("{error}: write names with weights such as prod=3,dev=1"));
+    }
     let named: Vec<String> =
         weights.split(',').enumerate().map(|(number, weight)| format!("q{number}={weight}")).collect();
     named.join(",").parse().map_err(|error| format!("{error}: write weights such as 3,1"))
@@ -277,28 +287,20 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// Replays the trace and shows the outcome.
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
-    if args.published {
-        return published::run(args);
+    if let Some(directory) = &args.from {
+        return from::run(args, directory);
     }
-    let source = source::read(&args.trace)?;
-    let report = runs::run(args, &source)?;
+    let trace = args.trace.as_deref().expect("clap requires a trace without --from");
+    let source = source::read(trace)?;
+    let report = runs::run(args, trace, &source)?;
     args.pictures.save(|| picture::draw(&report))?;
     if let Some(path) = &args.csv {
         exit::saved(path, csv::rows(&report))?;
     }
-    show(args, || document::json(&report), || text::tables(&report))
-}
-
-/// Prints the outcome in the requested form.
-fn show(
-    args: &Args,
-    json: impl FnOnce() -> String,
-    tables: impl FnOnce() -> String,
-) -> Result<Exit, Failure> {
     exit::written(if args.json {
-        plain::json().write_all(json().as_bytes())
+        plain::json().write_all(document::json(&report).as_bytes())
     } else {
-        plain::stdout().write_all(tables().as_bytes())
+        plain::stdout().write_all(text::tables(&report).as_bytes())
     })
 }
 

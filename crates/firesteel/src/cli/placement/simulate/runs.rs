@@ -1,11 +1,12 @@
 //! Runs each set-up with each seed.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use firesteel_master::{Config, Event, Master};
 use firesteel_protocol::Machine as _;
 use firesteel_protocol::Timestamp;
-use firesteel_protocol::scheduling::{GangPreemption, Preemption};
+use firesteel_protocol::scheduling::GangPreemption;
 use firesteel_sim::replay::{
     Compaction, Failures, Fill, LeftOut, Outcome, Replay, Workload, compact, fill, replay,
 };
@@ -49,11 +50,9 @@ pub(super) struct Run<T> {
     pub(super) master: Duration,
 }
 
-pub(super) fn run(args: &Args, trace: &Trace) -> Result<Report, Failure> {
-    let setups = match args.policies() {
-        named if named.is_empty() => Setup::ALL.to_vec(),
-        named => named,
-    };
+/// Runs each set-up with each seed.
+pub(super) fn run(args: &Args, path: &Path, trace: &Trace) -> Result<Report, Failure> {
+    let setups = args.policies();
     let workloads: Vec<(Workload, LeftOut)> =
         (1..=args.seeds).map(|seed| workload(args, trace, seed)).collect();
     let (first, left_out) = &workloads[0];
@@ -66,10 +65,9 @@ pub(super) fn run(args: &Args, trace: &Trace) -> Result<Report, Failure> {
         };
         return Err(Failure::of(Exit::Usage, words));
     }
-    let name = args
-        .trace
+    let name = path
         .file_name()
-        .map_or_else(|| args.trace.display().to_string(), |name| name.to_string_lossy().into_owned());
+        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let results = results(args, &setups, &workloads);
     Ok(Report {
         name,
@@ -85,15 +83,11 @@ pub(super) fn run(args: &Args, trace: &Trace) -> Result<Report, Failure> {
 }
 
 fn results(args: &Args, setups: &[Setup], workloads: &[(Workload, LeftOut)]) -> Results {
-    let preemption = match args.preemption {
-        0 => Preemption::Off,
-        executors => Preemption::AtMost { executors, every: Duration::from_secs(60) },
-    };
     let base = Config {
         order: args.order.order(),
         reservations: args.reservations as usize,
         queues: args.queues.clone().unwrap_or_default(),
-        preemption,
+        preemption: args.preemption(),
         gang_preemption: args
             .gang_patience
             .map(|patience| GangPreemption { patience, reach: args.gang_reach }),
