@@ -28,27 +28,27 @@
 //! Invalid amounts (executors without cores, negative free amounts) place nothing. They never panic, divide by zero or
 //! wrap.
 
-pub mod advice;
 mod assign;
 mod demand;
 pub mod dominant_share;
+mod explain;
 pub mod forecast;
 pub mod index;
 pub mod locality;
 mod offer;
 mod order;
-pub mod outlook;
 mod place;
 pub mod policy;
 pub mod preemption;
 mod quantities;
 pub mod reservation;
 mod resources;
-pub mod shortfall;
 pub mod words;
 
 pub use assign::{Assignment, Strategy, assign};
 pub use demand::{Demand, ExecutorLimit, ExecutorSize};
+pub use explain::shortfall::{Shortfall, shortfall};
+pub use explain::{advice, outlook, shortfall};
 pub use offer::Offer;
 pub use order::{UnknownWorkerOrder, WorkerOrder, order};
 pub use place::{PlacedExecutor, Placement, place, place_ranked};
@@ -57,4 +57,3 @@ pub use quantities::{Cores, MiB};
 pub use resources::{AddressPool, FreeAddresses, NoTaskAmount, TakenAddresses, TaskAmount, TaskResources};
 pub use resources::{AddressTwice, Resources, amount, resource_name};
 pub use resources::{Amount, Part, Quantity, ResourceAmounts, ResourceQuantities};
-pub use shortfall::{Shortfall, shortfall};

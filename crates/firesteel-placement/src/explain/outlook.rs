@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::resources::amount::WHOLE;
-use crate::shortfall::Amounts;
+use crate::explain::shortfall::Amounts;
+use crate::resources::amount::WHOLE;
 use crate::{Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Part, Quantity};
 
 /// A remedy keeps at least this fraction of the memory that was asked for. With less, the program would not run.
