@@ -13,10 +13,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{
-    Candidate, ClusterTotal, Expression, Formula, Measure, PlacementCache, SeenDemands, fill, fill_by_rest,
-    spread_held,
+use firesteel_placement::Expression;
+use firesteel_placement::advanced::index::{Index, Share, Slot};
+use firesteel_placement::advanced::policy::{
+    Candidate, ClusterTotal, Formula, Measure, PlacementCache, SeenDemands, fill, fill_by_rest, spread_held,
 };
 use firesteel_placement::{
     Amount, Cores, Demand, ExecutorSize, MiB, Offer, Policy, Resources, Strategy, WorkerOrder,

@@ -1,6 +1,6 @@
 //! Tasks whose input has three copies, and the hosts that have them.
 
-use firesteel_placement::locality::Topology;
+use firesteel_placement::advanced::locality::Topology;
 use firesteel_sim::dice::Dice;
 
 /// Hosts of a rack.

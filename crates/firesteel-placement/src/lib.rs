@@ -28,32 +28,30 @@
 //! Invalid amounts (executors without cores, negative free amounts) place nothing. They never panic, divide by zero or
 //! wrap.
 
+pub mod advanced;
 mod assign;
 mod demand;
-pub mod dominant_share;
-mod explain;
-pub mod forecast;
-pub mod index;
-pub mod locality;
+mod dominant_share;
+pub mod explain;
+mod forecast;
+mod index;
+mod locality;
 mod offer;
 mod order;
 mod place;
-pub mod policy;
-pub mod preemption;
+mod policy;
+mod preemption;
 mod quantities;
-pub mod reservation;
+mod reservation;
 mod resources;
-pub mod words;
+mod words;
 
-pub use assign::{Assignment, Strategy, assign};
+pub use assign::Strategy;
 pub use demand::{Demand, ExecutorLimit, ExecutorSize};
-pub use explain::shortfall::{Shortfall, shortfall};
-pub use explain::{advice, outlook, shortfall};
+pub use explain::shortfall::Shortfall;
 pub use offer::Offer;
-pub use order::{UnknownWorkerOrder, WorkerOrder, order};
-pub use place::{PlacedExecutor, Placement, place, place_ranked};
-pub use policy::{Policy, UnknownPolicy};
+pub use order::{UnknownWorkerOrder, WorkerOrder};
+pub use policy::expression::ExpressionError;
+pub use policy::{Expression, Policy, Rule, UnknownPolicy, UnknownRule};
 pub use quantities::{Cores, MiB};
-pub use resources::{AddressPool, FreeAddresses, NoTaskAmount, TakenAddresses, TaskAmount, TaskResources};
-pub use resources::{AddressTwice, Resources, amount, resource_name};
-pub use resources::{Amount, Part, Quantity, ResourceAmounts, ResourceQuantities};
+pub use resources::{Amount, Part, Quantity, ResourceAmounts, Resources};

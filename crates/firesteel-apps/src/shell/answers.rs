@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use firesteel_engine::driver::{ExecutorView, ExecutorViewState, View};
 use firesteel_engine::session::{AddedProfile, Defaults, Standing, Task, TaskShare, Tasks, Which, exit_code};
-use firesteel_placement::words::{are, counted, have, noun};
+use firesteel_placement::advanced::words::{are, counted, have, noun};
 use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};

@@ -6,7 +6,8 @@ use firesteel_engine::driver::Replacement;
 use firesteel_engine::session::{
     Assignment, Entry, Items, Map, ParsedLine, Place, Request, Run, Surplus, Target, TaskShare, Which,
 };
-use firesteel_placement::{Cores, MiB, TaskAmount};
+use firesteel_placement::advanced::resources::TaskAmount;
+use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::messages::ResourceProfile;

@@ -2,7 +2,7 @@
 
 use firesteel_engine::driver::TaskOutcome;
 use firesteel_engine::session::{Complaint, Position, Remark};
-use firesteel_placement::words::{are, counted, have};
+use firesteel_placement::advanced::words::{are, counted, have};
 
 use firesteel_daemons::remark;
 

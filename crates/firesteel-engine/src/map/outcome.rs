@@ -1,6 +1,6 @@
 //! What a map run has its driver tell the Master of the items.
 
-use firesteel_placement::words::{counted, none_or};
+use firesteel_placement::advanced::words::{counted, none_or};
 use firesteel_protocol::messages::Outcome;
 use firesteel_protocol::process::end_request::EndRequest;
 

@@ -4,7 +4,7 @@
 //! elsewhere, the Worker is bad: it is excluded for all, for a while that doubles, until an executor is proven there.
 //! At most half of the Workers are excluded this way.
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::{AppId, ExecutorId};
 use firesteel_protocol::time::{Timestamp, millis};
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use firesteel_placement::words::{counted, none_or};
+use firesteel_placement::advanced::words::{counted, none_or};
 
 use super::{Ignored, Note};
 

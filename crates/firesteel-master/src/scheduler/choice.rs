@@ -4,10 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use firesteel_placement::index::{Share, Slot};
-use firesteel_placement::locality::Locality;
-use firesteel_placement::policy::{Candidate, Rule, fill, fill_by_rest, spread_held};
-use firesteel_placement::{Cores, Demand, Offer, PlacedExecutor, Policy, place_ranked};
+use firesteel_placement::Rule;
+use firesteel_placement::advanced::index::{Share, Slot};
+use firesteel_placement::advanced::locality::Locality;
+use firesteel_placement::advanced::offers::place_ranked;
+use firesteel_placement::advanced::policy::{Candidate, fill, fill_by_rest, spread_held};
+use firesteel_placement::{Cores, Demand, Offer, Policy};
 use firesteel_protocol::ids::WorkerId;
 
 use crate::config::Config;
@@ -118,7 +120,7 @@ fn near_of_all(
     let welcome = workers.slots().filter(|(slot, row)| !application.shuns(*slot, row));
     let offers = welcome.map(|(slot, row)| workers.open_offer(slot, row));
     let placement = place_ranked(demand, offers, config.worker_order, config.strategy, rank);
-    let one = |executor: PlacedExecutor<'_>| {
+    let one = |executor: firesteel_placement::advanced::offers::OfferExecutor<'_>| {
         let slot = workers.slot(&WorkerId::new(executor.worker))?;
         Some(Share::new(slot, 1, executor.cores))
     };

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_placement::Policy;
-use firesteel_placement::index::Slot;
-use firesteel_placement::policy::Rule;
+use firesteel_placement::Rule;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::messages::ApplicationView;
 use firesteel_protocol::scheduling::run_time::corrected;
 use firesteel_protocol::time::Timestamp;

@@ -1,8 +1,9 @@
 //! The rules by which Workers are measured one by one.
 
+use firesteel_placement::Expression;
 use firesteel_placement::Offer;
-use firesteel_placement::index::Slot;
-use firesteel_placement::policy::{Expression, Formula, Lesson, Measure};
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::advanced::policy::{Formula, Lesson, Measure};
 
 /// A rule that has a [`Measure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

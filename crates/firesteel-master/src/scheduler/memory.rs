@@ -1,8 +1,8 @@
 //! What the scheduler remembers of Workers and demands between passes, so that it need not look at all of them.
 
 use firesteel_placement::Demand;
-use firesteel_placement::index::Share;
-use firesteel_placement::policy::{Lesson, PlacementCache, SeenDemands};
+use firesteel_placement::advanced::index::Share;
+use firesteel_placement::advanced::policy::{Lesson, PlacementCache, SeenDemands};
 
 use super::measured::Measured;
 use super::preemption_costs::PreemptionCosts;

@@ -1,6 +1,6 @@
 //! The scheduling pass.
 
-use firesteel_placement::index::Share;
+use firesteel_placement::advanced::index::Share;
 use firesteel_placement::{Demand, Offer};
 use firesteel_protocol::ids::{AppId, ProfileId};
 use firesteel_protocol::time::Timestamp;

@@ -6,8 +6,8 @@
 
 use std::cmp::Reverse;
 
-use firesteel_placement::index::Slot;
-use firesteel_placement::preemption::{Cost, Costs, PreemptibleWorker, Victim};
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::advanced::preemption::{Cost, Costs, PreemptibleWorker, Victim};
 use firesteel_placement::{Demand, ExecutorSize, MiB, ResourceAmounts};
 use firesteel_protocol::ids::ExecutorKey;
 

@@ -30,10 +30,10 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::forecast::{Booking, Ending, Forecast, Planned, beside, forecast};
-use firesteel_placement::index::Slot;
-use firesteel_placement::reservation::{WorkerAmounts, reserve};
-use firesteel_placement::shortfall::Amounts;
+use firesteel_placement::advanced::forecast::{Booking, Ending, Forecast, Planned, beside, forecast};
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::advanced::reservation::{WorkerAmounts, reserve};
+use firesteel_placement::explain::shortfall::Amounts;
 use firesteel_placement::{Demand, ExecutorLimit, ExecutorSize, Offer};
 use firesteel_protocol::ids::{AppId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{Hindrance, MOST_KEPT, ReservedRoom};

@@ -13,7 +13,7 @@
 //! [`PlacementCache`] makes them (but not spread-held) independent of the size of the cluster.
 
 mod cache;
-pub mod expression;
+pub(crate) mod expression;
 mod fill;
 mod learned;
 mod lifetimes;
@@ -107,6 +107,7 @@ impl Policy {
 }
 
 /// The names of all policies as a literal, for sentences that are put together with `concat!`.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! policy_names {
     () => {
@@ -139,6 +140,7 @@ pub struct UnknownPolicy {
 }
 
 /// What to write where an application has an expression, as a literal.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! policy_names_only {
     () => {

@@ -10,7 +10,7 @@ mod write;
 use std::fmt;
 
 use bytes::{Bytes, BytesMut};
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use read::Reader;

@@ -1,6 +1,6 @@
 //! The sequence of requests that arrive, and the ranks that break ties.
 
-use firesteel_placement::amount::WHOLE;
+use firesteel_placement::advanced::resources::WHOLE;
 
 use super::{Cluster, Request, Workload};
 use crate::dice::Dice;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use firesteel_placement::words::{counted, none_or};
+use firesteel_placement::advanced::words::{counted, none_or};
 use firesteel_protocol::messages::DriverState;
 
 use super::Note;

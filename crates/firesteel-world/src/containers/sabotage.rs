@@ -1,7 +1,7 @@
 //! Deliberate bugs: the events and effects of an allocator are changed, as if it had erred.
 
 use firesteel_application_master::allocator::{Effect, Event, Location, Note};
-use firesteel_placement::locality::Locality;
+use firesteel_placement::advanced::locality::Locality;
 
 /// A bug of an allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

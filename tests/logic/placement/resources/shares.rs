@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{
-    Candidate, ClusterTotal, Expression, Formula, Measure, PlacementCache, SeenDemands, fill,
+use firesteel_placement::Expression;
+use firesteel_placement::advanced::index::{Index, Share, Slot};
+use firesteel_placement::advanced::offers::place;
+use firesteel_placement::advanced::policy::{
+    Candidate, ClusterTotal, Formula, Measure, PlacementCache, SeenDemands, fill,
 };
 use firesteel_placement::{
     Amount, Cores, Demand, ExecutorSize, MiB, Offer, Part, Quantity, ResourceAmounts, Resources, Strategy,
-    WorkerOrder, place,
+    WorkerOrder,
 };
 use quickcheck::{Arbitrary, Gen};
 

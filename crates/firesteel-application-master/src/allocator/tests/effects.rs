@@ -1,6 +1,6 @@
 //! An event, and everything that it leads to.
 
-use firesteel_placement::locality::Locality;
+use firesteel_placement::advanced::locality::Locality;
 
 use super::*;
 

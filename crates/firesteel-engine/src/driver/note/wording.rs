@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use firesteel_placement::shortfall::Reason;
-use firesteel_placement::words::{are, counted, list, none_or};
+use firesteel_placement::advanced::words::{are, counted, list, none_or};
+use firesteel_placement::explain::shortfall::Reason;
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 
 use crate::driver::{ExclusionCause, MasterStatus, Note, Readmission, Replacement};

@@ -1,6 +1,6 @@
 //! The changes of Workers.
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::messages::{Departure, DepartureCause, WorkerDescription};
 use firesteel_protocol::time::Timestamp;
 

@@ -1,6 +1,6 @@
 //! Which Workers are given executors.
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 
 use super::moved::Moved;
 use super::standing::{Leave, WorkerStanding};

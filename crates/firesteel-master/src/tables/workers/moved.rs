@@ -1,6 +1,6 @@
 //! The Workers whose amounts changed since the scheduler looked last.
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 
 /// The Workers whose amounts changed since the scheduler looked last. A scheduler that remembers nothing of Workers never looks:
 /// then all have changed.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::ClusterTotal;
+use firesteel_placement::advanced::index::{Index, Share, Slot};
+use firesteel_placement::advanced::policy::ClusterTotal;
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{PeerId, WorkerId};

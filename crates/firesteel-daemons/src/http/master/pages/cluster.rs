@@ -1,6 +1,6 @@
 //! The cluster: its Workers, the applications that wait and run with the reasons, cluster drivers, and what has ended.
 
-use firesteel_placement::words::{counted, duration};
+use firesteel_placement::advanced::words::{counted, duration};
 use firesteel_placement::{Cores, Quantity};
 use firesteel_protocol::ids::AppId;
 use firesteel_protocol::messages::{

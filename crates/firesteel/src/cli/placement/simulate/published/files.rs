@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use firesteel_placement::words::list;
+use firesteel_placement::advanced::words::list;
 use firesteel_sim::published::figures::{self, Figures};
 use firesteel_sim::published::{Cluster, Workload};
 use firesteel_sim::trace::{Table, TraceError};

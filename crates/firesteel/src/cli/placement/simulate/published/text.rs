@@ -1,6 +1,6 @@
 //! The outcome as tables.
 
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_sim::published::Curve;
 
 use super::report::{AT, Report, Spread, WorkloadReport, allocated, first_failures};
