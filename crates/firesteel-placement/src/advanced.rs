@@ -33,11 +33,11 @@ pub mod offers {
     pub use crate::place::{OfferExecutor, OfferPlacement, place, place_ranked};
 }
 
-/// Rules other than Spark's for choosing Workers, one function each.
+/// The choice of Workers by any rule ([`Chooser`](crate::advanced::policy::Chooser)), and rules other than Spark's, one function each.
 pub mod policy {
     pub use crate::policy::expression::{LONGEST, Wrong};
     pub use crate::policy::{
-        Candidate, ClusterTotal, EXPRESSION, Formula, Lesson, Measure, PlacementCache, SeenDemands, fill,
+        Candidate, Changes, Chooser, ClusterTotal, EXPRESSION, Formula, Lesson, Measure, PlacementCache, Rest, SeenDemands, Workers, fill,
         fill_by_rest, spread_held,
     };
 }

@@ -6,6 +6,7 @@ use firesteel_protocol::ids::{AppId, ProfileId};
 use firesteel_protocol::time::Timestamp;
 
 use crate::scheduler::choice::choose;
+use crate::scheduler::lifetimes::RunningTimes;
 use crate::tables::applications::application::Application;
 use crate::tables::workers::row::WorkerRow;
 use crate::{Master, Pass};
@@ -57,8 +58,8 @@ impl Master {
     fn place(&mut self, now: Timestamp, app: &AppId, profile: ProfileId) {
         let application = self.applications.live(app);
         let demand = application.demand(application.profile(profile));
-        let rest = self.rest_for_policy(now, application);
-        let shares = choose(&self.config, (&mut self.workers, &mut self.memory), application, &demand, &rest);
+        let times = RunningTimes { now, applications: &self.applications, run_times: &self.run_times };
+        let shares = choose(&self.config, (&mut self.workers, &mut self.memory), times, application, &demand);
         self.launch(now, app, profile, &demand, shares);
     }
 

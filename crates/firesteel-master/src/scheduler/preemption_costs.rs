@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 
 use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::advanced::policy::Changes;
 use firesteel_placement::advanced::preemption::{Cost, Costs, PreemptibleWorker, Victim};
 use firesteel_placement::{Demand, ExecutorSize, MiB, ResourceAmounts};
 use firesteel_protocol::ids::ExecutorKey;
@@ -23,8 +24,7 @@ const KINDS: usize = 4;
 
 /// The costs for the applications of a few kinds.
 ///
-/// The owner reports each Worker whose free amounts or executors change ([`changed`](Self::changed)), and calls
-/// [`clear`](Self::clear) when Workers come or go.
+/// The owner reports each Worker whose free amounts or executors change ([`hear`](Self::hear)), and all when Workers come or go.
 #[derive(Debug, Default)]
 pub(crate) struct PreemptionCosts {
     /// The Workers in the order of their ids. A Worker's place is its number.
@@ -49,8 +49,16 @@ struct Kind {
 }
 
 impl PreemptionCosts {
+    /// Hears of Workers whose free amounts or executors changed.
+    pub(super) fn hear(&mut self, changes: &Changes) {
+        match changes {
+            Changes::All => self.clear(),
+            Changes::These(slots) => slots.iter().for_each(|slot| self.changed(*slot)),
+        }
+    }
+
     /// Reports that the free amounts of a Worker or its executors change in this event.
-    pub(crate) fn changed(&mut self, slot: Slot) {
+    fn changed(&mut self, slot: Slot) {
         let most = 4 * self.slots.len() + 1024;
         self.kinds.retain_mut(|kind| {
             kind.changed.push(slot);
@@ -59,7 +67,7 @@ impl PreemptionCosts {
     }
 
     /// Forgets everything.
-    pub(crate) fn clear(&mut self) {
+    fn clear(&mut self) {
         *self = Self::default();
     }
 

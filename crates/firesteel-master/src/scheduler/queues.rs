@@ -41,6 +41,7 @@ use firesteel_protocol::scheduling::{Backfill, ServingOrder};
 use firesteel_protocol::time::Timestamp;
 
 use crate::scheduler::choice::choose;
+use crate::scheduler::lifetimes::RunningTimes;
 use crate::scheduler::waiting_queues::{GrantSize, QueueRank};
 use crate::tables::applications::application::Application;
 use crate::tables::workers::row::WorkerRow;
@@ -244,9 +245,9 @@ impl Master {
                 }
                 (GrantSize::One, ExecutorSize::OnePerWorker) | (GrantSize::Everything, _) => {}
             }
-            let rest = self.rest_for_policy(now, application);
+            let times = RunningTimes { now, applications: &self.applications, run_times: &self.run_times };
             let shares =
-                choose(&self.config, (&mut self.workers, &mut self.memory), application, &demand, &rest);
+                choose(&self.config, (&mut self.workers, &mut self.memory), times, application, &demand);
             let executors = shares.iter().map(|share| share.executors).sum::<u64>();
             if let Some(needed) = gang.filter(|needed| executors < *needed) {
                 return Served::GangWaits { profile, demand, executors: needed };

@@ -8,11 +8,16 @@
 //! Under best fit, a Worker that was given an executor has less left over, so it stays the best Worker until it is full.
 //! Under least fragmentation it may be different: the last executor that fits may leave gpus without cores.
 //!
+//! A [`Chooser`] decides by any of them: it is the only one that knows which policy is decided by which function. Whoever owns
+//! Workers tells it about them as [`Workers`].
+//!
 //! An [`Expression`] is a policy without a name, which an operator writes. A Master's [`Rule`] is a policy or an expression.
 //!
 //! [`PlacementCache`] makes them (but not spread-held) independent of the size of the cluster.
 
 mod cache;
+mod changes;
+mod chooser;
 pub(crate) mod expression;
 mod fill;
 mod learned;
@@ -21,6 +26,7 @@ mod room;
 mod rule;
 mod score;
 mod spread_held;
+mod workers;
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,13 +34,17 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use cache::PlacementCache;
+pub use changes::Changes;
+pub use chooser::Chooser;
 pub use expression::Expression;
 pub use fill::fill;
+pub(crate) use fill::fill_by;
 pub use learned::{Lesson, SeenDemands};
 pub use lifetimes::fill_by_rest;
 pub use rule::{EXPRESSION, Rule, UnknownRule};
 pub use score::{ClusterTotal, Formula, Measure};
 pub use spread_held::spread_held;
+pub use workers::{Rest, Workers};
 
 use crate::index::Slot;
 use crate::{Demand, Offer};

@@ -1,8 +1,8 @@
 //! Which Workers are given executors.
 
 use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::advanced::policy::Changes;
 
-use super::moved::Moved;
 use super::standing::{Leave, WorkerStanding};
 use super::table::WorkerTable;
 
@@ -75,7 +75,7 @@ impl WorkerTable {
 
     /// A Worker is given executors that was given none, or the other way round.
     pub(super) fn consider_anew(&mut self, slot: Slot) {
-        self.moved = Moved::All;
+        self.moved = Changes::All;
         self.index_anew(slot);
         self.gained.insert(slot);
     }
