@@ -37,8 +37,8 @@ pub mod offers {
 pub mod policy {
     pub use crate::policy::expression::{LONGEST, Wrong};
     pub use crate::policy::{
-        Candidate, Changes, Chooser, ClusterTotal, EXPRESSION, Formula, Lesson, Measure, PlacementCache, Rest, SeenDemands, Workers, fill,
-        fill_by_rest, spread_held,
+        Candidate, Changes, Chooser, ClusterTotal, EXPRESSION, Formula, Lesson, Measure, PlacementCache,
+        Rest, SeenDemands, Workers, fill, fill_by_rest, spread_held,
     };
 }
 

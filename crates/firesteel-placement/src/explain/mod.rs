@@ -7,3 +7,19 @@
 pub mod advice;
 pub mod outlook;
 pub mod shortfall;
+
+use advice::Advice;
+use outlook::Outlook;
+use shortfall::Shortfall;
+
+/// Why a demand is not met, and what would change that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// What is missing, and why. `None` if nothing is missing, or if an executor still fits, so that a placement is due
+    /// first. Its text is one sentence.
+    pub shortfall: Option<Shortfall>,
+    /// The smallest changes that would let one more executor fit. `None` if executors without cores are asked for.
+    pub outlook: Option<Outlook>,
+    /// Changes of the demand that would bring more executors at once.
+    pub advice: Vec<Advice>,
+}

@@ -42,6 +42,7 @@ mod summary;
 mod tests;
 mod update;
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::ControlFlow;
@@ -193,7 +194,10 @@ impl<I: Ord> Index<I> {
 
     /// The slot of a Worker.
     #[must_use]
-    pub fn slot(&self, worker: &I) -> Option<Slot> {
+    pub fn slot<Q: Ord + ?Sized>(&self, worker: &Q) -> Option<Slot>
+    where
+        I: Borrow<Q>,
+    {
         self.slots.get(worker).copied()
     }
 
@@ -244,7 +248,10 @@ impl<I: Ord> Index<I> {
     }
 
     /// Removes a Worker. Its slot is free for another Worker.
-    pub fn remove(&mut self, worker: &I) -> Option<Slot> {
+    pub fn remove<Q: Ord + ?Sized>(&mut self, worker: &Q) -> Option<Slot>
+    where
+        I: Borrow<Q>,
+    {
         let slot = self.slots.remove(worker)?;
         self.workers.remove(slot);
         self.resources.set(slot, Resources::NONE);

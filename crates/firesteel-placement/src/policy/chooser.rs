@@ -98,11 +98,7 @@ impl Chooser {
 
 impl<'e> Measured<'e> {
     /// Its measure, if this lesson was learned last. `total_of` has the total amounts of a Worker.
-    fn measure(
-        self,
-        lesson: &'e Lesson,
-        total_of: &'e dyn Fn(Slot) -> Option<Offer<'e>>,
-    ) -> Measure<'e> {
+    fn measure(self, lesson: &'e Lesson, total_of: &'e dyn Fn(Slot) -> Option<Offer<'e>>) -> Measure<'e> {
         match self {
             Self::BestFit => Measure::LeftOver,
             Self::LeastFragmentation => Measure::Unusable,
@@ -113,12 +109,7 @@ impl<'e> Measured<'e> {
 }
 
 /// By a measure, with a look at every Worker.
-fn of_all<W: Workers>(
-    measured: Measured<'_>,
-    lesson: &Lesson,
-    demand: &Demand,
-    workers: &W,
-) -> Vec<Share> {
+fn of_all<W: Workers>(measured: Measured<'_>, lesson: &Lesson, demand: &Demand, workers: &W) -> Vec<Share> {
     let total_of = |slot| workers.total_offer(slot);
     fill(measured.measure(lesson, &total_of), demand, candidates(workers), workers.total())
 }
