@@ -329,7 +329,7 @@ impl Cluster {
     }
 
     fn one_by_one(&self, shares: &[Share]) -> Vec<String> {
-        let name = |share: &Share| self.ids.iter().find(|id| self.index.slot(id) == Some(share.slot));
+        let name = |share: &Share| self.ids.iter().find(|id| self.index.slot(*id) == Some(share.slot));
         let each = shares.iter().filter_map(|share| Some((name(share)?, share.executors)));
         each.flat_map(|(id, count)| std::iter::repeat_n(id.clone(), count as usize)).collect()
     }
