@@ -66,7 +66,10 @@ fn print(what: &str, remedies: &[Remedy]) {
         match remedy {
             Remedy::Freed { worker, more } => {
                 let gpus = more.resources.get("gpu").copied().unwrap_or_default();
-                println!("    - this much more on {worker}: {} cores, {}, {gpus} gpus", more.cores, more.memory);
+                println!(
+                    "    - this much more on {worker}: {} cores, {}, {gpus} gpus",
+                    more.cores, more.memory
+                );
             }
             Remedy::ExecutorCores(cores) => println!("    - executors of {cores} cores"),
             Remedy::ExecutorMemory(memory) => println!("    - executors of {memory}"),
