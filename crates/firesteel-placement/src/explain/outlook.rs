@@ -1,7 +1,7 @@
 //! The outlook of a demand: the exact changes that would let one more executor fit.
 //!
 //! Each change is the smallest of its kind. With the change, one more executor is placed; with one core, one MiB, one
-//! address or one executor less, none is. [`advice`](crate::advice) looks for the changes that bring the most executors
+//! address or one executor less, none is. [`advice`](crate::explain::advice) looks for the changes that bring the most executors
 //! instead.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! An index of a cluster's Workers, so that the cost of a placement depends on what it places, not on the size of the
 //! cluster.
 //!
-//! [`place`](crate::place()) looks at every Worker. An [`Index`] keeps the Workers in the worker order and is told of
+//! [`place`](crate::place::place()) looks at every Worker. An [`Index`] keeps the Workers in the worker order and is told of
 //! every change. A placement visits them in that order, skips groups of Workers that cannot fit, and stops when it has
 //! enough. The rule of Spark's Master tells how many are enough:
 //!

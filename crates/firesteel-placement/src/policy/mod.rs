@@ -1,6 +1,6 @@
 //! Policies: rules other than Spark's for choosing Workers.
 //!
-//! [`Policy::Spark`] is [`place`](crate::place()) and [`Index::place`](crate::index::Index::place): a worker order and a
+//! [`Policy::Spark`] is [`place`](crate::place::place()) and [`Index::place`](crate::index::Index::place): a worker order and a
 //! [`Strategy`](crate::Strategy). The other policies choose among [`Candidate`]s. Executors with a fixed size are placed
 //! in the same number under every policy: a policy decides only on which Workers. (Executors without a fixed size are as
 //! large as their Workers allow, so there a policy also decides how large they are.)
