@@ -31,7 +31,7 @@
 //! let chosen = [spark, best_fit, own].map(|placement| {
 //!     placement.executors().map(|executor| executor.worker.to_owned()).collect::<Vec<_>>()
 //! });
-//! assert_eq!(chosen, [["w2"], ["w1"], ["w2"]]);
+//! assert_eq!(chosen, [["w2"], ["w2"], ["w1"]]);
 //!
 //! let sixteen = Demand { size: ExecutorSize::Fixed(Cores(16)), cores_left: Cores(16), ..Demand::default() };
 //! assert!(cluster.place(&sixteen, &Strategy::SpreadOut).is_empty());

@@ -127,7 +127,7 @@ impl Share {
 /// are not Spark's.
 ///
 /// ```
-/// use firesteel_placement::index::Index;
+/// use firesteel_placement::advanced::index::Index;
 /// use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Resources, Strategy, WorkerOrder};
 ///
 /// let mut index = Index::new(WorkerOrder::CoresFreeDesc);
