@@ -10,8 +10,10 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use firesteel_placement::advanced::offers::place;
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
+    Cluster, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, Worker as ByDoor,
+    WorkerOrder,
 };
 use firesteel_testkit::placement_rule::{self as reference, Ask, Order, Worker};
 
@@ -76,6 +78,23 @@ fn closed_form(demand: &Demand, offers: &[Offer<'_>], strategy: Strategy) -> Vec
     placement.executors().map(|executor| (executor.worker.to_owned(), executor.cores.0)).collect()
 }
 
+/// The door, with the same Workers.
+fn door(workers: &[Worker]) -> Cluster {
+    let mut cluster = Cluster::new(WorkerOrder::CoresFreeDesc);
+    for worker in workers {
+        cluster.add(ByDoor::new(&worker.id, Cores(worker.cores), MiB(worker.memory)));
+    }
+    cluster
+}
+
+fn by_door(demand: &Demand, cluster: &mut Cluster, strategy: Strategy) -> Vec<(String, i64)> {
+    let placement = cluster.place(demand, &strategy);
+    let placed =
+        placement.executors().map(|executor| (executor.worker.to_owned(), executor.cores.0)).collect();
+    cluster.give_back(placement);
+    placed
+}
+
 fn dealt(ask: &Ask, cluster: &[Worker], strategy: Strategy) -> Vec<(String, i64)> {
     reference::place(ask, cluster, Order::MostCores, strategy == Strategy::SpreadOut)
 }
@@ -84,17 +103,25 @@ fn one_call(c: &mut Criterion) {
     for workers in WORKERS {
         let cluster = cluster(workers);
         let offers = offers(&cluster);
+        let mut door = door(&cluster);
         for executors in [1, 16, workers] {
             for (name, strategy) in STRATEGIES {
                 let (ask, demand) = (ask(executors), demand(executors));
                 let placed = closed_form(&demand, &offers, strategy);
                 assert_eq!(placed.len(), executors, "the cluster has room for all");
+                assert_eq!(placed, by_door(&demand, &mut door, strategy));
 
                 let mut group = c.benchmark_group(format!("{name}, {executors} executors"));
                 group.bench_function(BenchmarkId::new("place", workers), |bencher| {
                     bencher.iter(|| {
                         let offers = offers.iter().copied();
                         place(black_box(&demand), offers, WorkerOrder::CoresFreeDesc, strategy)
+                    });
+                });
+                group.bench_function(BenchmarkId::new("door, and give back", workers), |bencher| {
+                    bencher.iter(|| {
+                        let placement = door.place(black_box(&demand), &strategy);
+                        door.give_back(placement);
                     });
                 });
                 if workers <= BASELINE {

@@ -1,25 +1,25 @@
-//! How many executors per second does each policy place, compared with Spark's rule through the index? And how much
-//! does the cache of best fit save?
+//! How many executors per second does each policy place, compared with Spark's rule? What does the cache of best fit earn? And
+//! what does the door cost through which all policies go?
 //!
 //! The Workers, an eighth of them with gpus, are kept about 85 % full with applications of ten shapes. Each application
-//! is placed and committed; then the oldest applications end until 15 % is free again. Each policy has its own cluster,
-//! and all clusters see the same applications, by turns. Each figure is the median over the rounds.
+//! is placed and committed; then the oldest applications end until 15 % is free again. Each rule has its own cluster,
+//! and all clusters see the same applications, by turns. Each figure is the median over the rounds. The time is that of all
+//! of it: the decision, the index and the books of what is free on each Worker and who has which address.
 //!
-//! The second table places the same applications by best fit without the cache: [`fill`] over every Worker, and over
-//! the Workers with room that the index finds.
+//! The first table goes through [`Cluster`]. The second one places the same applications by best fit without the cache: [`fill`]
+//! over every Worker, and over the Workers with room that the index finds. The third one compares [`Cluster`] with the functions
+//! behind it, called directly by an owner of the Workers that can do nothing else.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{
-    Candidate, ClusterTotal, Expression, Formula, Measure, PlacementCache, SeenDemands, fill, fill_by_rest,
-    spread_held,
-};
+use firesteel_placement::advanced::index::{Index, Share, Slot};
+use firesteel_placement::advanced::policy::{Candidate, ClusterTotal, Measure, PlacementCache, fill};
 use firesteel_placement::{
-    Amount, Cores, Demand, ExecutorSize, MiB, Offer, Policy, Resources, Strategy, WorkerOrder,
+    Amount, Cluster, Cores, Demand, ExecutorSize, MiB, Offer, Placement, Policy, Resources, Rule, Strategy,
+    Worker, WorkerOrder,
 };
 
 const WORKERS: usize = 10_000;
@@ -28,12 +28,15 @@ const SIZES: [usize; 3] = [100, 1_000, 10_000];
 const CORES: i64 = 64;
 const MEMORY: i64 = 262_144;
 const ROUNDS: usize = 15;
+/// The most Workers, rounds and placements of a run that only tests (`-- --test`): debug builds compare each decision with a look
+/// at all Workers.
+const IN_TEST: (usize, usize, usize) = (200, 2, 20);
 const PLACEMENTS: usize = 2_000;
 /// Placements per round of the second table, where some of them look at every Worker.
 const FEW_PLACEMENTS: usize = 50;
-/// The formula of best fit, with a field of every expensive kind.
+/// The formula of best fit, with a field of every kind that costs something.
 const EXPRESSION: &str = "max(left.cores / cluster.cores, left.memory / cluster.memory, left.gpu / cluster.gpu) + left.gpu.whole * 0";
-/// Each application's cores, memory, gpus and number of executors.
+/// Cores, memory, gpus and number of executors.
 const SHAPES: [(i64, i64, u64, i64); 10] = [
     (1, 2048, 0, 16),
     (2, 4096, 0, 16),
@@ -47,174 +50,200 @@ const SHAPES: [(i64, i64, u64, i64); 10] = [
     (2, 8192, 0, 1),
 ];
 
-/// A live application: its demand, its shares, and its addresses on each worker.
-type Live = (Demand, Vec<Share>, Vec<(usize, Resources)>);
-
 /// How Workers are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
-    Policy(Policy),
-    /// An expression that does about the same as best fit.
-    Expression,
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Way {
+    /// Through [`Cluster`].
+    Door(Rule),
+    /// Spark's rule by the index, called directly.
+    Index,
+    /// Best fit by the cache, called directly.
+    Cache,
     /// Best fit over all Workers.
     AllWorkers,
     /// Best fit over the Workers with room that the index finds.
     WorkersWithRoom,
 }
 
-/// A cluster with its live applications, oldest first.
-struct Cluster {
+/// A cluster with what runs on it.
+trait Bench {
+    /// Places an application. Returns the number of its executors and of their cores.
+    fn place(&mut self, demand: &Demand) -> (u64, i64);
+
+    /// Ends the oldest application. Returns the cores of its executors.
+    fn end(&mut self) -> i64;
+}
+
+/// Each Worker: its id, and its resources.
+fn workers(count: usize) -> impl Iterator<Item = (String, Resources)> {
+    (0..count).map(|n| {
+        let gpus = (0..if n % 8 == 0 { 8 } else { 0 }).map(|gpu: u32| gpu.to_string());
+        let resources = Resources::from_iter([("gpu", gpus.collect::<Vec<_>>())]);
+        (format!("worker-20261120212235-10.0.{}.{}-7078", n / 250, n % 250), resources)
+    })
+}
+
+/// The door.
+struct ByDoor {
     rule: Rule,
-    expression: Expression,
+    cluster: Cluster,
+    live: VecDeque<Placement>,
+}
+
+impl ByDoor {
+    fn new(rule: Rule, count: usize) -> Self {
+        let mut cluster = Cluster::new(WorkerOrder::CoresFreeDesc);
+        for (id, resources) in workers(count) {
+            cluster.add(Worker { resources, ..Worker::new(id, Cores(CORES), MiB(MEMORY)) });
+        }
+        Self { rule, cluster, live: VecDeque::new() }
+    }
+}
+
+impl Bench for ByDoor {
+    fn place(&mut self, demand: &Demand) -> (u64, i64) {
+        let placement = self.cluster.place(demand, &self.rule);
+        let placed = (placement.len(), placement.cores().0);
+        self.live.push_back(placement);
+        placed
+    }
+
+    fn end(&mut self) -> i64 {
+        let placement = self.live.pop_front().expect("something runs");
+        let cores = placement.cores().0;
+        self.cluster.give_back(placement);
+        cores
+    }
+}
+
+/// What an application asked for and got, with the addresses that it has of each Worker.
+type Live = (Demand, Vec<Share>, Vec<(usize, Resources)>);
+
+/// An owner of Workers that calls the functions behind the door.
+struct Directly {
+    way: Way,
     index: Index<String>,
     slots: Vec<Slot>,
     ids: Vec<String>,
     free: Vec<(Cores, MiB, Resources)>,
-    whole: ClusterTotal,
+    total: ClusterTotal,
     cache: PlacementCache,
-    seen: SeenDemands,
     live: VecDeque<Live>,
-    used: i64,
 }
 
-impl Cluster {
-    fn new(rule: Rule, workers: usize) -> Self {
-        let (index, whole) = (Index::new(WorkerOrder::CoresFreeDesc), ClusterTotal::default());
-        let (cache, seen, live) = (PlacementCache::default(), SeenDemands::default(), VecDeque::new());
-        let (slots, ids, free) = (Vec::new(), Vec::new(), Vec::new());
-        let expression = EXPRESSION.parse().expect("it can be read");
-        let mut cluster =
-            Self { rule, expression, index, slots, ids, free, whole, cache, seen, live, used: 0 };
-        for n in 0..workers {
-            let id = format!("worker-20261120212235-10.0.{}.{}-7078", n / 250, n % 250);
-            let gpus = (0..if n % 8 == 0 { 8 } else { 0 }).map(|gpu: u32| gpu.to_string());
-            let resources = Resources::from_iter([("gpu", gpus.collect::<Vec<_>>())]);
+impl Directly {
+    fn new(way: Way, count: usize) -> Self {
+        let (mut index, mut total) = (Index::new(WorkerOrder::CoresFreeDesc), ClusterTotal::default());
+        let (mut slots, mut ids, mut free) = (Vec::new(), Vec::new(), Vec::new());
+        for (id, resources) in workers(count) {
             let (cores, memory) = (Cores(CORES), MiB(MEMORY));
-            let slot = cluster.index.insert(id.clone(), cores, memory, &resources);
-            assert_eq!(slot.index(), n, "slots are given in turn");
-            cluster.whole.add(&Offer { worker: &id, cores, memory, resources: &resources });
-            cluster.slots.push(slot);
-            cluster.ids.push(id);
-            cluster.free.push((cores, memory, resources));
+            let slot = index.insert(id.clone(), cores, memory, &resources);
+            assert_eq!(slot.index(), slots.len(), "slots are given in turn");
+            total.add(&Offer { worker: &id, cores, memory, resources: &resources });
+            slots.push(slot);
+            ids.push(id);
+            free.push((cores, memory, resources));
         }
-        cluster
+        Self { way, index, slots, ids, free, total, cache: PlacementCache::default(), live: VecDeque::new() }
     }
 
     fn decide(&mut self, demand: &Demand) -> Vec<Share> {
-        self.seen.add(demand, demand.most_executors());
-        if self.seen.is_lesson_due() && self.rule == Rule::Policy(Policy::LearnedFragmentation) {
-            self.learn();
-        }
-        let Self { slots, ids, free, seen, expression, .. } = self;
-        let lesson = seen.lesson();
+        let Self { index, slots, ids, free, total, cache, .. } = self;
         let offer = |slot: Slot| {
             let (cores, memory, ref resources) = free[slot.index()];
             Some(Offer { worker: &ids[slot.index()], cores, memory, resources })
         };
         let candidate = |slot| offer(slot).map(|offer| Candidate { slot, offer, host: "", rank: () });
-        let whole = |_: Slot| {
-            Some(Offer { worker: "", cores: Cores(CORES), memory: MiB(MEMORY), resources: Resources::NONE })
-        };
-        let measure = match self.rule {
-            Rule::AllWorkers => {
-                let all = slots.iter().filter_map(|slot| candidate(*slot));
-                return fill(Measure::LeftOver, demand, all, &self.whole);
+        match self.way {
+            Way::Index => index.place(demand, Strategy::SpreadOut),
+            Way::Cache => {
+                let plain = |slot| index.plain(slot);
+                cache.place(Measure::LeftOver, demand, total, slots.iter().copied(), plain, offer)
             }
-            Rule::WorkersWithRoom => {
+            Way::AllWorkers => {
+                let all = slots.iter().filter_map(|slot| candidate(*slot));
+                fill(Measure::LeftOver, demand, all, total)
+            }
+            Way::WorkersWithRoom => {
                 let mut found = Vec::new();
-                self.index.walk(demand, |slot| {
+                index.walk(demand, |slot| {
                     found.extend(candidate(slot));
                     std::ops::ControlFlow::Continue(())
                 });
-                return fill(Measure::LeftOver, demand, found, &self.whole);
+                fill(Measure::LeftOver, demand, found, total)
             }
-            Rule::Policy(Policy::Spark) => return self.index.place(demand, Strategy::SpreadOut),
-            Rule::Policy(Policy::SpreadHeld) => {
-                // As in a Master, for an application without executors.
-                let mut found = Vec::new();
-                self.index.walk(demand, |slot| {
-                    let host = ids[slot.index()].as_str();
-                    found.extend(offer(slot).map(|offer| Candidate { slot, offer, host, rank: () }));
-                    match found.len() as u64 >= demand.most_workers() {
-                        true => std::ops::ControlFlow::Break(()),
-                        false => std::ops::ControlFlow::Continue(()),
-                    }
-                });
-                return spread_held(demand, found, self.index.order(), |_| 0, |_| 0);
-            }
-            Rule::Policy(Policy::Lifetimes) => {
-                let all = slots.iter().filter_map(|slot| candidate(*slot));
-                // As in a Master without knowledge of run times: every Worker is in use.
-                return fill_by_rest(demand, all, &self.whole, |_| Some(Duration::ZERO), None);
-            }
-            Rule::Policy(Policy::BestFit) => Measure::LeftOver,
-            Rule::Policy(Policy::LeastFragmentation) => Measure::Unusable,
-            Rule::Policy(Policy::LearnedFragmentation) => Measure::Learned(lesson),
-            Rule::Expression => Measure::Expression(Formula { expression, whole: &whole }),
-        };
-        let plain = |slot| self.index.plain(slot);
-        self.cache.place(measure, demand, &self.whole, slots.iter().copied(), plain, offer)
+            Way::Door(_) => unreachable!("the door is not called directly"),
+        }
     }
+}
 
-    fn learn(&mut self) {
-        let Self { ids, free, seen, .. } = self;
-        let offers = ids.iter().zip(free).map(|(id, (cores, memory, resources))| Offer {
-            worker: id,
-            cores: *cores,
-            memory: *memory,
-            resources,
-        });
-        seen.learn(offers);
-        self.cache.clear();
-    }
-
-    /// Places an application. Returns how many executors it got, and the time in nanoseconds.
-    fn register(&mut self, demand: Demand) -> (u64, u64) {
-        let start = Instant::now();
-        let shares = self.decide(&demand);
-        self.index.take(&demand, &shares);
-        shares.iter().for_each(|share| self.cache.changed(share.slot));
-        let mut time = start.elapsed();
+impl Bench for Directly {
+    fn place(&mut self, demand: &Demand) -> (u64, i64) {
+        let shares = self.decide(demand);
+        self.index.take(demand, &shares);
         let mut held = Vec::new();
+        let (mut placed, mut taken) = (0, 0);
         for Share { slot, executors, cores, .. } in &shares {
+            self.cache.changed(*slot);
             let (free, memory, resources) = &mut self.free[slot.index()];
             let count = *executors as i64;
             *free -= Cores(cores.0 * count);
             *memory -= MiB(demand.memory.0 * count);
-            self.used += cores.0 * count;
+            (placed, taken) = (placed + executors, taken + cores.0 * count);
             let all: BTreeMap<_, _> = (demand.resources.iter())
                 .map(|(name, each)| (name.clone(), Amount::Whole(each.addresses() * executors)))
                 .collect();
             held.push((slot.index(), resources.take(&all).expect("it has room")));
         }
-        let executors = shares.iter().map(|share| share.executors).sum();
-        self.live.push_back((demand, shares, held));
-        while self.used > self.cores() * 85 / 100 {
-            time += self.end();
-        }
-        (executors, u64::try_from(time.as_nanos()).expect("it is short"))
+        self.live.push_back((demand.clone(), shares, held));
+        (placed, taken)
     }
 
-    fn cores(&self) -> i64 {
-        CORES * self.slots.len() as i64
-    }
-
-    /// Ends the oldest application.
-    fn end(&mut self) -> std::time::Duration {
+    fn end(&mut self) -> i64 {
         let (demand, shares, held) = self.live.pop_front().expect("something runs");
         for (at, resources) in held {
             self.free[at].2.give_back(resources);
         }
+        let mut given_back = 0;
         for Share { slot, executors, cores, .. } in &shares {
             let (free, memory, _) = &mut self.free[slot.index()];
             *free += Cores(cores.0 * *executors as i64);
             *memory += MiB(demand.memory.0 * *executors as i64);
-            self.used -= cores.0 * *executors as i64;
+            given_back += cores.0 * *executors as i64;
+            self.cache.changed(*slot);
         }
-        let start = Instant::now();
         self.index.give_back(&demand, &shares);
-        shares.iter().for_each(|share| self.cache.changed(share.slot));
-        start.elapsed()
+        given_back
+    }
+}
+
+/// A cluster that is kept full.
+struct Full {
+    bench: Box<dyn Bench>,
+    cores: i64,
+    used: i64,
+}
+
+impl Full {
+    fn new(way: &Way, workers: usize) -> Self {
+        let bench: Box<dyn Bench> = match way {
+            Way::Door(rule) => Box::new(ByDoor::new(rule.clone(), workers)),
+            Way::Index | Way::Cache | Way::AllWorkers | Way::WorkersWithRoom => {
+                Box::new(Directly::new(way.clone(), workers))
+            }
+        };
+        Self { bench, cores: CORES * workers as i64, used: 0 }
+    }
+
+    /// Places an application, and tells how many executors it got and how many nanoseconds all of it took.
+    fn register(&mut self, demand: &Demand) -> (u64, u64) {
+        let start = Instant::now();
+        let (executors, cores) = self.bench.place(demand);
+        self.used += cores;
+        while self.used > self.cores * 85 / 100 {
+            self.used -= self.bench.end();
+        }
+        (executors, u64::try_from(start.elapsed().as_nanos()).expect("it is short"))
     }
 }
 
@@ -233,13 +262,15 @@ fn demand(n: usize) -> Demand {
 fn main() {
     policies();
     cache();
+    door();
 }
 
 fn policies() {
     let named = Policy::ALL.map(|policy| (policy.name(), Rule::Policy(policy)));
-    let rules: Vec<(&str, Rule)> = named.into_iter().chain([("expr:..", Rule::Expression)]).collect();
-    let mut clusters: Vec<_> = rules.iter().map(|(_, rule)| Cluster::new(*rule, WORKERS)).collect();
-    let rates = rates(&mut clusters, PLACEMENTS);
+    let expression = Rule::Expression(EXPRESSION.parse().expect("it can be read"));
+    let rules: Vec<(&str, Rule)> = named.into_iter().chain([("expr:..", expression)]).collect();
+    let ways: Vec<Way> = rules.iter().map(|(_, rule)| Way::Door(rule.clone())).collect();
+    let rates = rates(&ways, WORKERS, PLACEMENTS);
     let best_fit = rules.iter().zip(&rates).find(|((name, _), _)| *name == Policy::BestFit.name());
     let best_fit = *best_fit.expect("it is one of them").1;
     println!("{:24} {:>22} {:>10} {:>12}", "policy", "million executors/s", "of spark", "of best-fit");
@@ -255,34 +286,50 @@ fn cache() {
         "workers", "best-fit, million/s", "of all workers", "of workers with room"
     );
     for workers in SIZES {
-        let rules = [Rule::Policy(Policy::BestFit), Rule::AllWorkers, Rule::WorkersWithRoom];
-        let mut clusters = rules.map(|rule| Cluster::new(rule, workers));
-        let rates = rates(&mut clusters, FEW_PLACEMENTS);
+        let ways = [Way::Cache, Way::AllWorkers, Way::WorkersWithRoom];
+        let rates = rates(&ways, workers, FEW_PLACEMENTS);
         let [of_all, of_some] = [1, 2].map(|at| rates[0] / rates[at]);
         println!("{workers:>8} {:>22.2} {of_all:>13.1}x {of_some:>19.1}x", rates[0]);
     }
 }
 
-/// Million executors per second for each cluster.
-fn rates(clusters: &mut [Cluster], placements: usize) -> Vec<f64> {
+/// How long the door takes, if the functions behind it take 1.
+fn door() {
+    println!("\n{:>8} {:>24} {:>24}", "workers", "spark, door / directly", "best-fit, door / directly");
+    for workers in SIZES {
+        let by_door = [Policy::Spark, Policy::BestFit].map(|policy| Way::Door(policy.into()));
+        let ways: Vec<Way> = by_door.into_iter().chain([Way::Index, Way::Cache]).collect();
+        let rates = rates(&ways, workers, PLACEMENTS);
+        let [spark, best_fit] = [0, 1].map(|at| rates[at + 2] / rates[at]);
+        println!("{workers:>8} {spark:>24.2} {best_fit:>25.2}");
+    }
+}
+
+/// Million executors per second for each way.
+fn rates(ways: &[Way], workers: usize, placements: usize) -> Vec<f64> {
+    let (workers, rounds, placements) = match std::env::args().any(|argument| argument == "--test") {
+        true => (workers.min(IN_TEST.0), IN_TEST.1, placements.min(IN_TEST.2)),
+        false => (workers, ROUNDS, placements),
+    };
+    let mut clusters: Vec<Full> = ways.iter().map(|way| Full::new(way, workers)).collect();
     let mut applications = 0;
-    // Fill the clusters first.
-    while clusters.iter().any(|cluster| cluster.used < cluster.cores() * 80 / 100) {
-        for cluster in &mut *clusters {
-            cluster.register(demand(applications));
+    // Until they are full.
+    while clusters.iter().any(|cluster| cluster.used < cluster.cores * 80 / 100) {
+        for cluster in &mut clusters {
+            cluster.register(&demand(applications));
         }
         applications += 1;
     }
     let mut rates = vec![Vec::new(); clusters.len()];
-    for _ in 0..ROUNDS {
-        for (cluster, rates) in clusters.iter_mut().zip(&mut rates) {
+    for _ in 0..rounds {
+        for ((cluster, rates), way) in clusters.iter_mut().zip(&mut rates).zip(ways) {
             let (mut executors, mut nanos) = (0, 0);
             for n in 0..placements {
-                let (placed, time) = cluster.register(demand(applications + n));
+                let (placed, time) = cluster.register(&demand(applications + n));
                 executors += placed;
                 nanos += time;
             }
-            assert!(executors > 0, "{:?} places something", cluster.rule);
+            assert!(executors > 0, "{way:?} places something");
             rates.push(executors as f64 * 1000.0 / nanos as f64);
         }
         applications += placements;

@@ -12,7 +12,7 @@ use firesteel_application_master::allocator::{
     Allocated, Allocator, Config, Effect, Event, Granted, Location, Note,
 };
 use firesteel_placement::MiB;
-use firesteel_placement::locality::{
+use firesteel_placement::advanced::locality::{
     Expected, Locality, Naming, Pending, Sites, nearness, single_host_preferences,
 };
 use firesteel_protocol::Machine;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_application_master::allocator::{Allocator, Config, Effect, Event};
-use firesteel_placement::locality::Naming;
+use firesteel_placement::advanced::locality::Naming;
 use firesteel_protocol::{Machine, Timestamp};
 use firesteel_sim::dice::Dice;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use firesteel_application_master::allocator::{
     Config, Decommissioning, ExecutorNeeds, HostExclusion, Sizing, Target,
 };
-use firesteel_placement::locality::{Naming, Topology};
+use firesteel_placement::advanced::locality::{Naming, Topology};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 

@@ -1,6 +1,6 @@
 //! Traces: tasks whose input has three copies, on these hosts.
 
-use firesteel_placement::locality::Topology;
+use firesteel_placement::advanced::locality::Topology;
 use firesteel_sim::dice::Dice;
 
 /// The number of hosts in a rack.

@@ -1,6 +1,6 @@
 //! The same cluster in two forms: indexed, and as plain numbers.
 
-use firesteel_placement::index::{Index, Share};
+use firesteel_placement::advanced::index::{Index, Share};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Resources, Strategy, WorkerOrder,
 };

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use firesteel_placement::index::{Index, Share};
+use firesteel_placement::advanced::index::{Index, Share};
 use firesteel_placement::{Cores, MiB, Offer, Resources, Strategy, WorkerOrder};
 
 use super::cluster::{self, Dice};
@@ -363,8 +363,12 @@ fn against_flat(scale: Scale, workers: &[Worker], ask: &Ask, order: WorkerOrder)
             })
             .collect();
         let (placed, time) = timed(|| {
-            let placement =
-                firesteel_placement::place(&demand, offers.iter().copied(), order, Strategy::SpreadOut);
+            let placement = firesteel_placement::advanced::offers::place(
+                &demand,
+                offers.iter().copied(),
+                order,
+                Strategy::SpreadOut,
+            );
             placement
                 .workers()
                 .map(|(worker, cores)| (worker.parse().expect("a number"), cores))

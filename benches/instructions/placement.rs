@@ -1,6 +1,6 @@
 //! Counts the index: 16 executors on 10,000 workers.
 
-use firesteel_placement::index::{Index, Share};
+use firesteel_placement::advanced::index::{Index, Share};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Resources, Strategy, WorkerOrder,
 };

@@ -1,6 +1,6 @@
 //! The sequence of requests that arrive, and the ranks that break ties.
 
-use firesteel_placement::amount::WHOLE;
+use firesteel_placement::advanced::resources::WHOLE;
 
 use firesteel_sim::dice::Dice;
 

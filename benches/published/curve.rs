@@ -1,6 +1,6 @@
 //! How much of the GPUs is allocated, by how much has been asked for.
 
-use firesteel_placement::amount::WHOLE;
+use firesteel_placement::advanced::resources::WHOLE;
 
 /// The highest share that is asked for, in per cent.
 const MOST: usize = 130;

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use firesteel_placement::Amount;
-use firesteel_placement::amount::WHOLE;
+use firesteel_placement::advanced::resources::WHOLE;
 use firesteel_sim::trace::openb::gpus;
 use firesteel_sim::trace::{Models, Table, TraceError, Wrong, most, rows, within};
 use serde::Deserialize;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use firesteel_engine::driver::{self, Driver, Replacement};
 use firesteel_master::{self as master, Master};
-use firesteel_placement::locality::Topology;
+use firesteel_placement::advanced::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
 use firesteel_protocol::Leadership;
 use firesteel_protocol::address::Address;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::resource_name::kind;
-use firesteel_placement::shortfall::{Amounts, Missing, Reason};
+use firesteel_placement::advanced::resources::kind;
+use firesteel_placement::explain::shortfall::{Amounts, Missing, Reason};
 use firesteel_placement::{Amount, Cores, ExecutorLimit, Shortfall};
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use firesteel_protocol::messages::{

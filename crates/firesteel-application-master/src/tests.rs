@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::locality::{Naming, Topology};
-use firesteel_placement::shortfall::Reason;
+use firesteel_placement::advanced::locality::{Naming, Topology};
+use firesteel_placement::explain::shortfall::Reason;
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ContainerId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};

@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 pub use firesteel_host::plain::clean;
-pub use firesteel_placement::words::duration;
+pub use firesteel_placement::advanced::words::duration;
 
 /// Columns that a narrow terminal leaves out, in this order. `--json` has all of them.
 const LEAST: [&str; 11] = [

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use firesteel_host::journal::{Contents, Directory, JournalError, Storage, Tail, Writer};
 use firesteel_master::{Config, Foreign, Master, Record, RecoveryError, UnreadableRecord};
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::Timestamp;
 use firesteel_zookeeper::{Ensemble, Znodes, ZooKeeperError};
 

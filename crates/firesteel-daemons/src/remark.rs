@@ -27,7 +27,8 @@ impl fmt::Display for Remark<'_> {
 mod tests {
     use std::time::Duration;
 
-    use firesteel_placement::{Cores, Demand, shortfall};
+    use firesteel_placement::explain::shortfall::shortfall;
+    use firesteel_placement::{Cores, Demand};
     use firesteel_protocol::address::Address;
     use firesteel_protocol::ids::ProfileId;
 

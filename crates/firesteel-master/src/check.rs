@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_placement::{Cores, MiB, Quantity, Resources};
 use firesteel_protocol::ids::{ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use firesteel_protocol::machine::{Violation, ensure};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use firesteel_placement::policy::Rule;
+use firesteel_placement::Rule;
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 use firesteel_protocol::messages::PageSize;
 use firesteel_protocol::scheduling::queues::Queues;

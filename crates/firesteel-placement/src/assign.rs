@@ -63,7 +63,7 @@ impl Assignment {
 ///
 /// Memory, resources and the executor limit are counted for each executor. An executor without a fixed size needs memory
 /// and resources once, however many cores it gets. At most the sum of all free cores is given, negative ones included.
-/// This limit has no effect if an executor fits on every offer, as with [`place`](crate::place()).
+/// This limit has no effect if an executor fits on every offer, as with [`place`](crate::place::place()).
 ///
 /// Source: Spark Master, 4.0.1. One difference: Spark sums free cores in 32 bits, and places nothing if the sum wraps to
 /// a negative number. Here it does not wrap.

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use super::resources::resource_name::without_kind;
-use crate::shortfall::Amounts;
+use crate::explain::shortfall::Amounts;
 use crate::{Cores, Demand, MiB, Quantity};
 
 /// A fraction of a total. Comparisons are exact.

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::explain::shortfall::Amounts;
 use crate::reservation::WorkerAmounts;
-use crate::shortfall::Amounts;
 use crate::{Amount, Cores, Demand, MiB, Offer, Resources};
 
 /// What an executor gives back, and when it is expected to.

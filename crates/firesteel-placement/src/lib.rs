@@ -1,62 +1,85 @@
-//! The allocation core of Firesteel: it decides how many cores each application gets, and on which Workers.
+//! Placement of executors on the Workers of a cluster: who gets how many cores, where.
 //!
-//! A [`Demand`] says what one application asks for under one resource profile, an [`Offer`] what one Worker has free.
-//! [`place()`] keeps the offers on which an executor fits, sorts them by the [`WorkerOrder`], and distributes executors by
-//! the [`Strategy`]. An [`index`] decides the same without looking at every Worker. [`shortfall()`] says why fewer
-//! executors were placed than asked for, [`outlook`] what would have to change for the next one. The decisions are those
-//! of Spark's Master, and their cost does not grow with the number of executors.
+//! A [`Cluster`] has [`Worker`]s. [`Cluster::place`] places a [`Demand`] by a rule and takes what it needs,
+//! [`Cluster::give_back`] ends it, and [`Cluster::explain`] says why a demand is not met and what would change that. There are
+//! four kinds of rules:
+//!
+//! - [`Strategy`]: the rule of Spark's Standalone Master, spread out or consolidated. Its decisions are those of Spark's Master.
+//! - [`Policy`]: other rules, such as best fit, and one that learns what applications ask for
+//! - [`Expression`]: a rule written as a formula, such as `left.cores + left.gpu`
+//! - [`by_score`]: a rule of your own, as a function
 //!
 //! ```
-//! use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place};
+//! use firesteel_placement::{Cluster, Cores, Demand, ExecutorSize, MiB, Policy, Strategy, Worker, WorkerOrder, by_score};
 //!
-//! let none = Resources::default();
-//! let offer = |worker| Offer { worker, cores: Cores(16), memory: MiB(65_536), resources: &none };
+//! let mut cluster = Cluster::new(WorkerOrder::CoresFreeDesc);
+//! for (id, cores) in [("w1", 8), ("w2", 16), ("w3", 12)] {
+//!     cluster.add(Worker::new(id, Cores(cores), MiB(65_536)));
+//! }
+//! // One executor of 6 cores.
 //! let demand = Demand {
-//!     size: ExecutorSize::Fixed(Cores(16)),
+//!     size: ExecutorSize::Fixed(Cores(6)),
 //!     memory: MiB(1024),
-//!     cores_left: Cores(48),
+//!     cores_left: Cores(6),
 //!     ..Demand::default()
 //! };
+//! let fullest = by_score(|worker| -(worker.total.cores.0 - worker.cores_left().0) as f64);
 //!
-//! let offers = ["w1", "w2", "w3", "w4"].map(offer);
-//! let placement = place(&demand, offers, WorkerOrder::CoresFreeDesc, Strategy::SpreadOut);
-//! let workers: Vec<_> = placement.executors().map(|executor| executor.worker).collect();
-//! assert_eq!(workers, ["w4", "w3", "w2"]);
+//! let spark = cluster.place(&demand, &Strategy::SpreadOut);
+//! let best_fit = cluster.place(&demand, &Policy::BestFit);
+//! let own = cluster.place(&demand, &fullest);
+//! let chosen = [spark, best_fit, own].map(|placement| {
+//!     placement.executors().map(|executor| executor.worker.to_owned()).collect::<Vec<_>>()
+//! });
+//! assert_eq!(chosen, [["w2"], ["w2"], ["w1"]]);
+//!
+//! let sixteen = Demand { size: ExecutorSize::Fixed(Cores(16)), cores_left: Cores(16), ..Demand::default() };
+//! assert!(cluster.place(&sixteen, &Strategy::SpreadOut).is_empty());
+//! let missing = cluster.explain(&sixteen).shortfall.expect("no Worker has 16 cores free");
+//! assert!(missing.to_string().starts_with("1 of 1 executor is missing"), "{missing}");
 //! ```
 //!
 //! Nothing here uses a clock, random numbers or a hash table: equal arguments give equal results. Every function is total.
 //! Invalid amounts (executors without cores, negative free amounts) place nothing. They never panic, divide by zero or
 //! wrap.
+//!
+//! [`advanced`] has the parts of which a placement is made, for programs that keep tables of their own.
 
 #![warn(missing_docs)]
 
-pub mod advice;
+pub mod advanced;
 mod assign;
+mod cluster;
 mod demand;
-pub mod dominant_share;
-pub mod forecast;
-pub mod index;
-pub mod locality;
+mod dominant_share;
+pub mod explain;
+mod forecast;
+mod index;
+mod locality;
 mod offer;
 mod order;
-pub mod outlook;
 mod place;
-pub mod policy;
-pub mod preemption;
+mod policy;
+mod preemption;
 mod quantities;
-pub mod reservation;
+mod reservation;
 mod resources;
-pub mod shortfall;
-pub mod words;
+mod words;
 
-pub use assign::{Assignment, Strategy, assign};
+pub use assign::Strategy;
+pub use cluster::{
+    ByScore, Cluster, PlacedExecutor, Placement, PlacementRule, Request, Worker, WorkerChoice, by_score,
+};
 pub use demand::{Demand, ExecutorLimit, ExecutorSize};
+pub use explain::shortfall::Shortfall;
 pub use offer::Offer;
-pub use order::{UnknownWorkerOrder, WorkerOrder, order};
-pub use place::{PlacedExecutor, Placement, place, place_ranked};
-pub use policy::{Policy, UnknownPolicy};
+pub use order::{UnknownWorkerOrder, WorkerOrder};
+pub use policy::expression::ExpressionError;
+pub use policy::{Expression, Policy, Rule, UnknownPolicy, UnknownRule};
 pub use quantities::{Cores, MiB};
-pub use resources::{AddressPool, FreeAddresses, NoTaskAmount, TakenAddresses, TaskAmount, TaskResources};
-pub use resources::{AddressTwice, Resources, amount, resource_name};
-pub use resources::{Amount, Part, Quantity, ResourceAmounts, ResourceQuantities};
-pub use shortfall::{Shortfall, shortfall};
+pub use resources::{Amount, Part, Quantity, ResourceAmounts, Resources};
+
+/// Compiles the code of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

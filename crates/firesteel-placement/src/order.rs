@@ -49,6 +49,7 @@ impl WorkerOrder {
 }
 
 /// The names of all worker orders as a literal, for sentences that are put together with `concat!`.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! worker_order_names {
     () => {

@@ -2,28 +2,29 @@
 
 use std::collections::BTreeMap;
 
+use crate::assign::{Assignment, assign};
 use crate::order::{first, order};
-use crate::{Assignment, Cores, Demand, Offer, Strategy, WorkerOrder, assign};
+use crate::{Cores, Demand, Offer, Strategy, WorkerOrder};
 
 /// The executors of one demand and their Workers.
 ///
 /// Has the offers that the placement can reach, in order. The last of them may give nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placement<'a> {
+pub struct OfferPlacement<'a> {
     offers: Vec<Offer<'a>>,
     assignment: Assignment,
 }
 
 /// One executor to launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlacedExecutor<'a> {
+pub struct OfferExecutor<'a> {
     /// The id of the Worker.
     pub worker: &'a str,
     /// The cores of the executor. Its memory and resources are those of the demand.
     pub cores: Cores,
 }
 
-impl<'a> Placement<'a> {
+impl<'a> OfferPlacement<'a> {
     /// Whether there is no executor to launch.
     pub fn is_empty(&self) -> bool {
         self.offers.is_empty()
@@ -33,10 +34,10 @@ impl<'a> Placement<'a> {
     /// next one, Workers in the worker order.
     ///
     /// Source: Spark Master, 4.0.1.
-    pub fn executors(&self) -> impl Iterator<Item = PlacedExecutor<'a>> {
+    pub fn executors(&self) -> impl Iterator<Item = OfferExecutor<'a>> {
         let on = |(i, offer): (usize, &Offer<'a>)| {
             let worker = offer.worker;
-            self.assignment.executors_on(i).map(move |cores| PlacedExecutor { worker, cores })
+            self.assignment.executors_on(i).map(move |cores| OfferExecutor { worker, cores })
         };
         self.offers.iter().enumerate().flat_map(on)
     }
@@ -60,14 +61,14 @@ pub fn place<'a>(
     offers: impl IntoIterator<Item = Offer<'a>>,
     by: WorkerOrder,
     strategy: Strategy,
-) -> Placement<'a> {
+) -> OfferPlacement<'a> {
     let fitting = offers.into_iter().filter(|offer| offer.fits(demand));
     let offers = match demand.most_workers() {
         0 => Vec::new(),
         most => first(usize::try_from(most).unwrap_or(usize::MAX), fitting, by),
     };
     let assignment = assign(demand, &offers, strategy);
-    Placement { offers, assignment }
+    OfferPlacement { offers, assignment }
 }
 
 /// Places executors on offers of a lower rank first, and on those of one rank in the worker order.
@@ -79,7 +80,7 @@ pub fn place_ranked<'a, R: Ord>(
     by: WorkerOrder,
     strategy: Strategy,
     rank: impl Fn(&Offer<'a>) -> R,
-) -> Placement<'a> {
+) -> OfferPlacement<'a> {
     let mut ranks = BTreeMap::<R, Vec<Offer<'a>>>::new();
     for offer in offers.into_iter().filter(|offer| offer.fits(demand)) {
         ranks.entry(rank(&offer)).or_default().push(offer);
@@ -90,5 +91,5 @@ pub fn place_ranked<'a, R: Ord>(
     });
     let offers: Vec<_> = ordered.take(usize::try_from(demand.most_workers()).unwrap_or(usize::MAX)).collect();
     let assignment = assign(demand, &offers, strategy);
-    Placement { offers, assignment }
+    OfferPlacement { offers, assignment }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::policy::expression::ExpressionError;
-use firesteel_placement::policy::{EXPRESSION, Rule, UnknownRule};
+use firesteel_placement::ExpressionError;
+use firesteel_placement::advanced::policy::EXPRESSION;
 use firesteel_placement::{Amount, Cores, MiB, Policy, policy_names, policy_names_only};
+use firesteel_placement::{Rule, UnknownRule};
 
 use super::origin::Origin;
 use super::values::{duration, size};

@@ -5,8 +5,9 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use firesteel_master::Config;
-use firesteel_placement::policy::expression::ExpressionError;
-use firesteel_placement::policy::{EXPRESSION, Expression, Rule};
+use firesteel_placement::ExpressionError;
+use firesteel_placement::advanced::policy::EXPRESSION;
+use firesteel_placement::{Expression, Rule};
 use firesteel_placement::{Policy, Strategy, WorkerOrder};
 
 /// A policy, a strategy and an order of Workers, under one name.

@@ -45,3 +45,8 @@ pub mod translate;
 mod words;
 
 pub use order_form::{Order, OrderForms};
+
+/// Compiles the code of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

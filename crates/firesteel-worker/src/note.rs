@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::words::{counted, none_or};
+use firesteel_placement::advanced::words::{counted, none_or};
 use firesteel_protocol::NoteLevel;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, PeerId};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use firesteel_placement::locality::Topology;
+use firesteel_placement::advanced::locality::Topology;
 use serde::{Deserialize, Serialize};
 
 use super::staging::SharedPath;

@@ -14,7 +14,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use firesteel_placement::locality::Topology;
+use firesteel_placement::advanced::locality::Topology;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::ApplicationEnd;
 use firesteel_yarn::ipc::CallError;

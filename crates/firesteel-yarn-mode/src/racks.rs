@@ -12,7 +12,7 @@ use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use firesteel_placement::locality::Topology;
+use firesteel_placement::advanced::locality::Topology;
 
 use super::hadoop_conf::{HadoopConf, HadoopConfError};
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use firesteel_host::standard;
 use firesteel_placement::MiB;
-use firesteel_placement::locality::Topology;
+use firesteel_placement::advanced::locality::Topology;
 use firesteel_yarn::YarnClient;
 use firesteel_yarn::messages::application::GetNewApplicationResponse;
 use firesteel_yarn::messages::cluster::NodeState;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_testkit::{Daemon, firesteel};
 
 use super::victims::Victims;

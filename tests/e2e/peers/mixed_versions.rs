@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
-use firesteel_placement::shortfall::Reason;
+use firesteel_placement::explain::shortfall::Reason;
 use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::Address;

@@ -14,7 +14,7 @@ use firesteel_engine::driver::{
     Allocation, Config, Driver, Effect, Event, Exclusion, ExclusionCause, ExclusionPolicy, ExitCodes,
     Heartbeats, Inbound, LocalityWait, Note, Outbound, TaskOutcome,
 };
-use firesteel_placement::locality::Topology;
+use firesteel_placement::advanced::locality::Topology;
 use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};

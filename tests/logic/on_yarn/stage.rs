@@ -11,7 +11,7 @@ use firesteel_application_master::{
     ApplicationMaster, Config, ContainerHandle, Effect, Event, Exit, Inbound, Launch, Mode, Node, Note,
     Outbound, Silence, Staging,
 };
-use firesteel_placement::locality::{Naming, Topology};
+use firesteel_placement::advanced::locality::{Naming, Topology};
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ContainerId, ExecutorId, PeerId, ProfileId};

@@ -1,8 +1,9 @@
 //! Advice on what an application could request instead.
 
-use firesteel_placement::advice::{Advice, Change, advice};
+use firesteel_placement::advanced::offers::place;
+use firesteel_placement::explain::advice::{Advice, Change, advice};
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder,
 };
 
 use super::reference::case::Case;

@@ -10,9 +10,10 @@ use firesteel_application_master::allocator::{
     Note, Sizing, Target,
 };
 use firesteel_master as master;
-use firesteel_placement::locality::{Expected, LocalityIndex, Naming, Pending, Topology, needs};
+use firesteel_placement::advanced::locality::{Expected, LocalityIndex, Naming, Pending, Topology, needs};
+use firesteel_placement::advanced::offers::place_ranked;
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place_ranked,
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder,
 };
 use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_protocol::messages::{DriverToMaster, HostWishes};

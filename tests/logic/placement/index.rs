@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::{Cores, Demand, MiB, Strategy, place, place_ranked};
+use firesteel_placement::advanced::index::{Index, Share, Slot};
+use firesteel_placement::advanced::offers::{place, place_ranked};
+use firesteel_placement::{Cores, Demand, MiB, Strategy};
 
 use super::history::{History, Model, Step};
 use super::reference::case;

@@ -1,10 +1,11 @@
 //! The changes that would let the next executor fit.
 
-use firesteel_placement::outlook::{Bound, Fit, Outlook, Remedy, outlook};
-use firesteel_placement::shortfall::{Amounts, Reason};
+use firesteel_placement::advanced::offers::place;
+use firesteel_placement::explain::outlook::{Bound, Fit, Outlook, Remedy, outlook};
+use firesteel_placement::explain::shortfall::shortfall;
+use firesteel_placement::explain::shortfall::{Amounts, Reason};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Quantity, Resources, Strategy, WorkerOrder,
-    place, shortfall,
 };
 
 use super::reference::case::Case;

@@ -1,8 +1,9 @@
 //! All placement algorithms compared with the slow reference: the closed form over offers, the index in buckets, the
 //! index in leaves.
 
-use firesteel_placement::index::Index;
-use firesteel_placement::{Cores, MiB, Offer, place};
+use firesteel_placement::advanced::index::Index;
+use firesteel_placement::advanced::offers::place;
+use firesteel_placement::{Cores, MiB, Offer};
 
 use super::reference;
 use super::reference::case::{Case, Translated};

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::{
-    Cores, Demand, ExecutorSize, MiB, Offer, Placement, Strategy, assign, place, place_ranked,
-};
+use firesteel_placement::advanced::offers::{OfferPlacement, assign, place, place_ranked};
+use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Strategy};
 
 use super::reference;
 use super::reference::case::{Case, Crowd, Translated};
@@ -173,11 +172,11 @@ fn consolidate_fills_each_worker_before_the_next() {
     });
 }
 
-fn placed<'a>(translated: &'a Translated) -> Placement<'a> {
+fn placed<'a>(translated: &'a Translated) -> OfferPlacement<'a> {
     place(&translated.demand, translated.offers(), translated.order, translated.strategy)
 }
 
-fn launched(placement: &Placement<'_>) -> Vec<(String, i64)> {
+fn launched(placement: &OfferPlacement<'_>) -> Vec<(String, i64)> {
     placement.executors().map(|executor| (executor.worker.to_owned(), executor.cores.0)).collect()
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::shortfall::{Amounts, CoreHolder, LackingWorkers, Missing, Reason};
-use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Shortfall, place, shortfall,
-};
+use firesteel_placement::advanced::offers::place;
+use firesteel_placement::explain::shortfall::shortfall;
+use firesteel_placement::explain::shortfall::{Amounts, CoreHolder, LackingWorkers, Missing, Reason};
+use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Shortfall};
 
 use super::reference::case::{Case, Translated};
 use crate::suites::laws::{ensure, hold};

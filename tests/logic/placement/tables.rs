@@ -6,8 +6,9 @@
 //!   cores of a maximum, `limit` on executors, `held` executors, `gpu` for each executor.
 //! - By: `spread` or `fill`, and the worker order; Spark's default unless said.
 
+use firesteel_placement::advanced::offers::{assign, place};
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, assign, place,
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder,
 };
 
 /// The cores from each worker, in the listed order, in Spark's own tests of the rule (MasterSuite).

@@ -4,8 +4,9 @@ use firesteel_master::{
     ApplicationCondition, ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, HeldResources,
     Inbound, Master, Outbound, Snapshot, WorkerSnapshot,
 };
+use firesteel_placement::advanced::offers::place;
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts, Resources, WorkerOrder, place,
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts, Resources, WorkerOrder,
 };
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};

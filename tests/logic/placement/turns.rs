@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use firesteel_placement::preemption::{PreemptibleWorker, Victim, victims};
-use firesteel_placement::reservation::{WorkerAmounts, reserve};
+use firesteel_placement::advanced::preemption::{PreemptibleWorker, Victim, victims};
+use firesteel_placement::advanced::reservation::{WorkerAmounts, reserve};
 use firesteel_placement::{Amount, Cores, Demand, ExecutorSize, MiB, Offer, ResourceAmounts, Resources};
 use quickcheck::{Arbitrary, Gen};
 

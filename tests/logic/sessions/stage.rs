@@ -11,7 +11,7 @@ use firesteel_engine::driver::{
 use firesteel_engine::session::{
     Commands, Config, Defaults, Effect, Event, MapEnd, OnFailure, Piece, Reader, Session,
 };
-use firesteel_placement::shortfall::{Amounts, Missing, Reason};
+use firesteel_placement::explain::shortfall::{Amounts, Missing, Reason};
 use firesteel_placement::{Cores, ExecutorLimit, Resources, Shortfall};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, ProfileId, TaskId, WorkerId};

@@ -8,12 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::Bytes;
-use firesteel_placement::advice::{Advice, Change};
-use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
-use firesteel_placement::shortfall::Amounts;
+use firesteel_placement::advanced::resources::ResourceQuantities;
+use firesteel_placement::explain::advice::{Advice, Change};
+use firesteel_placement::explain::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
+use firesteel_placement::explain::shortfall;
+use firesteel_placement::explain::shortfall::Amounts;
+use firesteel_placement::explain::shortfall::shortfall;
 use firesteel_placement::{
     Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Policy, Quantity, ResourceAmounts,
-    ResourceQuantities, Resources, Strategy, WorkerOrder, shortfall,
+    Resources, Strategy, WorkerOrder,
 };
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{

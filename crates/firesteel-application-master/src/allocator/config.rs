@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firesteel_placement::locality::{Naming, Topology};
+use firesteel_placement::advanced::locality::{Naming, Topology};
 use firesteel_protocol::ids::ExecutorId;
 
 use super::size::Sizing;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use firesteel_placement::locality::{Locality, Sites};
+use firesteel_placement::advanced::locality::{Locality, Sites};
 use firesteel_protocol::ids::ContainerId;
 
 use super::Allocator;

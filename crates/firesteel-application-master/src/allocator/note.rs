@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use firesteel_placement::MiB;
-use firesteel_placement::locality::Locality;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::locality::Locality;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 
 use super::event::AllocateFailure;

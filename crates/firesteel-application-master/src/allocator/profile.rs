@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use firesteel_placement::locality::{
+use firesteel_placement::advanced::locality::{
     Expected, HostPreference, Naming, Pending, Topology, host_preferences, needs, single_host_preferences,
 };
 use firesteel_protocol::messages::MOST_PREFERRED;

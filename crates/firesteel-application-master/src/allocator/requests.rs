@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use firesteel_placement::locality::{Locality, LocalityIndex, Pending, Sites};
+use firesteel_placement::advanced::locality::{Locality, LocalityIndex, Pending, Sites};
 use firesteel_protocol::time::Timestamp;
 
 use super::effect::Location;

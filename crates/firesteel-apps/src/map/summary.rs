@@ -234,7 +234,7 @@ mod tests {
     use firesteel_engine::driver::{ExecutorLoss, Note, TaskOutcome};
     use firesteel_engine::map::{Config, Event, Item, MapRun, Scope};
     use firesteel_placement::Cores;
-    use firesteel_placement::locality::Locality;
+    use firesteel_placement::advanced::locality::Locality;
     use firesteel_protocol::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
     use firesteel_protocol::messages::{TaskDirectory, TaskSpec};
     use firesteel_protocol::process::{Command, ExitStatus};

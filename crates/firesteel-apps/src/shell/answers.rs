@@ -6,7 +6,7 @@ use firesteel_engine::driver::{ExecutorView, ExecutorViewState, TaskOutcome, Vie
 use firesteel_engine::session::{
     AddedProfile, Defaults, Standing, Task, TaskShare, Tasks, Which, exit_code, quote,
 };
-use firesteel_placement::words::{are, counted, have, noun};
+use firesteel_placement::advanced::words::{are, counted, have, noun};
 use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};

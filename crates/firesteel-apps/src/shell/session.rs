@@ -19,7 +19,7 @@ use firesteel_engine::session::{
 use firesteel_host::clock::Clock;
 use firesteel_host::progress::Progress;
 use firesteel_host::signals::EndRequests;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::Machine as _;
 use firesteel_settings::{ApplicationSettings, Properties};
 use tokio::sync::mpsc;

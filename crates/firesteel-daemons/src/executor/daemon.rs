@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use firesteel_engine::executor::{Config, Effect, Event, Executor, Exit};
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_placement::{Cores, Resources};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::executor_trouble::ExecutorTrouble;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use firesteel_host::plain::clean;
-use firesteel_placement::words::duration;
+use firesteel_placement::advanced::words::duration;
 use firesteel_placement::{Cores, Resources};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::messages::{

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_host::plain::clean;
-use firesteel_placement::advice::{Advice, Change};
-use firesteel_placement::shortfall::Reason;
-use firesteel_placement::words::{are, counted, duration, have, list, none_or, noun};
+use firesteel_placement::advanced::words::{are, counted, duration, have, list, none_or, noun};
+use firesteel_placement::explain::advice::{Advice, Change};
+use firesteel_placement::explain::shortfall::Reason;
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, Shortfall};
 use firesteel_protocol::messages::{
     ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ImpairedWorker, LateWorker, ProfileView,

@@ -1,7 +1,7 @@
 //! The state of a Worker and its exclusions, in words.
 
 use firesteel_host::plain::clean;
-use firesteel_placement::words::{counted, duration};
+use firesteel_placement::advanced::words::{counted, duration};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::messages::{Departure, ExcludedWorker, WorkerRemark, WorkerState, WorkerView};
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::Address;

@@ -26,7 +26,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use firesteel_placement::resource_name::without_kind;
+use firesteel_placement::advanced::resources::without_kind;
 use firesteel_placement::{Quantity, Resources};
 use firesteel_protocol::byte_text;
 use firesteel_protocol::ids::WorkerId;

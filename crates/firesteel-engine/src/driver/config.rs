@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::locality::Topology;
+use firesteel_placement::advanced::locality::Topology;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::{ApplicationDescription, HeartbeatRules};
 use firesteel_protocol::secret::Secret;

@@ -1,7 +1,7 @@
 //! The effects of a driver.
 
 use bytes::Bytes;
-use firesteel_placement::locality::Locality;
+use firesteel_placement::advanced::locality::Locality;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AttemptId, ExecutorId, PeerId, TaskId};
 use firesteel_protocol::master_search::connect_error::ConnectError;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use firesteel_placement::shortfall::Reason;
-use firesteel_placement::words::{are, counted, list, none_or};
+use firesteel_placement::advanced::words::{are, counted, list, none_or};
+use firesteel_placement::explain::shortfall::Reason;
 use firesteel_placement::{Cores, MiB, Shortfall};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};

@@ -1,7 +1,7 @@
 //! The notes of an executor, each a line of the log.
 
 use firesteel_placement::Cores;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::ids::AttemptId;
 
 /// A line of the log: its level, its text and its fields.

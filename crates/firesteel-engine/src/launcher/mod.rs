@@ -17,7 +17,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_placement::{Cores, Shortfall};
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 use firesteel_protocol::machine::{Effects, Machine, Violation};

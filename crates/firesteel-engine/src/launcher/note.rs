@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_placement::{Cores, MiB, Shortfall};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};

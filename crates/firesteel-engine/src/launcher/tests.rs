@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use firesteel_placement::shortfall::{Amounts, Missing};
-use firesteel_placement::{Cores, ExecutorLimit, MiB, Shortfall, shortfall};
+use firesteel_placement::explain::shortfall;
+use firesteel_placement::explain::shortfall::{Amounts, Missing};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Shortfall};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, PeerId, WorkerId};
 use firesteel_protocol::master_search::connect_error::ConnectError;

@@ -1,6 +1,6 @@
 //! The result of the items that the driver reports to the Master.
 
-use firesteel_placement::words::{counted, none_or};
+use firesteel_placement::advanced::words::{counted, none_or};
 use firesteel_protocol::messages::Outcome;
 use firesteel_protocol::process::end_request::EndRequest;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_placement::Cores;
-use firesteel_placement::locality::Locality;
+use firesteel_placement::advanced::locality::Locality;
 use firesteel_protocol::ids::{AppId, ExecutorId};
 
 use crate::driver::{ExclusionCause, ExecutorLoss, FailureCause, TaskOutcome, Unfit};

@@ -5,7 +5,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB, TaskAmount};
+use firesteel_placement::advanced::resources::TaskAmount;
+use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::messages::ResourceProfile;
 use firesteel_protocol::{byte_text, size};

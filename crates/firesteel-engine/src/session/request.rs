@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, TaskResources};
+use firesteel_placement::Cores;
+use firesteel_placement::advanced::resources::TaskResources;
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::messages::ResourceProfile;
 

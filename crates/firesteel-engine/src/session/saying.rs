@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use firesteel_placement::Shortfall;
-use firesteel_placement::words::{are, counted, have};
+use firesteel_placement::advanced::words::{are, counted, have};
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::messages::ResourceProfile;
 use thiserror::Error;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::BytesMut;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::Leadership;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::master_search::connect_error::Evidence;

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use firesteel_placement::advice::advice_for;
-use firesteel_placement::index::Slot;
-use firesteel_placement::outlook::outlook;
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::explain::advice::advice_for;
+use firesteel_placement::explain::outlook::outlook;
 use firesteel_placement::{Cores, Offer};
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use firesteel_protocol::messages::{

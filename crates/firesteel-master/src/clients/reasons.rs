@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use firesteel_placement::shortfall::{self, CoreHolder, Reason, held_back};
+use firesteel_placement::explain::shortfall::{self, CoreHolder, Reason, held_back};
 use firesteel_placement::{Cores, Demand, Offer, Shortfall};
 use firesteel_protocol::ids::ProfileId;
 use firesteel_protocol::messages::Hindrance;

@@ -8,7 +8,7 @@
 //! moment (`image`). A journal is an image and the records since.
 
 use bytes::BytesMut;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts, Resources};
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use firesteel_placement::Cores;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::messages::{
     DepartureCause, DriverDescription, DriverRestarts, ExecutorTarget, PastRow, Used, WorkerDescription,
     WorkerRemark, WorkerState, WorkerView,

@@ -1,6 +1,6 @@
 //! The records of the current event.
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::time::Timestamp;
 
 use crate::durable::record::Record;

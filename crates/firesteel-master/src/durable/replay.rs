@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_placement::{Cores, Resources};
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use firesteel_protocol::last_heard::LastHeard;

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_placement::{Cores, MiB, Strategy};
 use firesteel_protocol::ids::{DriverId, PeerId, WorkerId};
 use firesteel_protocol::machine::Violation;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::{ExecutorKey, PeerId, WorkerId};
 use firesteel_protocol::messages::{
     DecommissionAnswer, LeavingWorker, MOST_LEAVING, MasterToDriver, MasterToWorker,

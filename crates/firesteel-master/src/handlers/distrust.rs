@@ -4,7 +4,7 @@
 //! executors elsewhere, the Worker is bad. It is excluded for all applications, each time for twice as long, until an
 //! executor is proven there. At most half of the Workers are excluded this way.
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::{AppId, ExecutorId};
 use firesteel_protocol::time::{Timestamp, millis};
 

@@ -1,6 +1,6 @@
 //! How executors start and end.
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_placement::{Cores, Demand};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::executor_trouble::explained;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::executor_trouble::ExecutorTrouble;
 use firesteel_protocol::ids::{AppId, ExecutorKey};
 use firesteel_protocol::messages::{ApplicationEnd, EarlyEnd, ExecutorState};

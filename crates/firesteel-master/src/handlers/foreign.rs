@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, PeerId};
 use firesteel_protocol::messages::{MasterToWorker, Resumption};
 use firesteel_protocol::time::Timestamp;

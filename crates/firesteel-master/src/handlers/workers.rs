@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::{self, ExecutorKey, PeerId, WorkerId};
 use firesteel_protocol::last_heard::LATE;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use firesteel_placement::words::none_or;
+use firesteel_placement::advanced::words::none_or;
 use firesteel_protocol::Mentions;
 use firesteel_protocol::ids::{AppId, DriverId, PeerId, WorkerId};
 use firesteel_protocol::messages::{

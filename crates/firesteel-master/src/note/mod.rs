@@ -5,7 +5,7 @@ pub(crate) mod audit;
 use std::fmt;
 use std::time::Duration;
 
-use firesteel_placement::words::{counted, none_or};
+use firesteel_placement::advanced::words::{counted, none_or};
 use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, PeerId, WorkerId};
 use firesteel_protocol::machine::Violation;

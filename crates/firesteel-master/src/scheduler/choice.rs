@@ -1,21 +1,19 @@
-//! The choice of Workers for an application's executors, by its policy.
+//! The choice of Workers for an application's executors: what a rule may ask about the Workers, as the application sees them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
+use std::collections::BTreeMap;
 
-use firesteel_placement::index::{Share, Slot};
-use firesteel_placement::locality::Locality;
-use firesteel_placement::policy::{Candidate, Rule, fill, fill_by_rest, spread_held};
-use firesteel_placement::{Cores, Demand, Offer, PlacedExecutor, Policy, place_ranked};
+use firesteel_placement::advanced::index::{Index, Share, Slot};
+use firesteel_placement::advanced::locality::Locality;
+use firesteel_placement::advanced::policy::{Changes, ClusterTotal, Rest, Workers};
+use firesteel_placement::{Demand, Offer};
 use firesteel_protocol::ids::WorkerId;
 
 use crate::config::Config;
-use crate::scheduler::lifetimes::Rest;
-use crate::scheduler::measured::Measured;
+use crate::scheduler::lifetimes::RunningTimes;
 use crate::scheduler::memory::Memory;
+use crate::scheduler::preemption_costs::PreemptionCosts;
 use crate::tables::applications::application::Application;
-use crate::tables::applications::wishes::Wishes;
 use crate::tables::workers::row::WorkerRow;
 use crate::tables::workers::table::WorkerTable;
 
@@ -26,30 +24,14 @@ type Rank = Option<(Locality, Reverse<u64>)>;
 pub(super) fn choose(
     config: &Config,
     (workers, memory): (&mut WorkerTable, &mut Memory),
+    times: RunningTimes<'_>,
     application: &Application,
     demand: &Demand,
-    rest: &Rest,
 ) -> Vec<Share> {
-    match config.rule_for(application.description.policy) {
-        Rule::Expression(expression) => {
-            by_measure(Measured::Expression(&expression), (workers, memory), application, demand)
-        }
-        Rule::Policy(Policy::Spark) => as_spark(config, workers, application, demand),
-        Rule::Policy(Policy::BestFit) => {
-            by_measure(Measured::BestFit, (workers, memory), application, demand)
-        }
-        Rule::Policy(Policy::LeastFragmentation) => {
-            by_measure(Measured::LeastFragmentation, (workers, memory), application, demand)
-        }
-        Rule::Policy(Policy::LearnedFragmentation) => {
-            by_measure(Measured::LearnedFragmentation, (workers, memory), application, demand)
-        }
-        Rule::Policy(Policy::SpreadHeld) => over_held(config, workers, application, demand),
-        Rule::Policy(Policy::Lifetimes) => {
-            let on = |slot: Slot| rest.on.get(&slot).copied();
-            fill_by_rest(demand, candidates(workers, application), workers.whole(), on, rest.own)
-        }
-    }
+    let rule = config.rule_for(application.description.policy);
+    let costs = &mut memory.preemption_costs;
+    let mut seen = WorkersOf { workers, costs, times, application };
+    memory.chooser.choose(&rule, config.strategy, demand, &mut seen)
 }
 
 /// Whether an application treats all these Workers alike: it prefers none and excludes none.
@@ -59,160 +41,104 @@ pub(super) fn is_indifferent(application: &Application, workers: &WorkerTable) -
         && workers.all_admit(application.label.as_ref())
 }
 
-/// Places as Spark does, but Workers near preferred hosts come first, and late ones last. If no Worker is late and the
-/// application treats all alike, the decision is Spark's. The measures of other policies ignore lateness.
-fn as_spark(
-    config: &Config,
-    workers: &WorkerTable,
-    application: &Application,
-    demand: &Demand,
-) -> Vec<Share> {
-    if is_indifferent(application, workers) && workers.late().is_empty() {
-        return workers.place(demand, config.strategy);
-    }
-    let (near, late) = (near(workers, &application.wishes), late(workers, &application.wishes));
-    let shuns = |slot| application.shuns(slot, workers.row(slot));
-    let shares = workers.place_ranked(demand, config.strategy, (&near, &late), shuns);
-    debug_assert_eq!(
-        executors(&shares),
-        executors(&near_of_all(config, workers, application, demand)),
-        "who is near is known without a look at all others"
-    );
-    shares
+/// The Workers, as an application sees them.
+struct WorkersOf<'m> {
+    workers: &'m mut WorkerTable,
+    /// Hears of the same changes of Workers as the chooser.
+    costs: &'m mut PreemptionCosts,
+    times: RunningTimes<'m>,
+    application: &'m Application,
 }
 
-/// The Workers that come before all others, grouped by rank.
-fn near(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
-    let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
-    for host in wishes.near() {
-        let prompt = workers.on_host(host).filter(|slot| !workers.late().contains(slot));
-        ranks.entry(wishes.rank(host)).or_default().extend(prompt);
+impl Workers for WorkersOf<'_> {
+    type Id = WorkerId;
+    type Rank = Rank;
+
+    fn index(&self) -> &Index<WorkerId> {
+        self.workers.index()
     }
-    // Workers of this rank are placed with all others.
-    ranks.remove(&(Locality::Any, Reverse(0)));
-    ranks.into_values().collect()
+
+    fn total(&self) -> &ClusterTotal {
+        self.workers.whole()
+    }
+
+    fn offer(&self, slot: Slot) -> Option<Offer<'_>> {
+        self.workers.offer_at(slot)
+    }
+
+    fn total_offer(&self, slot: Slot) -> Option<Offer<'_>> {
+        self.workers.whole_offer(slot)
+    }
+
+    fn host(&self, slot: Slot) -> &str {
+        &self.workers.row(slot).description.host
+    }
+
+    fn free(&self) -> impl Iterator<Item = Offer<'_>> {
+        self.workers.iter().map(WorkerRow::offer)
+    }
+
+    fn take_changes(&mut self) -> Changes {
+        let changes = self.workers.take_moved();
+        self.costs.hear(&changes);
+        changes
+    }
+
+    fn rank(&self, slot: Slot) -> Rank {
+        let wishes = &self.application.wishes;
+        (!wishes.is_empty()).then(|| wishes.rank(self.host(slot)))
+    }
+
+    fn are_alike(&self) -> bool {
+        is_indifferent(self.application, self.workers)
+    }
+
+    fn excludes(&self, slot: Slot) -> bool {
+        self.application.shuns(slot, self.workers.row(slot))
+    }
+
+    fn has_late(&self) -> bool {
+        !self.workers.late().is_empty()
+    }
+
+    fn is_late(&self, slot: Slot) -> bool {
+        self.workers.row(slot).is_late
+    }
+
+    /// Workers near preferred hosts come first, and late ones last.
+    fn ends(&self) -> [Vec<Vec<Slot>>; 2] {
+        [self.near(), self.late()]
+    }
+
+    fn held(&self) -> impl Iterator<Item = Slot> {
+        self.application.executors.values().map(|executor| executor.slot)
+    }
+
+    fn rest(&self) -> Rest {
+        self.times.rest(self.application)
+    }
 }
 
-/// The Workers that come after all others, grouped by rank.
-fn late(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
-    let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
-    for slot in workers.late() {
-        ranks.entry(wishes.rank(&workers.row(*slot).description.host)).or_default().push(*slot);
-    }
-    ranks.into_values().collect()
-}
-
-/// The Workers near preferred hosts, found by looking at every Worker.
-fn near_of_all(
-    config: &Config,
-    workers: &WorkerTable,
-    application: &Application,
-    demand: &Demand,
-) -> Vec<Share> {
-    let rows: BTreeMap<&str, &WorkerRow> =
-        workers.iter().map(|row| (row.description.id.as_str(), row)).collect();
-    let rank = |offer: &Offer<'_>| {
-        let row = rows[offer.worker];
-        (row.is_late, application.wishes.rank(&row.description.host))
-    };
-    let welcome = workers.slots().filter(|(slot, row)| !application.shuns(*slot, row));
-    let offers = welcome.map(|(slot, row)| workers.open_offer(slot, row));
-    let placement = place_ranked(demand, offers, config.worker_order, config.strategy, rank);
-    let one = |executor: PlacedExecutor<'_>| {
-        let slot = workers.slot(&WorkerId::new(executor.worker))?;
-        Some(Share::new(slot, 1, executor.cores))
-    };
-    placement.executors().filter_map(one).collect()
-}
-
-fn executors(shares: &[Share]) -> Vec<(Slot, Cores)> {
-    let each = |share: &Share| std::iter::repeat_n((share.slot, share.cores), share.executors as usize);
-    shares.iter().flat_map(each).collect()
-}
-
-/// Places by a measure. Workers near preferred hosts come first; the measure decides among Workers of the same rank. If
-/// the application treats all Workers alike, only Workers that changed since the last executor of the same kind are
-/// looked at.
-fn by_measure(
-    policy: Measured<'_>,
-    (workers, memory): (&mut WorkerTable, &mut Memory),
-    application: &Application,
-    demand: &Demand,
-) -> Vec<Share> {
-    let of_all = |workers: &WorkerTable, memory: &Memory| {
-        let whole = |slot| workers.whole_offer(slot);
-        let measure = policy.measure(memory.lesson(), &whole);
-        fill(measure, demand, candidates(workers, application), workers.whole())
-    };
-    if !is_indifferent(application, workers) {
-        return of_all(workers, memory);
-    }
-    let shares = memory.place_by(policy, workers, demand);
-    debug_assert_eq!(
-        shares,
-        of_all(workers, memory),
-        "the best of those that are kept in order are the best of all"
-    );
-    shares
-}
-
-/// Spreads the application's new executors over hosts, and counts those that it holds. Among hosts with the same
-/// number, the Workers near preferred hosts come first.
-fn over_held(
-    config: &Config,
-    workers: &WorkerTable,
-    application: &Application,
-    demand: &Demand,
-) -> Vec<Share> {
-    let mut on_worker: BTreeMap<Slot, u64> = BTreeMap::new();
-    let mut on_host: BTreeMap<&str, u64> = BTreeMap::new();
-    for executor in application.executors.values() {
-        *on_worker.entry(executor.slot).or_default() += 1;
-        *on_host.entry(workers.row(executor.slot).description.host.as_str()).or_default() += 1;
-    }
-    let held = |slot: Slot| on_worker.get(&slot).copied().unwrap_or(0);
-    let held_on_host = |host: &str| on_host.get(host).copied().unwrap_or(0);
-    let spread = |candidates: &mut dyn Iterator<Item = Candidate<'_, Rank>>| {
-        spread_held(demand, candidates, config.worker_order, held, held_on_host)
-    };
-    if !is_indifferent(application, workers) {
-        return spread(&mut candidates(workers, application));
-    }
-    // If there are as many hosts without its executors as executors are wanted, each takes one, and no later Worker
-    // matters.
-    let mut hosts: BTreeSet<&str> = BTreeSet::new();
-    let mut found: Vec<Candidate<'_, Rank>> = Vec::new();
-    workers.walk(demand, |slot| {
-        let row = workers.row(slot);
-        let host = row.description.host.as_str();
-        if !on_host.contains_key(host) {
-            hosts.insert(host);
+impl WorkersOf<'_> {
+    /// The Workers that come before all others, by rank.
+    fn near(&self) -> Vec<Vec<Slot>> {
+        let (workers, wishes) = (&*self.workers, &self.application.wishes);
+        let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
+        for host in wishes.near() {
+            let prompt = workers.on_host(host).filter(|slot| !workers.late().contains(slot));
+            ranks.entry(wishes.rank(host)).or_default().extend(prompt);
         }
-        found.push(Candidate { slot, offer: workers.open_offer(slot, row), host, rank: None });
-        match hosts.len() as u64 >= demand.most_workers() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    });
-    let shares = spread(&mut found.into_iter());
-    debug_assert_eq!(
-        shares,
-        spread(&mut candidates(workers, application)),
-        "no Worker after those that were found matters"
-    );
-    shares
-}
+        // Workers of this rank come with all others.
+        ranks.remove(&(Locality::Any, Reverse(0)));
+        ranks.into_values().collect()
+    }
 
-/// The Workers that may be chosen for an application: those that it does not exclude.
-fn candidates<'a>(
-    workers: &'a WorkerTable,
-    application: &'a Application,
-) -> impl Iterator<Item = Candidate<'a, Rank>> {
-    let wishes = &application.wishes;
-    let welcome = workers.slots().filter(|(slot, row)| !application.shuns(*slot, row));
-    welcome.map(|(slot, row)| {
-        let host = row.description.host.as_str();
-        let rank = (!wishes.is_empty()).then(|| wishes.rank(host));
-        Candidate { slot, offer: workers.open_offer(slot, row), host, rank }
-    })
+    /// The Workers that come after all others, by rank.
+    fn late(&self) -> Vec<Vec<Slot>> {
+        let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
+        for slot in self.workers.late() {
+            ranks.entry(self.application.wishes.rank(self.host(*slot))).or_default().push(*slot);
+        }
+        ranks.into_values().collect()
+    }
 }

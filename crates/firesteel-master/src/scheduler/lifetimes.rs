@@ -8,24 +8,24 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::Policy;
-use firesteel_placement::index::Slot;
-use firesteel_placement::policy::Rule;
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::advanced::policy::Rest;
 use firesteel_protocol::messages::ApplicationView;
 use firesteel_protocol::scheduling::run_time::corrected;
 use firesteel_protocol::time::Timestamp;
 
 use crate::Master;
 use crate::tables::applications::application::Application;
+use crate::tables::applications::table::ApplicationTable;
 use crate::tables::executors::record::ExecutorRecord;
+use crate::tables::run_times::RunTimes;
 
-/// How much longer executors are expected to run.
-#[derive(Debug, Default)]
-pub(crate) struct Rest {
-    /// For each Worker with executors: the longest such time.
-    pub(crate) on: BTreeMap<Slot, Duration>,
-    /// The time for the executors of the application that is served, if it is known.
-    pub(crate) own: Option<Duration>,
+/// What is known of how long applications run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunningTimes<'m> {
+    pub(super) now: Timestamp,
+    pub(super) applications: &'m ApplicationTable,
+    pub(super) run_times: &'m RunTimes,
 }
 
 impl Application {
@@ -55,44 +55,33 @@ impl Master {
             self.run_times.learn(&row.user, &row.name, ended.since(began));
         }
     }
+}
 
-    /// The expected total run time of an application: its own estimate, or learned from its last runs.
-    fn expected_run_time(&self, application: &Application) -> Option<Duration> {
-        let learned =
-            || self.run_times.expected(&application.description.user, &application.description.name);
-        application.run_time.or_else(learned)
-    }
-
-    /// The expected rest of run times for the policy of an application. Empty for every policy that does not use it.
-    pub(super) fn rest_for_policy(&self, now: Timestamp, application: &Application) -> Rest {
-        match self.config.rule_for(application.description.policy) {
-            Rule::Policy(Policy::Lifetimes) => self.expected_rest(now, application),
-            Rule::Policy(
-                Policy::Spark
-                | Policy::BestFit
-                | Policy::LeastFragmentation
-                | Policy::LearnedFragmentation
-                | Policy::SpreadHeld,
-            )
-            | Rule::Expression(_) => Rest::default(),
-        }
-    }
-
-    /// How much longer executors are expected to run: at least as long as they have already run.
-    fn expected_rest(&self, now: Timestamp, application: &Application) -> Rest {
+impl RunningTimes<'_> {
+    /// How much longer executors are expected to run, for an application that is served. Each is expected to run at least as long
+    /// again as it has run.
+    pub(super) fn rest(&self, application: &Application) -> Rest {
+        let now = self.now;
         let mut rests: BTreeMap<Slot, Duration> = BTreeMap::new();
         for other in self.applications.queue().filter(|other| !other.executors.is_empty()) {
-            let end = other.began().zip(self.expected_run_time(other)).map(|(began, whole)| began + whole);
+            let end = other.began().zip(self.expected(other)).map(|(began, whole)| began + whole);
             for (_, executor) in other.executors.iter() {
                 let rest = end.map_or(Duration::ZERO, |end| end.since(now)).max(now.since(executor.launched));
                 let longest = rests.entry(executor.slot).or_default();
                 *longest = rest.max(*longest);
             }
         }
-        let own = self.expected_run_time(application).map(|whole| {
+        let own = self.expected(application).map(|whole| {
             let ran = application.began().map_or(Duration::ZERO, |began| now.since(began));
             whole.saturating_sub(ran).max(ran)
         });
         Rest { on: rests, own }
+    }
+
+    /// How long an application will run in all, as it says or as the last ones of its user and name did.
+    fn expected(&self, application: &Application) -> Option<Duration> {
+        let learned =
+            || self.run_times.expected(&application.description.user, &application.description.name);
+        application.run_time.or_else(learned)
     }
 }

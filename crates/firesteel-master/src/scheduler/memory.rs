@@ -1,80 +1,36 @@
 //! What the scheduler remembers between passes, so that it need not look at all Workers and demands.
 
 use firesteel_placement::Demand;
-use firesteel_placement::index::Share;
-use firesteel_placement::policy::{Lesson, PlacementCache, SeenDemands};
+use firesteel_placement::advanced::policy::Chooser;
 
-use super::measured::Measured;
 use super::preemption_costs::PreemptionCosts;
-use crate::tables::workers::moved::Moved;
-use crate::tables::workers::row::WorkerRow;
 use crate::tables::workers::table::WorkerTable;
 
 /// The memory of the scheduler between passes. Decisions are the same without it.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    /// The heaps of Workers that policies keep between placements.
-    cache: PlacementCache,
-    preemption_costs: PreemptionCosts,
-    /// Statistics of the demands of applications, for policies that learn.
-    seen: SeenDemands,
+    /// Chooses Workers by any policy, and remembers what these need.
+    pub(super) chooser: Chooser,
+    /// What it costs to make room by preemption.
+    pub(super) preemption_costs: PreemptionCosts,
 }
 
 impl Memory {
-    /// Places a demand by a policy's measure. The application must treat all Workers alike.
-    pub(super) fn place_by(
-        &mut self,
-        policy: Measured<'_>,
-        workers: &mut WorkerTable,
-        demand: &Demand,
-    ) -> Vec<Share> {
-        self.catch_up(workers);
-        let workers = &*workers;
-        if policy == Measured::LearnedFragmentation && self.seen.is_lesson_due() {
-            self.seen.learn(workers.iter().map(WorkerRow::offer));
-            self.cache.clear();
-        }
-        let whole_offer = |slot| workers.whole_offer(slot);
-        let measure = policy.measure(self.seen.lesson(), &whole_offer);
-        let plain = |slot| workers.plain(slot);
-        let offer = |slot| workers.offer_at(slot);
-        self.cache.place(measure, demand, workers.whole(), workers.all_slots(), plain, offer)
-    }
-
     /// Counts executors that an application asks for.
     pub(crate) fn see(&mut self, one: &Demand, executors: u64) {
-        self.seen.add(one, executors);
-    }
-
-    /// The statistics learned from the demands of applications.
-    pub(super) fn lesson(&self) -> &Lesson {
-        self.seen.lesson()
+        self.chooser.see(one, executors);
     }
 
     /// The costs of making room, for the Workers as they are now. The caller gives them back.
     pub(super) fn take_preemption_costs(&mut self, workers: &mut WorkerTable) -> PreemptionCosts {
-        self.catch_up(workers);
+        let changes = workers.take_moved();
+        self.chooser.hear(&changes);
+        self.preemption_costs.hear(&changes);
         std::mem::take(&mut self.preemption_costs)
     }
 
     /// Gives back the costs that [`take_preemption_costs`](Self::take_preemption_costs) returned.
     pub(super) fn keep_preemption_costs(&mut self, costs: PreemptionCosts) {
         self.preemption_costs = costs;
-    }
-
-    /// Updates the caches for Workers that have changed.
-    fn catch_up(&mut self, workers: &mut WorkerTable) {
-        match workers.take_moved() {
-            Moved::All => {
-                self.cache.clear();
-                self.preemption_costs.clear();
-            }
-            Moved::These(slots) => {
-                for slot in slots {
-                    self.cache.changed(slot);
-                    self.preemption_costs.changed(slot);
-                }
-            }
-        }
     }
 }

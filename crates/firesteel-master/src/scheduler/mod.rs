@@ -2,7 +2,6 @@
 
 pub(crate) mod choice;
 pub(crate) mod lifetimes;
-pub(crate) mod measured;
 pub(crate) mod memory;
 pub(crate) mod pass;
 pub(crate) mod preemption;

@@ -1,9 +1,12 @@
-use firesteel_placement::index::Share;
+//! The scheduling pass: it serves waiting applications in order until nothing more fits.
+
+use firesteel_placement::advanced::index::Share;
 use firesteel_placement::{Demand, Offer};
 use firesteel_protocol::ids::{AppId, ProfileId};
 use firesteel_protocol::time::Timestamp;
 
 use crate::scheduler::choice::choose;
+use crate::scheduler::lifetimes::RunningTimes;
 use crate::tables::applications::application::Application;
 use crate::tables::workers::row::WorkerRow;
 use crate::{Master, Pass};
@@ -55,8 +58,8 @@ impl Master {
     fn place(&mut self, now: Timestamp, app: &AppId, profile: ProfileId) {
         let application = self.applications.live(app);
         let demand = application.demand(application.profile(profile));
-        let rest = self.rest_for_policy(now, application);
-        let shares = choose(&self.config, (&mut self.workers, &mut self.memory), application, &demand, &rest);
+        let times = RunningTimes { now, applications: &self.applications, run_times: &self.run_times };
+        let shares = choose(&self.config, (&mut self.workers, &mut self.memory), times, application, &demand);
         self.launch(now, app, profile, &demand, shares);
     }
 

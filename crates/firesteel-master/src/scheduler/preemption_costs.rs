@@ -6,8 +6,9 @@
 
 use std::cmp::Reverse;
 
-use firesteel_placement::index::Slot;
-use firesteel_placement::preemption::{Cost, Costs, PreemptibleWorker, Victim};
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::advanced::policy::Changes;
+use firesteel_placement::advanced::preemption::{Cost, Costs, PreemptibleWorker, Victim};
 use firesteel_placement::{Demand, ExecutorSize, MiB, ResourceAmounts};
 use firesteel_protocol::ids::ExecutorKey;
 
@@ -49,8 +50,16 @@ struct Kind {
 }
 
 impl PreemptionCosts {
-    /// Reports that a Worker's free amounts or executors change in this event.
-    pub(crate) fn changed(&mut self, slot: Slot) {
+    /// Hears of Workers whose free amounts or executors changed.
+    pub(super) fn hear(&mut self, changes: &Changes) {
+        match changes {
+            Changes::All => self.clear(),
+            Changes::These(slots) => slots.iter().for_each(|slot| self.changed(*slot)),
+        }
+    }
+
+    /// Reports that the free amounts of a Worker or its executors change in this event.
+    fn changed(&mut self, slot: Slot) {
         let most = 4 * self.slots.len() + 1024;
         self.kinds.retain_mut(|kind| {
             kind.changed.push(slot);
@@ -58,7 +67,8 @@ impl PreemptionCosts {
         });
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Forgets everything.
+    fn clear(&mut self) {
         *self = Self::default();
     }
 

@@ -32,10 +32,10 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::forecast::{Booking, Ending, Forecast, Planned, beside, forecast};
-use firesteel_placement::index::Slot;
-use firesteel_placement::reservation::{WorkerAmounts, reserve};
-use firesteel_placement::shortfall::Amounts;
+use firesteel_placement::advanced::forecast::{Booking, Ending, Forecast, Planned, beside, forecast};
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::advanced::reservation::{WorkerAmounts, reserve};
+use firesteel_placement::explain::shortfall::Amounts;
 use firesteel_placement::{Demand, ExecutorLimit, ExecutorSize, Offer};
 use firesteel_protocol::ids::{AppId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{Hindrance, MOST_KEPT, ReservedRoom};
@@ -43,6 +43,7 @@ use firesteel_protocol::scheduling::{Backfill, ServingOrder};
 use firesteel_protocol::time::Timestamp;
 
 use crate::scheduler::choice::choose;
+use crate::scheduler::lifetimes::RunningTimes;
 use crate::scheduler::waiting_queues::{GrantSize, QueueRank};
 use crate::tables::applications::application::Application;
 use crate::tables::workers::row::WorkerRow;
@@ -239,9 +240,9 @@ impl Master {
                 }
                 (GrantSize::One, ExecutorSize::OnePerWorker) | (GrantSize::Everything, _) => {}
             }
-            let rest = self.rest_for_policy(now, application);
+            let times = RunningTimes { now, applications: &self.applications, run_times: &self.run_times };
             let shares =
-                choose(&self.config, (&mut self.workers, &mut self.memory), application, &demand, &rest);
+                choose(&self.config, (&mut self.workers, &mut self.memory), times, application, &demand);
             let executors = shares.iter().map(|share| share.executors).sum::<u64>();
             if let Some(needed) = gang.filter(|needed| executors < *needed) {
                 return Served::GangWaits { profile, demand, executors: needed };

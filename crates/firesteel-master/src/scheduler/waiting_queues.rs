@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use firesteel_placement::dominant_share::DominantShare;
-use firesteel_placement::shortfall::Amounts;
+use firesteel_placement::advanced::dominant_share::DominantShare;
+use firesteel_placement::explain::shortfall::Amounts;
 use firesteel_protocol::ids::AppId;
 
 use crate::Master;

@@ -1,7 +1,7 @@
 //! The answers to status clients.
 
-use firesteel_placement::advice::{Advice, Change};
-use firesteel_placement::shortfall::{MAX_GROUPS, Missing, Reason};
+use firesteel_placement::explain::advice::{Advice, Change};
+use firesteel_placement::explain::shortfall::{MAX_GROUPS, Missing, Reason};
 use firesteel_protocol::messages::{ClusterTotals, ClusterView, PageSize};
 use firesteel_protocol::state_reader::{Extent, StateReader};
 

@@ -1,6 +1,6 @@
 //! Deliberate bugs in the tables of Workers. The Master's own check finds each of them.
 
-use firesteel_placement::index::Index;
+use firesteel_placement::advanced::index::Index;
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_placement::index::{Share, Slot};
+use firesteel_placement::advanced::index::{Share, Slot};
 use firesteel_placement::{Cores, Demand, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources};
 use firesteel_protocol::Mentions;
 use firesteel_protocol::address::Address;

@@ -1,7 +1,7 @@
 //! Policies through the Master.
 
 use firesteel_placement::Policy;
-use firesteel_placement::policy::Rule;
+use firesteel_placement::Rule;
 use firesteel_protocol::scheduling::run_time::RUN_TIME;
 use firesteel_protocol::scheduling::{GangPreemption, SchedulingSettings, ServingOrder};
 

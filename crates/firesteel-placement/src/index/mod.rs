@@ -1,7 +1,7 @@
 //! An index of a cluster's Workers, so that the cost of a placement depends on what it places, not on the size of the
 //! cluster.
 //!
-//! [`place`](crate::place()) looks at every Worker. An [`Index`] keeps the Workers in the worker order and is told of
+//! [`place`](crate::place::place()) looks at every Worker. An [`Index`] keeps the Workers in the worker order and is told of
 //! every change. A placement visits them in that order, skips groups of Workers that cannot fit, and stops when it has
 //! enough. The rule of Spark's Master tells how many are enough:
 //!
@@ -42,6 +42,7 @@ mod summary;
 mod tests;
 mod update;
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::ControlFlow;
@@ -126,7 +127,7 @@ impl Share {
 /// are not Spark's.
 ///
 /// ```
-/// use firesteel_placement::index::Index;
+/// use firesteel_placement::advanced::index::Index;
 /// use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Resources, Strategy, WorkerOrder};
 ///
 /// let mut index = Index::new(WorkerOrder::CoresFreeDesc);
@@ -193,7 +194,10 @@ impl<I: Ord> Index<I> {
 
     /// The slot of a Worker.
     #[must_use]
-    pub fn slot(&self, worker: &I) -> Option<Slot> {
+    pub fn slot<Q: Ord + ?Sized>(&self, worker: &Q) -> Option<Slot>
+    where
+        I: Borrow<Q>,
+    {
         self.slots.get(worker).copied()
     }
 
@@ -244,7 +248,10 @@ impl<I: Ord> Index<I> {
     }
 
     /// Removes a Worker. Its slot is free for another Worker.
-    pub fn remove(&mut self, worker: &I) -> Option<Slot> {
+    pub fn remove<Q: Ord + ?Sized>(&mut self, worker: &Q) -> Option<Slot>
+    where
+        I: Borrow<Q>,
+    {
         let slot = self.slots.remove(worker)?;
         self.workers.remove(slot);
         self.resources.set(slot, Resources::NONE);

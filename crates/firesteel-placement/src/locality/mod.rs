@@ -13,7 +13,7 @@
 //! To serve all requests, finish each level before the next one, nearest first:
 //!
 //! ```
-//! use firesteel_placement::locality::{Locality, LocalityIndex, Topology, next_match};
+//! use firesteel_placement::advanced::locality::{Locality, LocalityIndex, Topology, next_match};
 //!
 //! let topology = Topology::parse("h1 /r1\nh2 /r1\nh3 /r2").expect("rows of two");
 //! let (mut requests, mut targets) = (LocalityIndex::default(), LocalityIndex::default());

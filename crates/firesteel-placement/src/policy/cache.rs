@@ -272,7 +272,9 @@ impl WorkerHeap {
             let again = continued.peek().map(|Reverse((key, ..))| *key);
             let next = [self.best(), again].into_iter().flatten().min();
             let is_best = |score| next.is_none_or(|next| (score, position) < next);
-            if let Some((after, score)) = shares.fill(scorer, slot, &offer, before, is_best) {
+            if let Some((after, score)) =
+                shares.fill(|before| scorer.score((slot, &offer), before), slot, &offer, before, is_best)
+            {
                 continued.push(Reverse(((score, position), after)));
             }
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::score::{Score, Scorer};
+use super::score::Scorer;
 use super::{Candidate, ClusterTotal, Measure, units_on};
 use crate::index::{Share, Slot};
 use crate::{Cores, Demand, ExecutorSize, Offer};
@@ -26,9 +26,21 @@ pub fn fill<'a, R: Ord>(
         return Vec::new();
     }
     let scorer = Scorer::new(measure, demand, total);
+    fill_by(|slot, offer, before| scorer.score((slot, offer), before), demand, candidates)
+}
+
+/// The same for any score of the next executor on a Worker, which `before` other executors of the placement take from.
+pub(crate) fn fill_by<'a, R: Ord, S: Ord + Copy>(
+    score: impl Fn(Slot, &Offer<'_>, u64) -> S,
+    demand: &Demand,
+    candidates: impl IntoIterator<Item = Candidate<'a, R>>,
+) -> Vec<Share> {
+    if !demand.allows_one_more() {
+        return Vec::new();
+    }
     let fitting = candidates.into_iter().filter(|candidate| candidate.offer.fits(demand));
     let ranked = |Candidate { slot, offer, rank, .. }| {
-        let key = (rank, scorer.score((slot, &offer), 0), offer.worker);
+        let key = (rank, score(slot, &offer, 0), offer.worker);
         Reverse(RankedWorker { key, executors: 0, slot, offer })
     };
     let mut workers: BinaryHeap<_> = fitting.map(ranked).collect();
@@ -38,10 +50,11 @@ pub fn fill<'a, R: Ord>(
     {
         let more = {
             let next = workers.peek().map(|Reverse(next)| &next.key);
-            let is_best = |score: Score| {
+            let is_best = |score: S| {
                 next.is_none_or(|next| (&worker.key.0, score, worker.key.2) < (&next.0, next.1, next.2))
             };
-            shares.fill(&scorer, worker.slot, &worker.offer, worker.executors, is_best)
+            let score = |before| score(worker.slot, &worker.offer, before);
+            shares.fill(score, worker.slot, &worker.offer, worker.executors, is_best)
         };
         if let Some((after, score)) = more {
             worker.executors = after;
@@ -53,9 +66,9 @@ pub fn fill<'a, R: Ord>(
 }
 
 /// A Worker on which one more executor fits.
-struct RankedWorker<'a, R> {
+struct RankedWorker<'a, R, S> {
     /// The candidate's rank, the score of the next executor, and the Worker's id.
-    key: (R, Score, &'a str),
+    key: (R, S, &'a str),
     /// The number of executors of this placement that it has.
     executors: u64,
     slot: Slot,
@@ -87,14 +100,14 @@ impl<'a> ShareBuilder<'a> {
 
     /// Puts executors on a Worker that has `before` executors of this placement, as long as it has the best score of all.
     /// If more executors fit there, returns how many it has now, and the score of the next one.
-    pub(super) fn fill(
+    pub(super) fn fill<S: Copy>(
         &mut self,
-        scorer: &Scorer<'_, '_>,
+        score: impl Fn(u64) -> S,
         slot: Slot,
         offer: &Offer<'_>,
         before: u64,
-        is_best: impl Fn(Score) -> bool,
-    ) -> Option<(u64, Score)> {
+        is_best: impl Fn(S) -> bool,
+    ) -> Option<(u64, S)> {
         let fitting = units_on(self.demand, offer);
         if self.demand.size == ExecutorSize::OnePerWorker {
             self.workers_left -= 1;
@@ -107,7 +120,7 @@ impl<'a> ShareBuilder<'a> {
             if executors >= fitting || executors - before == self.units_left {
                 break None;
             }
-            let score = scorer.score((slot, offer), executors);
+            let score = score(executors);
             if !is_best(score) {
                 break Some((executors, score));
             }
@@ -133,21 +146,21 @@ impl<'a> ShareBuilder<'a> {
     }
 }
 
-impl<R: Ord> PartialEq for RankedWorker<'_, R> {
+impl<R: Ord, S: Ord> PartialEq for RankedWorker<'_, R, S> {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
 
-impl<R: Ord> Eq for RankedWorker<'_, R> {}
+impl<R: Ord, S: Ord> Eq for RankedWorker<'_, R, S> {}
 
-impl<R: Ord> PartialOrd for RankedWorker<'_, R> {
+impl<R: Ord, S: Ord> PartialOrd for RankedWorker<'_, R, S> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<R: Ord> Ord for RankedWorker<'_, R> {
+impl<R: Ord, S: Ord> Ord for RankedWorker<'_, R, S> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key.cmp(&other.key)
     }

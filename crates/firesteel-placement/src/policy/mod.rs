@@ -1,6 +1,6 @@
 //! Policies: rules other than Spark's for choosing Workers.
 //!
-//! [`Policy::Spark`] is [`place`](crate::place()) and [`Index::place`](crate::index::Index::place): a worker order and a
+//! [`Policy::Spark`] is [`place`](crate::place::place()) and [`Index::place`](crate::index::Index::place): a worker order and a
 //! [`Strategy`](crate::Strategy). The other policies choose among [`Candidate`]s. Executors with a fixed size are placed
 //! in the same number under every policy: a policy decides only on which Workers. (Executors without a fixed size are as
 //! large as their Workers allow, so there a policy also decides how large they are.)
@@ -8,12 +8,17 @@
 //! Under best fit, a Worker that was given an executor has less left over, so it stays the best Worker until it is full.
 //! Under least fragmentation it may be different: the last executor that fits may leave gpus without cores.
 //!
+//! A [`Chooser`] decides by any of them: it is the only one that knows which policy is decided by which function. Whoever owns
+//! Workers tells it about them as [`Workers`].
+//!
 //! An [`Expression`] is a policy without a name, which an operator writes. A Master's [`Rule`] is a policy or an expression.
 //!
 //! [`PlacementCache`] makes them (but not spread-held) independent of the size of the cluster.
 
 mod cache;
-pub mod expression;
+mod changes;
+mod chooser;
+pub(crate) mod expression;
 mod fill;
 mod learned;
 mod lifetimes;
@@ -21,6 +26,7 @@ mod room;
 mod rule;
 mod score;
 mod spread_held;
+mod workers;
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,13 +34,17 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use cache::PlacementCache;
+pub use changes::Changes;
+pub use chooser::Chooser;
 pub use expression::Expression;
 pub use fill::fill;
+pub(crate) use fill::fill_by;
 pub use learned::{Lesson, SeenDemands};
 pub use lifetimes::fill_by_rest;
 pub use rule::{EXPRESSION, Rule, UnknownRule};
 pub use score::{ClusterTotal, Formula, Measure};
 pub use spread_held::spread_held;
+pub use workers::{Rest, Workers};
 
 use crate::index::Slot;
 use crate::{Demand, Offer};
@@ -107,6 +117,7 @@ impl Policy {
 }
 
 /// The names of all policies as a literal, for sentences that are put together with `concat!`.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! policy_names {
     () => {
@@ -139,6 +150,7 @@ pub struct UnknownPolicy {
 }
 
 /// What to write where an application has an expression, as a literal.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! policy_names_only {
     () => {

@@ -6,10 +6,10 @@ use std::fmt;
 use super::expression::{Expression, Number};
 use super::learned::Lesson;
 use super::room::Room;
+use crate::explain::shortfall::Amounts;
 use crate::index::Slot;
 use crate::resources::amount::WHOLE;
 use crate::resources::resource_name::without_kind;
-use crate::shortfall::Amounts;
 use crate::{Amount, Cores, Demand, ExecutorSize, MiB, Offer, Quantity};
 
 /// Fractions of the cluster's total are counted in this many parts, rounded down.

@@ -7,19 +7,19 @@
 mod address_choice;
 mod address_pool;
 pub(super) mod addresses;
-pub mod amount;
-pub mod resource_name;
+pub(crate) mod amount;
+pub(crate) mod resource_name;
 mod resource_words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use address_choice::{Chosen, choose};
 use addresses::Addresses;
-use amount::WHOLE;
+use amount::{ResourceQuantities, WHOLE};
 use resource_name::{kind, serves};
 
 pub use address_pool::{AddressPool, FreeAddresses, NoTaskAmount, TakenAddresses, TaskAmount, TaskResources};
-pub use amount::{Amount, Part, Quantity, ResourceAmounts, ResourceQuantities};
+pub use amount::{Amount, Part, Quantity, ResourceAmounts};
 pub use resource_words::AddressTwice;
 
 /// The addresses of custom resources, by resource name: those that a Worker has free, or that an executor holds. Of an

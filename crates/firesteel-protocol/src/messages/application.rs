@@ -1,8 +1,8 @@
 //! One application in detail, for status clients: its requests, its executors, and why it has no more.
 
-use firesteel_placement::advice::Advice;
-use firesteel_placement::outlook::Outlook;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
+use firesteel_placement::explain::advice::Advice;
+use firesteel_placement::explain::outlook::Outlook;
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, Policy, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use firesteel_placement::words::{are, counted, duration, none_or};
+use firesteel_placement::advanced::words::{are, counted, duration, none_or};
 use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 use serde::{Deserialize, Serialize};
 

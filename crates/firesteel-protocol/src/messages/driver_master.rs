@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::resource_name::overlapping;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::resources::overlapping;
+use firesteel_placement::advanced::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 

@@ -8,7 +8,7 @@ mod read;
 mod write;
 
 use bytes::{Bytes, BytesMut};
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use read::Reader;

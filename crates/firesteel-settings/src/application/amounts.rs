@@ -1,8 +1,9 @@
 //! Custom resources of an application: the amounts of an executor, and the amounts that a task takes.
 
-use firesteel_placement::resource_name::{kind, without_kind};
-use firesteel_placement::words::counted;
-use firesteel_placement::{Amount, Cores, ResourceAmounts, TaskAmount, TaskResources};
+use firesteel_placement::advanced::resources::{TaskAmount, TaskResources};
+use firesteel_placement::advanced::resources::{kind, without_kind};
+use firesteel_placement::advanced::words::counted;
+use firesteel_placement::{Amount, Cores, ResourceAmounts};
 
 use crate::daemon::resources::is_name;
 use crate::{Origin, Properties, SettingError, keys};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use firesteel_application_master::Silence;
 use firesteel_application_master::allocator::{self, Decommissioning, HostExclusion, default_most_failures};
 use firesteel_engine::driver::Allocation;
-use firesteel_placement::locality::Topology;
+use firesteel_placement::advanced::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit};
 use firesteel_protocol::ids::ExecutorId;
 
@@ -115,7 +115,7 @@ fn most_executors(application: &ApplicationSettings) -> u64 {
 mod tests {
     use std::collections::BTreeSet;
 
-    use firesteel_placement::locality::Naming;
+    use firesteel_placement::advanced::locality::Naming;
 
     use super::*;
 

@@ -21,8 +21,9 @@ use std::time::Duration;
 use firesteel_engine::driver::{
     Allocation, DynamicAllocation, ExclusionPolicy, ExitCodes, Heartbeats, LocalityWait, TaskNeeds,
 };
-use firesteel_placement::locality::Topology;
-use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
+use firesteel_placement::advanced::locality::Topology;
+use firesteel_placement::advanced::resources::TaskResources;
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts};
 use firesteel_protocol::scheduling::run_time;
 
 use crate::values::duration::Unit;
@@ -274,7 +275,8 @@ pub fn list(properties: &Properties, key: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use firesteel_engine::driver::Exclusion;
-    use firesteel_placement::{Amount, TaskAmount};
+    use firesteel_placement::Amount;
+    use firesteel_placement::advanced::resources::TaskAmount;
 
     use super::*;
 

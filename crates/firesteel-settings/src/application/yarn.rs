@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_application_master::allocator::{Amount, ExecutorNeeds, Sizing};
-use firesteel_placement::locality::Naming;
-use firesteel_placement::resource_name::{kind, without_kind};
+use firesteel_placement::advanced::locality::Naming;
+use firesteel_placement::advanced::resources::{kind, without_kind};
 use firesteel_placement::{self as placement, Cores, MiB, ResourceAmounts};
 
 use super::application_master::ApplicationMasterSettings;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use firesteel_placement::resource_name::without_kind;
-use firesteel_placement::{AddressTwice, Resources};
+use firesteel_placement::Resources;
+use firesteel_placement::advanced::resources::AddressTwice;
+use firesteel_placement::advanced::resources::without_kind;
 
 use crate::application::amounts::with_kind;
 use crate::{Properties, SettingError, keys};

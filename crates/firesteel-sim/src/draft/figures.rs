@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use firesteel_placement::words::none_or;
-use firesteel_placement::{Cores, ResourceQuantities};
+use firesteel_placement::Cores;
+use firesteel_placement::advanced::resources::ResourceQuantities;
+use firesteel_placement::advanced::words::none_or;
 
 use super::{ApplicationOutcome, Metrics};
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::resource_name::serves;
-use firesteel_placement::{Cores, MiB, ResourceQuantities};
+use firesteel_placement::advanced::resources::ResourceQuantities;
+use firesteel_placement::advanced::resources::serves;
+use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::messages::{ClusterTotals, ProfileView, Standing};
 
 use super::{ApplicationOutcome, Outcome, WorkerOutcome};

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use firesteel_master::HeldResources;
-use firesteel_placement::{Cores, MiB, ResourceQuantities, Resources};
+use firesteel_placement::advanced::resources::ResourceQuantities;
+use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_protocol::ids::{ExecutorId, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationDetail, ExecutorView, MasterView, ProfileView, Standing, WorkerShare,

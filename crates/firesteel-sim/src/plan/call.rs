@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::amount::WHOLE;
+use firesteel_placement::advanced::offers::assign;
+use firesteel_placement::advanced::resources::WHOLE;
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Part, Quantity, ResourceAmounts, Resources,
-    Strategy, assign,
+    Strategy,
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};

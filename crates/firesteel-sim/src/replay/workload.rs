@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::amount::WHOLE;
+use firesteel_placement::advanced::resources::WHOLE;
 use firesteel_placement::{Amount, Cores, MiB};
 
 use crate::dice::Dice;

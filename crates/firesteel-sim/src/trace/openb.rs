@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::time::Duration;
 
-use firesteel_placement::amount::WHOLE;
+use firesteel_placement::advanced::resources::WHOLE;
 use firesteel_placement::{Amount, Cores, MiB, Part};
 use serde::Deserialize;
 

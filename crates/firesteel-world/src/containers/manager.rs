@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_application_master::allocator::{Allocated, Call, Completed, Granted, Location};
 use firesteel_placement::MiB;
-use firesteel_placement::locality::{Locality, Topology};
+use firesteel_placement::advanced::locality::{Locality, Topology};
 use firesteel_protocol::ids::{ContainerId, ProfileId};
 
 use firesteel_sim::dice::Dice;

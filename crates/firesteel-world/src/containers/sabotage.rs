@@ -1,7 +1,7 @@
 //! Deliberate bugs: they change the events and effects of an allocator.
 
 use firesteel_application_master::allocator::{Effect, Event, Location, Note};
-use firesteel_placement::locality::Locality;
+use firesteel_placement::advanced::locality::Locality;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContainerSabotage {

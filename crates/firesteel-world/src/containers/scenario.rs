@@ -7,7 +7,7 @@ use firesteel_application_master::allocator::{
     Config, Decommissioning, ExecutorNeeds, HostExclusion, Sizing, Target,
 };
 use firesteel_placement::MiB;
-use firesteel_placement::locality::{Naming, Topology};
+use firesteel_placement::advanced::locality::{Naming, Topology};
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 
 use firesteel_sim::dice::Dice;

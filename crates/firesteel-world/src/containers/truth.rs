@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_application_master::allocator::{
     Allocated, AllocatorView, Call, Effect, Launch, Location, Note,
 };
-use firesteel_placement::locality::{Locality, Topology};
+use firesteel_placement::advanced::locality::{Locality, Topology};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 

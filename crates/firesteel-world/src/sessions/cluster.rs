@@ -7,7 +7,7 @@ use firesteel_engine::driver::{
     TaskOutcome, View,
 };
 use firesteel_engine::session::Shortfalls;
-use firesteel_placement::shortfall::{Amounts, Missing, Reason};
+use firesteel_placement::explain::shortfall::{Amounts, Missing, Reason};
 use firesteel_placement::{Cores, ExecutorLimit, Resources, Shortfall};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, ProfileId, TaskId, WorkerId};

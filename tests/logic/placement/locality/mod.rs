@@ -4,7 +4,9 @@ mod needs;
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::locality::{Locality, LocalityIndex, Sites, Topology, nearness, next_match};
+use firesteel_placement::advanced::locality::{
+    Locality, LocalityIndex, Sites, Topology, nearness, next_match,
+};
 use quickcheck::{Arbitrary, Gen};
 
 use crate::suites::laws::{ensure, hold};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::locality::{
+use firesteel_placement::advanced::locality::{
     Expected, HostPreference, Pending, Topology, host_preferences, needs, single_host_preferences,
 };
 use quickcheck::{Arbitrary, Gen};

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::index::Slot;
-use firesteel_placement::policy::{Expression, Formula, Measure, Rule, fill};
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::advanced::policy::{Formula, Measure, fill};
+use firesteel_placement::{Expression, Rule};
 use firesteel_placement::{Offer, Resources};
 use quickcheck::{Arbitrary, Gen};
 

@@ -1,7 +1,7 @@
 //! Policies that keep GPUs usable leave fewer unallocated than Spark's rule, on a synthetic cluster that fills up.
 
-use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{Candidate, ClusterTotal, fill};
+use firesteel_placement::advanced::index::{Index, Share, Slot};
+use firesteel_placement::advanced::policy::{Candidate, ClusterTotal, fill};
 use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder};
 use firesteel_sim::trace::{Trace, synthetic};
 

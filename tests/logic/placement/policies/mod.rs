@@ -6,12 +6,14 @@ mod kept_gpus;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{
-    Candidate, ClusterTotal, Expression, Formula, Measure, PlacementCache, fill, fill_by_rest, spread_held,
+use firesteel_placement::Expression;
+use firesteel_placement::advanced::index::{Index, Share, Slot};
+use firesteel_placement::advanced::offers::place;
+use firesteel_placement::advanced::policy::{
+    Candidate, ClusterTotal, Formula, Measure, PlacementCache, fill, fill_by_rest, spread_held,
 };
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder,
 };
 
 use super::history::{History, Model, Step};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use firesteel_placement::preemption::PreemptibleWorker;
+use firesteel_placement::advanced::preemption::PreemptibleWorker;
 use firesteel_placement::{Demand, Offer};
 
 /// A partial choice of victims on one Worker.

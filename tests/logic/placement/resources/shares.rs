@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{
-    Candidate, ClusterTotal, Expression, Formula, Measure, PlacementCache, SeenDemands, fill,
+use firesteel_placement::Expression;
+use firesteel_placement::advanced::index::{Index, Share, Slot};
+use firesteel_placement::advanced::offers::place;
+use firesteel_placement::advanced::policy::{
+    Candidate, ClusterTotal, Formula, Measure, PlacementCache, SeenDemands, fill,
 };
 use firesteel_placement::{
     Amount, Cores, Demand, ExecutorSize, MiB, Offer, Part, Quantity, ResourceAmounts, Resources, Strategy,
-    WorkerOrder, place,
+    WorkerOrder,
 };
 use quickcheck::{Arbitrary, Gen};
 
@@ -328,7 +330,7 @@ impl Cluster {
     }
 
     fn one_by_one(&self, shares: &[Share]) -> Vec<String> {
-        let name = |share: &Share| self.ids.iter().find(|id| self.index.slot(id) == Some(share.slot));
+        let name = |share: &Share| self.ids.iter().find(|id| self.index.slot(*id) == Some(share.slot));
         let each = shares.iter().filter_map(|share| Some((name(share)?, share.executors)));
         each.flat_map(|(id, count)| std::iter::repeat_n(id.clone(), count as usize)).collect()
     }

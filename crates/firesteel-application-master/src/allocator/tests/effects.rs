@@ -1,6 +1,6 @@
 //! An event, and all its consequences.
 
-use firesteel_placement::locality::Locality;
+use firesteel_placement::advanced::locality::Locality;
 
 use super::*;
 

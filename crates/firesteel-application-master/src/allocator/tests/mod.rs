@@ -8,7 +8,7 @@ mod targets;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_placement::locality::{Naming, Topology};
+use firesteel_placement::advanced::locality::{Naming, Topology};
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::ContainerId;
 

@@ -1,7 +1,7 @@
 //! Small parts of pages: bars, states, times, amounts.
 
 use firesteel_placement::MiB;
-use firesteel_placement::words::duration;
+use firesteel_placement::advanced::words::duration;
 use firesteel_protocol::Timestamp;
 use maud::{Markup, Render, html};
 

@@ -1,10 +1,10 @@
 //! The changes that would allow the next executor, in sentences.
 
 use firesteel_host::plain::clean;
-use firesteel_placement::amount::WHOLE;
-use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
-use firesteel_placement::shortfall::Amounts;
-use firesteel_placement::words::{list, none_or, of_resource};
+use firesteel_placement::advanced::resources::WHOLE;
+use firesteel_placement::advanced::words::{list, none_or, of_resource};
+use firesteel_placement::explain::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
+use firesteel_placement::explain::shortfall::Amounts;
 use firesteel_placement::{Cores, MiB, Quantity};
 use firesteel_protocol::messages::{ApplicationDetail, ProfileView};
 

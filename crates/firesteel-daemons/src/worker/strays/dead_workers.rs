@@ -16,7 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::ids::{WorkerId, is_sound};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};

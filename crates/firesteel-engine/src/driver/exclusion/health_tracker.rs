@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::time::Timestamp;
 

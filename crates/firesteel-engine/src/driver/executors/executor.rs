@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::locality::{Sites, Topology};
-use firesteel_placement::{AddressPool, Cores, Resources, TakenAddresses};
+use firesteel_placement::advanced::locality::{Sites, Topology};
+use firesteel_placement::advanced::resources::{AddressPool, TakenAddresses};
+use firesteel_placement::{Cores, Resources};
 use firesteel_protocol::ids::{PeerId, ProfileId, TaskId, WorkerId};
 use firesteel_protocol::last_heard::LastHeard;
 use firesteel_protocol::time::Timestamp;

@@ -13,7 +13,7 @@ mod shortage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_placement::locality::{Sites, Topology, nearness};
+use firesteel_placement::advanced::locality::{Sites, Topology, nearness};
 use firesteel_placement::{Cores, Resources};
 use firesteel_protocol::ids::{ExecutorId, PeerId, ProfileId, TaskId};
 use firesteel_protocol::last_heard::LastHeard;

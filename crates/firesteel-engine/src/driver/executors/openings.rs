@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::locality::{LocalityIndex, Sites};
-use firesteel_placement::{Cores, FreeAddresses};
+use firesteel_placement::Cores;
+use firesteel_placement::advanced::locality::{LocalityIndex, Sites};
+use firesteel_placement::advanced::resources::FreeAddresses;
 use firesteel_protocol::ids::ExecutorId;
 
 use super::executor::Executor;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::locality::{Locality, LocalityIndex, Sites};
+use firesteel_placement::advanced::locality::{Locality, LocalityIndex, Sites};
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 
 use crate::driver::tasks::waiting::Name;

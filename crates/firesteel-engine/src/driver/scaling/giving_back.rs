@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::shortfall::Reason;
+use firesteel_placement::explain::shortfall::Reason;
 use firesteel_placement::{Cores, Shortfall};
 use firesteel_protocol::ids::{ExecutorId, ProfileId, WorkerId};
 

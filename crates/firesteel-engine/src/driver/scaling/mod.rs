@@ -7,7 +7,8 @@ pub(super) mod targets;
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::{Amount, ExecutorLimit, TaskAmount};
+use firesteel_placement::advanced::resources::TaskAmount;
+use firesteel_placement::{Amount, ExecutorLimit};
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 use firesteel_protocol::time::Timestamp;
 

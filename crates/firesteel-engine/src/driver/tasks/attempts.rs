@@ -1,7 +1,7 @@
 //! How attempts end, and what happens to their output.
 
 use bytes::Bytes;
-use firesteel_placement::locality::{Locality, nearness};
+use firesteel_placement::advanced::locality::{Locality, nearness};
 use firesteel_protocol::ids::{AttemptId, ExecutorId, TaskId};
 use firesteel_protocol::messages::{DriverToExecutor, Stream, TaskEnd, TaskState};
 use firesteel_protocol::process::StartFailure;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::locality::Locality;
+use firesteel_placement::advanced::locality::Locality;
 use firesteel_protocol::ids::ProfileId;
 use firesteel_protocol::time::Timestamp;
 

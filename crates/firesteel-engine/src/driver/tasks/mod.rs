@@ -13,7 +13,7 @@ pub(super) mod waiting;
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::Cores;
-use firesteel_placement::locality::{Locality, Sites, Topology};
+use firesteel_placement::advanced::locality::{Locality, Sites, Topology};
 use firesteel_protocol::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::messages::TaskSpec;
 

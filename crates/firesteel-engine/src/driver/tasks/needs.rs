@@ -1,7 +1,8 @@
 //! The needs of a task: profile, cores and custom resources.
 
 use bytes::Bytes;
-use firesteel_placement::{Cores, TaskResources};
+use firesteel_placement::Cores;
+use firesteel_placement::advanced::resources::TaskResources;
 use firesteel_protocol::ids::ProfileId;
 use firesteel_protocol::messages::{TaskDirectory, TaskSpec};
 use firesteel_protocol::process::Command;

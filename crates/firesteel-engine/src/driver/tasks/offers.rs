@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use firesteel_placement::locality::{Locality, next_match};
+use firesteel_placement::advanced::locality::{Locality, next_match};
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::messages::DriverToExecutor;
 use firesteel_protocol::time::Timestamp;

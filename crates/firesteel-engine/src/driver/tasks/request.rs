@@ -1,6 +1,6 @@
 //! A task as the shell submits it.
 
-use firesteel_placement::TaskResources;
+use firesteel_placement::advanced::resources::TaskResources;
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 use firesteel_protocol::messages::TaskSpec;
 

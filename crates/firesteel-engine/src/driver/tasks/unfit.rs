@@ -1,7 +1,8 @@
 //! Tasks that no executor can ever run.
 
-use firesteel_placement::words::counted;
-use firesteel_placement::{Amount, Cores, TaskAmount};
+use firesteel_placement::advanced::resources::TaskAmount;
+use firesteel_placement::advanced::words::counted;
+use firesteel_placement::{Amount, Cores};
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::wire::MAX_FRAME;
 

@@ -3,8 +3,9 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::locality::{Locality, LocalityIndex, Sites};
-use firesteel_placement::{Cores, TaskResources};
+use firesteel_placement::Cores;
+use firesteel_placement::advanced::locality::{Locality, LocalityIndex, Sites};
+use firesteel_placement::advanced::resources::TaskResources;
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 
 #[derive(Clone, Debug, Default)]

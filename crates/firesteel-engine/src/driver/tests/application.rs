@@ -3,7 +3,8 @@
 use firesteel_protocol::master_search::Due;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB, Resources, Shortfall, shortfall};
+use firesteel_placement::explain::shortfall;
+use firesteel_placement::{Cores, MiB, Resources, Shortfall};
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use firesteel_protocol::master_search::connect_error::ConnectError;
 use firesteel_protocol::master_search::leadership::{Dispute, Leadership};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use firesteel_placement::locality::Topology;
+use firesteel_placement::advanced::locality::Topology;
 use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::locality::{Locality, Topology};
+use firesteel_placement::advanced::locality::{Locality, Topology};
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId, WorkerId};
 use firesteel_protocol::messages::{ExecutorState, HostWishes, MasterToDriver};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use firesteel_placement::locality::Topology;
-use firesteel_placement::shortfall::{Amounts, LackingWorkers, Missing, Reason};
+use firesteel_placement::advanced::locality::Topology;
+use firesteel_placement::explain::shortfall::{Amounts, LackingWorkers, Missing, Reason};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Shortfall};
 use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::messages::{

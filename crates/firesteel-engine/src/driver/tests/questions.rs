@@ -1,6 +1,7 @@
 //! Questions of the shell.
 
-use firesteel_placement::{Cores, Shortfall, shortfall};
+use firesteel_placement::explain::shortfall;
+use firesteel_placement::{Cores, Shortfall};
 use firesteel_protocol::ids::{AppId, ProfileId};
 use firesteel_protocol::messages::{DriverToMaster, MasterToDriver};
 

@@ -1,6 +1,7 @@
 //! Custom resources: which addresses each task gets, and when they are free again.
 
-use firesteel_placement::{Amount, Cores, Resources, TaskAmount};
+use firesteel_placement::advanced::resources::TaskAmount;
+use firesteel_placement::{Amount, Cores, Resources};
 use firesteel_protocol::ids::{ExecutorId, PeerId, TaskId};
 use firesteel_protocol::messages::{DriverToExecutor, ExecutorState, ExecutorToDriver};
 use firesteel_protocol::process::ExitStatus;

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::{ExecutorId, ExecutorKey, ProfileId};
 use firesteel_protocol::messages::{ExecutorState, Used};
 use firesteel_protocol::process::ExitStatus;

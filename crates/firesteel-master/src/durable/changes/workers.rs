@@ -1,4 +1,6 @@
-use firesteel_placement::index::Slot;
+//! The durable changes of Workers: registration, health, loss and departure.
+
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::messages::{Departure, DepartureCause, WorkerDescription};
 use firesteel_protocol::time::Timestamp;
 

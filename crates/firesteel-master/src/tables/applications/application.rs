@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_placement::index::Slot;
-use firesteel_placement::shortfall::Amounts;
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::explain::shortfall::Amounts;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts};
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use firesteel_protocol::messages::{

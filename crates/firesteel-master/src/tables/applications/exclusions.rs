@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::ExecutorId;
 use firesteel_protocol::messages::{EarlyEnd, ExcludedWorker};
 use firesteel_protocol::time::{Timestamp, doubled, first_due};
@@ -202,7 +202,7 @@ impl Exclusion {
 mod tests {
     use std::time::Duration;
 
-    use firesteel_placement::index::Index;
+    use firesteel_placement::advanced::index::Index;
     use firesteel_placement::{Cores, MiB, Resources, WorkerOrder};
 
     use super::*;

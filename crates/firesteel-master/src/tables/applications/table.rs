@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId, ProfileId};
 use firesteel_protocol::time::{Timestamp, first_due};
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::locality::{Locality, LocalityIndex, Topology};
+use firesteel_placement::advanced::locality::{Locality, LocalityIndex, Topology};
 use firesteel_protocol::messages::{HostWishes, MOST_PREFERRED, MOST_ROWS};
 
 /// An application's host preferences, within the limits that a valid driver keeps.

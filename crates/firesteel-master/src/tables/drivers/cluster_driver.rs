@@ -1,6 +1,6 @@
 //! A live cluster driver, which waits for a Worker or runs on one.
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Resources};
 use firesteel_protocol::ids::DriverId;
 use firesteel_protocol::messages::{

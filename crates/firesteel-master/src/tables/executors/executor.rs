@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 use firesteel_protocol::messages::{ExecutorState, WorkerDescription};
 use firesteel_protocol::time::Timestamp;

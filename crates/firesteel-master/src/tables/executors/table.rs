@@ -111,7 +111,7 @@ impl ExecutorTable {
 mod tests {
     use std::collections::BTreeMap;
 
-    use firesteel_placement::index::Index;
+    use firesteel_placement::advanced::index::Index;
     use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources, WorkerOrder};
     use firesteel_protocol::ids::ProfileId;
     use firesteel_protocol::time::Timestamp;

@@ -1,8 +1,8 @@
 //! Which Workers get executors.
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::advanced::policy::Changes;
 
-use super::moved::Moved;
 use super::standing::{Leave, WorkerStanding};
 use super::table::WorkerTable;
 
@@ -74,7 +74,7 @@ impl WorkerTable {
 
     /// Updates the tables for a Worker that now gets executors, or no longer does.
     pub(super) fn consider_anew(&mut self, slot: Slot) {
-        self.moved = Moved::All;
+        self.moved = Changes::All;
         self.index_anew(slot);
         self.gained.insert(slot);
     }

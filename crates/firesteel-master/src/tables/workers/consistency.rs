@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use firesteel_placement::index::Slot;
-use firesteel_placement::policy::ClusterTotal;
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::advanced::policy::ClusterTotal;
 
 use super::label_counts::LabelCounts;
 use super::table::WorkerTable;

@@ -1,6 +1,6 @@
 //! The Workers that are excluded for all applications, by the end of the exclusion.
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::time::{Timestamp, first_due};
 
 use super::table::WorkerTable;

@@ -7,7 +7,6 @@ pub(crate) mod distrust;
 pub(crate) mod exclusion;
 pub(crate) mod foreigners;
 pub(crate) mod label_counts;
-pub(crate) mod moved;
 pub(crate) mod orders;
 pub(crate) mod row;
 pub(crate) mod silence;

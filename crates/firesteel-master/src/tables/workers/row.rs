@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, Offer, ResourceAmounts, Resources, shortfall};
+use firesteel_placement::explain::shortfall;
+use firesteel_placement::{Cores, Offer, ResourceAmounts, Resources};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 use firesteel_protocol::last_heard::LastHeard;

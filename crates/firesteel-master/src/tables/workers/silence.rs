@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::last_heard::LastHeard;
 use firesteel_protocol::time::Timestamp;

@@ -1,10 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 use std::time::Duration;
 
-use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::ClusterTotal;
-use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
+use firesteel_placement::advanced::index::{Index, Share, Slot};
+use firesteel_placement::advanced::policy::{Changes, ClusterTotal};
+use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, WorkerOrder};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{PeerId, WorkerId};
 use firesteel_protocol::messages::{Departure, Impairment, WorkerRemark, WorkerView};
@@ -13,7 +12,6 @@ use firesteel_protocol::time::Timestamp;
 
 use super::dead::DeadWorkers;
 use super::label_counts::LabelCounts;
-use super::moved::Moved;
 use crate::tables::capacity::{Amounts, Grant};
 use crate::tables::link::Link;
 use crate::tables::workers::orders::Orders;
@@ -34,8 +32,8 @@ pub(crate) struct WorkerTable {
     pub(super) rows: Vec<Option<WorkerRow>>,
     /// The total amounts of all living Workers together.
     pub(super) whole: ClusterTotal,
-    /// The Workers with amounts that changed since the scheduler looked last.
-    pub(super) moved: Moved,
+    /// The Workers whose amounts changed since the scheduler looked last.
+    pub(super) moved: Changes,
     /// The Workers that may have more room than at the last pass.
     pub(super) gained: BTreeSet<Slot>,
     /// The amounts withheld until the end of this pass. The index does not count them as free.
@@ -62,7 +60,7 @@ impl WorkerTable {
             index: Index::new(order),
             rows: Vec::new(),
             whole: ClusterTotal::default(),
-            moved: Moved::All,
+            moved: Changes::All,
             gained: BTreeSet::new(),
             withheld: BTreeMap::new(),
             excluded: BTreeSet::new(),
@@ -87,7 +85,7 @@ impl WorkerTable {
         let Offer { cores, memory, resources, .. } = row.offer();
         let slot = self.index.insert(id.clone(), cores, memory, resources);
         self.gained.insert(slot);
-        self.moved = Moved::All;
+        self.moved = Changes::All;
         self.whole.add(&row.whole_offer());
         self.labels.add(&row.description.label);
         if let Link::Here(peer) = row.link {
@@ -105,7 +103,7 @@ impl WorkerTable {
     pub(crate) fn remove(&mut self, id: &WorkerId) -> WorkerRow {
         let slot = self.index.remove(id).expect("the Worker is alive");
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
-        self.moved = Moved::All;
+        self.moved = Changes::All;
         self.whole.remove(&row.whole_offer());
         self.labels.remove(&row.description.label);
         if let Some(until) = row.standing.distrust.until {
@@ -124,30 +122,9 @@ impl WorkerTable {
         self.labels.all_admit(label)
     }
 
-    /// Places a demand that treats all Workers alike.
-    pub(crate) fn place(&self, demand: &Demand, strategy: Strategy) -> Vec<Share> {
-        self.index.place(demand, strategy)
-    }
-
-    /// Places a demand rank by rank: some Workers come before all others, some after them, and excluded ones are left
-    /// out.
-    pub(crate) fn place_ranked(
-        &self,
-        demand: &Demand,
-        strategy: Strategy,
-        ends: (&[Vec<Slot>], &[Vec<Slot>]),
-        shuns: impl Fn(Slot) -> bool,
-    ) -> Vec<Share> {
-        self.index.place_ranked(demand, strategy, ends, shuns)
-    }
-
-    pub(crate) fn all_slots(&self) -> impl Iterator<Item = Slot> {
-        self.index.slots()
-    }
-
-    /// A Worker's free cores and memory, if it has no custom resources free. This is cheaper than its offer.
-    pub(crate) fn plain(&self, slot: Slot) -> Option<(Cores, MiB)> {
-        self.index.plain(slot)
+    /// The Workers by id, and in the worker order.
+    pub(crate) fn index(&self) -> &Index<WorkerId> {
+        &self.index
     }
 
     /// An offer of a Worker's free amounts that are not withheld, if the slot has a Worker.
@@ -155,18 +132,13 @@ impl WorkerTable {
         Some(self.at(slot)?.open_offer(self.withheld.get(&slot)))
     }
 
-    /// The Workers with changed amounts since the last call.
-    pub(crate) fn take_moved(&mut self) -> Moved {
+    /// The Workers whose amounts changed since the last call.
+    pub(crate) fn take_moved(&mut self) -> Changes {
         self.moved.take()
     }
 
-    /// Passes the Workers with room for one more executor to `look`, in the worker order, until it breaks.
-    pub(crate) fn walk(&self, demand: &Demand, look: impl FnMut(Slot) -> ControlFlow<()>) {
-        self.index.walk(demand, look);
-    }
-
-    /// Takes placed shares out of the index. Then [`grant`](Self::grant) takes them out of the rows, one executor at a
-    /// time.
+    /// Takes placed shares out of the index. The rows give them out one executor at a time, by
+    /// [`grant`](Self::grant).
     pub(crate) fn claim(&mut self, demand: &Demand, shares: &[Share]) {
         self.index.take(demand, shares);
         for share in shares {

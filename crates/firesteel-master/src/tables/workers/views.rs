@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::index::Slot;
+use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::messages::{ClusterTotals, WorkerView};
 use firesteel_protocol::time::Timestamp;

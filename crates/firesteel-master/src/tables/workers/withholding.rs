@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use firesteel_placement::ResourceAmounts;
-use firesteel_placement::index::Slot;
-use firesteel_placement::shortfall;
+use firesteel_placement::advanced::index::Slot;
+use firesteel_placement::explain::shortfall;
 
 use super::table::WorkerTable;
 use crate::tables::workers::row::Withheld;

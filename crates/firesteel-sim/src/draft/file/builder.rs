@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use firesteel_placement::resource_name::without_kind;
+use firesteel_placement::advanced::resources::without_kind;
 use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::WorkerId;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use firesteel_placement::{Cores, Resources, TaskResources};
+use firesteel_placement::advanced::resources::TaskResources;
+use firesteel_placement::{Cores, Resources};
 use firesteel_protocol::ids::{AttemptId, ExecutorKey, ProfileId};
 use firesteel_protocol::process::{ExitStatus, Signal};
 

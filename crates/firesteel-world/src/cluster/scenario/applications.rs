@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use firesteel_engine::driver::{Allocation, DynamicAllocation, Ratio, TaskRequest};
 use firesteel_engine::launcher::Until;
-use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, ResourceAmounts, TaskResources};
+use firesteel_placement::advanced::resources::TaskResources;
+use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, ResourceAmounts};
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 use firesteel_protocol::messages::{
     ApplicationDescription, Placing, ResourceProfile, Submitter, TaskDirectory, TaskSpec, WantedExecutors,

@@ -12,7 +12,7 @@ use crate::cluster::scenario::applications::wide;
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_placement::policy::Rule;
+use firesteel_placement::Rule;
 use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
 use firesteel_protocol::scheduling::queues::Queues;
 use firesteel_protocol::scheduling::run_time::RUN_TIME;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use firesteel_engine::driver::Allocation;
-use firesteel_placement::resource_name::without_kind;
-use firesteel_placement::{Amount, Cores, MiB, Part, Quantity, Resources, TaskAmount, TaskResources};
+use firesteel_placement::advanced::resources::without_kind;
+use firesteel_placement::advanced::resources::{TaskAmount, TaskResources};
+use firesteel_placement::{Amount, Cores, MiB, Part, Quantity, Resources};
 use firesteel_protocol::ids::{AttemptId, ExecutorId, ProfileId};
 use firesteel_protocol::messages::ResourceProfile;
 

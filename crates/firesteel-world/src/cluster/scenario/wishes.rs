@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_engine::driver::{Driver, Exclusion, ExclusionPolicy, ExecutorViewState, LocalityWait};
-use firesteel_placement::locality::{Locality, Topology, nearness};
+use firesteel_placement::advanced::locality::{Locality, Topology, nearness};
 use firesteel_protocol::ids::{AttemptId, ProfileId};
 
 use firesteel_sim::dice::Dice;

@@ -4,7 +4,7 @@ use firesteel_host::plain;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_placement::{ExecutorLimit, ExecutorSize};
 use firesteel_protocol::messages::{ApplicationDetail, ApplicationView, ImpairedWorker, ProfileView};
 

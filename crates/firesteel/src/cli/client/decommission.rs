@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use firesteel_placement::words::{counted, have, none_or};
+use firesteel_placement::advanced::words::{counted, have, none_or};
 use firesteel_protocol::messages::{DecommissionAnswer, LeavingWorker};
 use firesteel_settings::duration;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use clap::Args as ClapArgs;
 use firesteel_daemons::wording::application::state;
 use firesteel_daemons::wording::explanation::{expected_start, late_workers, sentences};
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::messages::{ApplicationDetail, DriverRestarts, DriverView, Outcome};
 use serde::Serialize;

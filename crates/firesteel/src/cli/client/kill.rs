@@ -1,7 +1,7 @@
 //! `firesteel kill`: ends applications and cluster drivers.
 
 use clap::Args as ClapArgs;
-use firesteel_placement::words::none_or;
+use firesteel_placement::advanced::words::none_or;
 use firesteel_protocol::ids::DriverId;
 use firesteel_protocol::messages::{KillAnswer, KillDriverAnswer};
 use serde_json::{Value, json};

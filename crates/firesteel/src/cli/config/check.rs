@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args as ClapArgs;
 use firesteel_apps::hosts::spark_env;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::host;
 use firesteel_settings::Reader;
 use firesteel_settings::findings::{self, Audience, Finding, Outcome};

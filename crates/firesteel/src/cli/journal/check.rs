@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 use firesteel_daemons::master_journal::{Recorded, StateError};
 use firesteel_host::journal::{Damage, Directory, JournalError, Tail};
 use firesteel_host::plain;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::byte_text;
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
 use firesteel_host::plain::{clean, escaped};
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::Timestamp;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};

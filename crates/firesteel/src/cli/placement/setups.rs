@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
-use firesteel_placement::policy::EXPRESSION;
+use firesteel_placement::advanced::policy::EXPRESSION;
 use firesteel_sim::setup::Setup;
 
 /// Set-ups separated by commas: the value of an option.

@@ -8,7 +8,7 @@ use firesteel_apps::local_cluster::{Directory, LocalClusterSpec, Options};
 use firesteel_apps::master_url::{MasterUrl, MasterUrlError};
 use firesteel_daemons::worker::capacity;
 use firesteel_host::progress::Progress;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, policy_names};
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::{Origin, Properties, Reader, keys, resources};

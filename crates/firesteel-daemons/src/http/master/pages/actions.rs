@@ -6,7 +6,7 @@
 
 use firesteel_host::net::Envoys;
 use firesteel_master::Event;
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::ids::{AppId, DriverId};
 use firesteel_protocol::messages::{
     ClientToMaster, DecommissionAnswer, KillAnswer, KillDriverAnswer, MasterToClient, WorkerState, WorkerView,

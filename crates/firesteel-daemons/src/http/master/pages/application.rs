@@ -1,6 +1,6 @@
 //! The page of one application: what it asked for and has, why it has no more, and its executors with their logs.
 
-use firesteel_placement::words::duration;
+use firesteel_placement::advanced::words::duration;
 use firesteel_protocol::messages::{ApplicationAnswer, ApplicationDetail, ApplicationView, ExecutorView};
 use maud::{Markup, html};
 

@@ -1,7 +1,7 @@
 //! The page of the cluster: its Workers, waiting applications with the reasons, running ones, cluster drivers, and
 //! ended ones.
 
-use firesteel_placement::words::{counted, duration};
+use firesteel_placement::advanced::words::{counted, duration};
 use firesteel_placement::{Cores, Quantity};
 use firesteel_protocol::ids::AppId;
 use firesteel_protocol::messages::{

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_host::net::Envoys;
 use firesteel_master::Event;
-use firesteel_placement::words::{counted, none_or};
+use firesteel_placement::advanced::words::{counted, none_or};
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{AppId, ExecutorId, WorkerId};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_host::net::Envoys;
 use firesteel_master::{Config, Event};
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::scheduling::SchedulingSettings;
 use firesteel_protocol::state_reader::Extent;

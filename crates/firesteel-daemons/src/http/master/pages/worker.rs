@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::words::duration;
+use firesteel_placement::advanced::words::duration;
 use firesteel_protocol::ids::{AppId, ExecutorKey};
 use firesteel_protocol::messages::{
     Departure, ExecutorView, MasterView, Usage, WorkerRemark, WorkerState, WorkerView, is_web_address,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::mem::discriminant;
 
 use firesteel_placement::Amount;
-use firesteel_placement::shortfall::{Amounts, CoreHolder};
+use firesteel_placement::explain::shortfall::{Amounts, CoreHolder};
 use firesteel_protocol::scheduling::label::Label;
 
 use super::*;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::resource_name::{serves, without_kind};
+use firesteel_placement::advanced::resources::{serves, without_kind};
 use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, Quantity, ResourceAmounts, Resources};
 use firesteel_protocol::ids::{DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{ExecutorLaunch, Relaunch, WorkerDescription};

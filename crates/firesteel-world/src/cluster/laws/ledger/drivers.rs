@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_master::{Effect, Event, Inbound, Note, Outbound};
-use firesteel_placement::ResourceQuantities;
+use firesteel_placement::advanced::resources::ResourceQuantities;
 use firesteel_protocol::ids::{DriverId, PeerId, WorkerId};
 use firesteel_protocol::messages::{
     ClientToMaster, DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState,

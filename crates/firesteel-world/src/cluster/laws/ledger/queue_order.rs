@@ -4,9 +4,9 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_master::ReservationView;
-use firesteel_placement::dominant_share::DominantShare;
-use firesteel_placement::resource_name::without_kind;
-use firesteel_placement::shortfall::Amounts;
+use firesteel_placement::advanced::dominant_share::DominantShare;
+use firesteel_placement::advanced::resources::without_kind;
+use firesteel_placement::explain::shortfall::Amounts;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Quantity};
 use firesteel_protocol::ids::{AppId, ExecutorKey, WorkerId};
 use firesteel_protocol::messages::ExecutorLaunch;

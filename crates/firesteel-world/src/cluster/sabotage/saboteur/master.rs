@@ -1,7 +1,7 @@
 //! Bugs in the effects of the Master.
 
 use firesteel_master as master;
-use firesteel_placement::resource_name::without_kind;
+use firesteel_placement::advanced::resources::without_kind;
 use firesteel_placement::{Part, Resources};
 use firesteel_protocol::Kind;
 use firesteel_protocol::messages::{

@@ -1,7 +1,8 @@
 //! The needs of a profile's next executor, as JSON.
 
-use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
-use firesteel_placement::{Quantity, ResourceAmounts, ResourceQuantities};
+use firesteel_placement::advanced::resources::ResourceQuantities;
+use firesteel_placement::explain::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
+use firesteel_placement::{Quantity, ResourceAmounts};
 use serde::Serialize;
 
 /// What the next executor of a profile needs, exactly.

@@ -1,6 +1,6 @@
 //! How an application is scheduled, as JSON: what the Master bases decisions on, and what limits its executors.
 
-use firesteel_placement::advice::{Advice, Change};
+use firesteel_placement::explain::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{ProfileId, WorkerId};

@@ -1,7 +1,7 @@
 //! Draws one Worker: a bar of cores, a thin bar of memory, and a cell for each address.
 
 use firesteel_placement::Cores;
-use firesteel_placement::amount::WHOLE;
+use firesteel_placement::advanced::resources::WHOLE;
 use firesteel_sim::draft::{Cells, User, WorkerOutcome};
 use firesteel_sim::picture::words::width;
 use firesteel_sim::picture::{Anchor, Area, Paint, Point, SERIES, SMALL, Svg, Weight};

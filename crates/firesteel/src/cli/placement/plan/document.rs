@@ -1,6 +1,6 @@
 //! Plans as one JSON value. Field names end in their unit.
 
-use firesteel_placement::ResourceQuantities;
+use firesteel_placement::advanced::resources::ResourceQuantities;
 use firesteel_sim::draft::{ApplicationOutcome, Draft, DraftApplication, Metrics, Since, WorkerOutcome};
 use serde::Serialize;
 

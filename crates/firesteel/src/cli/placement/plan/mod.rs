@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueHint};
 use firesteel_master::{Config, SnapshotError};
-use firesteel_placement::policy::Rule;
+use firesteel_placement::Rule;
 use firesteel_protocol::ids::AppId;
 use firesteel_protocol::scheduling::SchedulingSettings;
 use firesteel_sim::draft::{Draft, Metrics, Outcome};

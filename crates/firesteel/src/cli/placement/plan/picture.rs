@@ -10,7 +10,7 @@ mod legend;
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::words::{are, list, none_or, of_resource};
+use firesteel_placement::advanced::words::{are, list, none_or, of_resource};
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::messages::ProfileView;

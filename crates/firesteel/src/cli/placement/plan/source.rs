@@ -9,7 +9,7 @@ use firesteel_apps::master_url::MasterUrl;
 use firesteel_daemons::wording::worker::state_in_words;
 use firesteel_host::standard;
 use firesteel_placement::Resources;
-use firesteel_placement::policy::Rule;
+use firesteel_placement::Rule;
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::WorkerId;

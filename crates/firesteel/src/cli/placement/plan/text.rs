@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use firesteel_apps::table::{clean, table};
-use firesteel_placement::words::{list, none_or, of_resource};
+use firesteel_placement::advanced::words::{list, none_or, of_resource};
 use firesteel_placement::{MiB, Quantity};
 use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::scheduling::ServingOrder;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::words::{list, none_or, of_resource};
+use firesteel_placement::advanced::words::{list, none_or, of_resource};
 use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 use firesteel_protocol::ids::AppId;
 use firesteel_protocol::messages::Hindrance;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::words::counted;
+use firesteel_placement::advanced::words::counted;
 use firesteel_sim::replay::{Compaction, Fill, Outcome, SizeClass, Waits};
 
 use super::figures::{idle, mean, merged, missing_at, of_class, rate, shares, spread};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_placement::Cores;
-use firesteel_placement::words::none_or;
+use firesteel_placement::advanced::words::none_or;
 use firesteel_protocol::ids::WorkerId;
 use firesteel_sim::draft::{Cells, GroupKey, WorkerOutcome};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use firesteel_placement::Cores;
-use firesteel_placement::words::{list, none_or};
+use firesteel_placement::advanced::words::{list, none_or};
 use firesteel_sim::draft::has;
 use firesteel_sim::picture::{Area, MARGIN, Paint, Point, SMALL, TEXT, Weight, words};
 

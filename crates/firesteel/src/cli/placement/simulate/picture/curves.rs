@@ -1,6 +1,6 @@
 //! Charts of replays and of fills.
 
-use firesteel_placement::words::list;
+use firesteel_placement::advanced::words::list;
 use firesteel_sim::picture::axis::{Axis, Scale};
 use firesteel_sim::picture::chart::{Chart, Series};
 use firesteel_sim::picture::ticks;

@@ -1,15 +1,15 @@
 //! The outlook of a demand: the exact changes that would let one more executor fit.
 //!
 //! Each change is the smallest of its kind. With the change, one more executor is placed; with one core, one MiB, one
-//! address or one executor less, none is. [`advice`](crate::advice) looks for the changes that bring the most executors
+//! address or one executor less, none is. [`advice`](crate::explain::advice) looks for the changes that bring the most executors
 //! instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::resources::amount::WHOLE;
-use crate::shortfall::Amounts;
+use crate::explain::shortfall::Amounts;
+use crate::resources::amount::WHOLE;
 use crate::{Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Part, Quantity};
 
 /// A remedy keeps at least this fraction of the memory that was asked for. With less, the program would not run.

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceQuantities};
+use crate::resources::amount::ResourceQuantities;
+use crate::{Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer};
 
 /// What is missing, and why. `Display` writes one sentence without a full stop:
 /// `1 of 4 executors is missing: 2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB`.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Strategy, WorkerOrder, place};
+use crate::place::place;
+use crate::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Strategy, WorkerOrder};
 
 /// A change of what an application asks for, and what it would get with it now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
