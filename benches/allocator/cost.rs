@@ -120,9 +120,9 @@ impl List {
     fn of(trace: &Trace, pending: u64) -> Self {
         let target = target(trace, pending, 1);
         let expected = Expected { tasks: pending, tasks_per_executor: 1, on_hosts: &target.on_hosts };
-        let wishes =
+        let preferences =
             single_host_preferences(pending, &expected, |_| 0, &Pending::default(), &trace.topology());
-        let requests = wishes.into_iter().flat_map(|wish| {
+        let requests = preferences.into_iter().flat_map(|wish| {
             std::iter::repeat_n(wish.sites, usize::try_from(wish.executors).expect("it is small"))
         });
         let mut list = Self { requests: requests.collect(), wanted: BTreeMap::new() };

@@ -16,13 +16,13 @@ use crate::moment::Moment;
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// A process of mocks. It ends when this is dropped, or when this process ends.
-pub(crate) struct Crew {
+pub(crate) struct MockProcess {
     process: Child,
     stdin: ChildStdin,
     said: Receiver<String>,
 }
 
-impl Crew {
+impl MockProcess {
     /// Starts this program again with these words.
     pub(crate) fn start(words: &[&str]) -> Self {
         let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
@@ -64,7 +64,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for MockProcess {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -111,7 +111,7 @@ impl Group {
                 self.ended.fetch_add(1, Ordering::Relaxed);
             }
             Note::MasterUnreachable { .. }
-            | Note::Dispute(_)
+            | Note::LeaderConflict(_)
             | Note::WorkerRemoved { .. }
             | Note::FewerThanAsked { .. }
             | Note::Ending { .. }

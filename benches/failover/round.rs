@@ -10,7 +10,7 @@ use firesteel_testkit::zookeeper::Ensemble;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::crew::Crew;
+use crate::crew::MockProcess;
 use crate::masters::Master;
 use crate::moment::Moment;
 use crate::process::Meter;
@@ -48,12 +48,12 @@ struct Cluster {
     ensemble: Ensemble,
     leader: Master,
     standby: Master,
-    spares: Crew,
-    workers: Vec<Crew>,
+    spares: MockProcess,
+    workers: Vec<MockProcess>,
     /// The drivers of the running executors.
-    drivers: Crew,
+    drivers: MockProcess,
     /// The drivers of two applications: one waits, the other registers while there is no Master.
-    hungry: Crew,
+    hungry: MockProcess,
     _directory: TempDir,
 }
 
@@ -72,9 +72,9 @@ impl Cluster {
 
         let workers = |first: u64, count: u64, cores: u64| {
             let [first, count, cores] = [first, count, cores].map(|number| number.to_string());
-            Crew::start(&["workers", &first, &count, &cores, &masters])
+            MockProcess::start(&["workers", &first, &count, &cores, &masters])
         };
-        let mut drivers = Crew::start(&["drivers", &masters]);
+        let mut drivers = MockProcess::start(&["drivers", &masters]);
         // Each application finds room only on the Workers that are meant for it.
         let spares = workers(size.workers, SPARES, 1);
         spares.hear("ready");
@@ -87,20 +87,20 @@ impl Cluster {
             first += count;
             workers(first - count, count, size.executors_each)
         });
-        let crews: Vec<Crew> = crews.collect();
+        let crews: Vec<MockProcess> = crews.collect();
         for crew in &crews {
             crew.hear("ready");
         }
         drivers.tell(&format!("start main {} {}", size.apps, size.executors() / size.apps));
         drivers.hear("running main");
         // In a separate process, because returning drivers receive many messages.
-        let mut hungry = Crew::start(&["drivers", &masters]);
+        let mut hungry = MockProcess::start(&["drivers", &masters]);
         hungry.tell("start waiting 1 1");
         hungry.hear("registered waiting");
         Self { ensemble, leader, standby, spares, workers: crews, drivers, hungry, _directory: directory }
     }
 
-    fn mocks(&self) -> impl Iterator<Item = &Crew> {
+    fn mocks(&self) -> impl Iterator<Item = &MockProcess> {
         self.workers.iter().chain([&self.spares, &self.drivers, &self.hungry])
     }
 
@@ -127,7 +127,8 @@ pub(crate) fn run(size: Size) -> Sheet {
     // The session's last sign of life is some time before the kill.
     let now: u64 = Moment::now().to_string().parse().expect("it is a number");
     sleep(Duration::from_millis(1_000 + now % 700));
-    let pids: Vec<u32> = [cluster.standby.pid()].into_iter().chain(cluster.mocks().map(Crew::pid)).collect();
+    let pids: Vec<u32> =
+        [cluster.standby.pid()].into_iter().chain(cluster.mocks().map(MockProcess::pid)).collect();
     let (master_alone, mocks_alone) = (0..1, 1..pids.len());
     let meter = Meter::start(pids);
     let refused = overflows();

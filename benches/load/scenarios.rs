@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use firesteel_protocol::messages::{ClientToMaster, StatePlace};
+use firesteel_protocol::messages::{ClientToMaster, StateCursor};
 use firesteel_protocol::wire::Role;
 use firesteel_testkit::peers::link::Link;
 use tokio::sync::Notify;
@@ -298,7 +298,7 @@ async fn deaf(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
         let mut link =
             Link::dial(&server.address, Role::Client, "deaf").await.expect("the server accepts clients");
         for _ in 0..200 {
-            link.outgoing.push(&ClientToMaster::RequestMasterState { from: StatePlace::beginning() });
+            link.outgoing.push(&ClientToMaster::RequestMasterState { from: StateCursor::beginning() });
         }
         // A server need not read all questions.
         let _ = timeout(Duration::from_millis(100), link.outgoing.flush()).await;

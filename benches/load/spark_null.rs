@@ -34,13 +34,13 @@ struct Tables {
     workers: Vec<Worker>,
     /// The Worker that gets the next executor.
     next: usize,
-    apps: BTreeMap<String, UnboundedSender<Told>>,
+    apps: BTreeMap<String, UnboundedSender<Relayed>>,
 }
 
 struct Worker {
     id: String,
     address: Address,
-    queue: UnboundedSender<Told>,
+    queue: UnboundedSender<Relayed>,
 }
 
 struct Peer {
@@ -62,7 +62,7 @@ impl Peer {
 }
 
 /// A request of one connection to another, to write something.
-enum Told {
+enum Relayed {
     Launch { app: String, executor: i32, description: Bytes },
     Driver(ToDriver),
 }
@@ -104,7 +104,7 @@ impl SparkNull {
     }
 
     /// Handles a frame. Returns the peer, if the frame is a registration.
-    fn take(&self, frame: Frame, queue: &UnboundedSender<Told>, queued: &mut BytesMut) -> Option<Peer> {
+    fn take(&self, frame: Frame, queue: &UnboundedSender<Relayed>, queued: &mut BytesMut) -> Option<Peer> {
         let (Frame::Request { body, .. } | Frame::OneWay { body }) = &frame else { return None };
         let mut object = body.clone();
         let envelope = Envelope::decode(&mut object).expect("the mocks speak the protocol");
@@ -130,7 +130,7 @@ impl SparkNull {
                     lost_host: None,
                 };
                 if let Some(driver) = self.tables().apps.get(&app) {
-                    let _ = driver.send(Told::Driver(updated));
+                    let _ = driver.send(Relayed::Driver(updated));
                 }
                 None
             }
@@ -149,7 +149,7 @@ impl SparkNull {
         &self,
         worker: WorkerRegistration,
         master: Address,
-        queue: &UnboundedSender<Told>,
+        queue: &UnboundedSender<Relayed>,
         queued: &mut BytesMut,
     ) -> Peer {
         let peer = Peer { dialect: worker.dialect, master };
@@ -171,7 +171,7 @@ impl SparkNull {
         peer: &Peer,
         executors: i32,
         description: &Bytes,
-        queue: &UnboundedSender<Told>,
+        queue: &UnboundedSender<Relayed>,
         queued: &mut BytesMut,
     ) {
         let mut tables = self.tables();
@@ -184,18 +184,18 @@ impl SparkNull {
             tables.next = (at + 1) % tables.workers.len();
             let Worker { id, address, queue: worker } = &tables.workers[at];
             let (app, description) = (app.clone(), description.clone());
-            let _ = worker.send(Told::Launch { app, executor, description });
+            let _ = worker.send(Relayed::Launch { app, executor, description });
             let (worker, address) = (id.clone(), address.clone());
             let added = ToDriver::ExecutorAdded { executor, worker, address, cores: 1, memory: 1 };
-            let _ = queue.send(Told::Driver(added));
+            let _ = queue.send(Relayed::Driver(added));
         }
     }
 }
 
 /// Writes the queued messages, up to a bound.
 fn write_all(
-    first: Told,
-    told: &mut UnboundedReceiver<Told>,
+    first: Relayed,
+    told: &mut UnboundedReceiver<Relayed>,
     peer: &Peer,
     queued: &mut BytesMut,
     forms: &mut OrderForms,
@@ -203,8 +203,8 @@ fn write_all(
     let mut next = Some(first);
     while let Some(told_now) = next {
         let object = match told_now {
-            Told::Driver(message) => message.write(&peer.dialect),
-            Told::Launch { app, executor, description } => {
+            Relayed::Driver(message) => message.write(&peer.dialect),
+            Relayed::Launch { app, executor, description } => {
                 let order = Order {
                     app: &app,
                     executor,

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use firesteel_protocol::messages::{ClientToMaster, StatePlace};
+use firesteel_protocol::messages::{ClientToMaster, StateCursor};
 use firesteel_protocol::wire::Role;
 use firesteel_sim::picture::axis::{Axis, Scale};
 use firesteel_sim::picture::chart::{ABOVE, BELOW, Chart, LEFT, Series};
@@ -111,7 +111,7 @@ async fn workers_that_leave(address: String, seen: std::rc::Rc<mocks::Seen>) {
 async fn strangers(address: String) {
     loop {
         if let Ok(mut link) = Link::dial(&address, Role::Client, "stability").await {
-            link.outgoing.push(&ClientToMaster::RequestMasterState { from: StatePlace::beginning() });
+            link.outgoing.push(&ClientToMaster::RequestMasterState { from: StateCursor::beginning() });
             link.outgoing.flush().await;
             let _ = link.incoming.next().await;
         }

@@ -11,7 +11,7 @@ use firesteel_master::{Inbound, Outbound};
 use firesteel_protocol::messages::{MasterToDriver, MasterToWorker, WorkerToMaster};
 use firesteel_protocol::{Machine, Timestamp};
 use firesteel_placement::Cores;
-use firesteel_spark::connection::{Connection, Dismissal, Effect, Event, Limits};
+use firesteel_spark::connection::{Connection, PeerEnd, Effect, Event, Limits};
 use firesteel_spark::envelope::{Address, Envelope};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Node};
@@ -20,7 +20,7 @@ use firesteel_spark::scala;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     object(bytes);
-    let limits = Limits { peers: 4, clients: 2, held: 2, owed: 4, executors: 8, questions: 16 };
+    let limits = Limits { peers: 4, clients: 2, held: 2, pending: 4, executors: 8, questions: 16 };
     let mut connection = Connection::new(limits);
     tell(&mut connection, Event::Opened { remote: Ipv4Addr::LOCALHOST.into() });
     let mut left = BytesMut::from(bytes);
@@ -45,14 +45,14 @@ fn tell(connection: &mut Connection, event: Event) {
     connection.check().expect("the invariants hold");
     for effect in effects {
         let event = match effect {
-            Effect::Register { seat, .. } => {
+            Effect::Register { channel, .. } => {
                 let (app, master_url) = (AppId::new("app-1"), String::new());
                 let (max_cores, first_executor) = (Cores(1), ExecutorId(0));
                 let message =
                     MasterToDriver::RegisteredApplication { app, master_url, max_cores, first_executor };
-                Event::Told { seat, message: Outbound::Driver(message) }
+                Event::Outgoing { channel, message: Outbound::Driver(message) }
             }
-            Effect::Say { seat, message: Inbound::Worker(WorkerToMaster::RegisterWorker { .. }), .. } => {
+            Effect::Say { channel, message: Inbound::Worker(WorkerToMaster::RegisterWorker { .. }), .. } => {
                 let (master_url, heartbeat_millis, duplicate) = (String::new(), 15_000, false);
                 let message = MasterToWorker::RegisteredWorker {
                     master_url,
@@ -60,11 +60,11 @@ fn tell(connection: &mut Connection, event: Event) {
                     duplicate,
                     web_address: None,
                 };
-                Event::Told { seat, message: Outbound::Worker(message) }
+                Event::Outgoing { channel, message: Outbound::Worker(message) }
             }
             Effect::Say {
-                seat, message: Inbound::Worker(WorkerToMaster::ExecutorStateChanged(_)), ..
-            } => Event::Dismissed { seat, dismissal: Dismissal::InOrder },
+                channel, message: Inbound::Worker(WorkerToMaster::ExecutorStateChanged(_)), ..
+            } => Event::Dismissed { channel, dismissal: PeerEnd::InOrder },
             Effect::SayElsewhere { peer, .. } => Event::FoundNobody { peer },
             _ => continue,
         };

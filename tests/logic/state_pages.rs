@@ -284,7 +284,7 @@ fn bend(page: &mut StatePage, wrong: Wrong) {
         }
         Wrong::Repeated => {
             if page.next.is_some() {
-                page.next = page.rows.last().map(StateRow::place);
+                page.next = page.rows.last().map(StateRow::cursor);
             }
         }
         Wrong::CutShort => page.next = None,

@@ -298,12 +298,12 @@ pub(crate) fn creation(jar: &str, class: &str, arguments: &[&str], properties: V
 }
 
 /// A REST client that records the Master's answers, with words in place of ids and addresses.
-struct Talk<'a> {
+struct RestLog<'a> {
     manager: &'a dyn Manager,
     noted: Vec<(String, u16, Value)>,
 }
 
-impl Talk<'_> {
+impl RestLog<'_> {
     fn ask(&self, method: &str, action: &str, body: &str) -> (u16, Value) {
         rest(self.manager.rest(), method, &format!("/v1/submissions/{action}"), body)
     }
@@ -352,7 +352,7 @@ fn same_json() {
 fn talk(manager: &mut dyn Manager) -> Vec<(String, u16, Value)> {
     manager.add_worker(0, "127.0.0.1", 2);
     let jar = format!("file:{}", scala_apps(MAIN).display());
-    let mut talk = Talk { manager, noted: Vec::new() };
+    let mut talk = RestLog { manager, noted: Vec::new() };
     let ready = talk.ask("GET", "readyz", "");
     talk.note("ready", ready, "");
     let missing =

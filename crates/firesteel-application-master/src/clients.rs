@@ -7,7 +7,7 @@ use firesteel_protocol::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
     DecommissionAnswer, ExecutorView, HistoryPage, KillAnswer, KillDriverAnswer, MasterToClient, PageSize,
-    ProfileView, RefusedDriver, SchedulingStatus, StateHead, StatePage, StatePlace, StateRow, StateTotals,
+    ProfileView, RefusedDriver, SchedulingStatus, StateCursor, StateHead, StatePage, StateRow, StateTotals,
     Step, SubmitDriverAnswer, Submitter, page,
 };
 use firesteel_protocol::scheduling::SchedulingSettings;
@@ -88,18 +88,20 @@ impl ApplicationMaster {
     }
 
     /// The page of the state that begins at this place. The only application has the number 0.
-    fn state_page(&self, now: Timestamp, from: &StatePlace) -> StatePage {
-        let row = (*from <= StatePlace::Application(0))
+    fn state_page(&self, now: Timestamp, from: &StateCursor) -> StatePage {
+        let row = (*from <= StateCursor::Application(0))
             .then(|| StateRow::Application { number: 0, view: Box::new(self.row()) });
         let first = match from {
-            StatePlace::Worker(_) | StatePlace::Application(_) | StatePlace::Driver(_) => Some(ExecutorId(0)),
-            StatePlace::Executor { application: 0, executor } => Some(*executor),
-            StatePlace::Executor { .. } => None,
+            StateCursor::Worker(_) | StateCursor::Application(_) | StateCursor::Driver(_) => {
+                Some(ExecutorId(0))
+            }
+            StateCursor::Executor { application: 0, executor } => Some(*executor),
+            StateCursor::Executor { .. } => None,
         };
         let executors = first.into_iter().flat_map(|first| self.executors.live_from(first));
         let executors =
             executors.map(|(id, known)| StateRow::Executor { application: 0, view: view(id, known) });
-        let head = (*from == StatePlace::beginning()).then(|| self.head());
+        let head = (*from == StateCursor::beginning()).then(|| self.head());
         StatePage::of(now, head, PageSize::default(), row.into_iter().chain(executors).map(Step::Row))
     }
 
@@ -163,7 +165,7 @@ impl ApplicationMaster {
             more_excluded: 0,
             impaired: Vec::new(),
             ahead: 0,
-            hindrance: None,
+            blocker: None,
             cluster: ClusterView { workers: view.machines.unwrap_or(0), ..ClusterView::default() },
             holders: Vec::new(),
             more_holders: 0,

@@ -7,7 +7,7 @@ use firesteel_placement::explain::shortfall::{Amounts, Missing, Reason};
 use firesteel_placement::{Amount, Cores, ExecutorLimit, Shortfall};
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use firesteel_protocol::messages::{
-    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PROFILES,
+    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, HostPreferences, MOST_PROFILES,
     MasterToDriver, Outcome, ResourceProfile,
 };
 use firesteel_protocol::time::Timestamp;
@@ -28,7 +28,7 @@ pub(super) struct Drivers {
     description: Option<ApplicationDescription>,
     /// The profiles that the driver has named, with their needs and the number of executors wanted.
     targets: BTreeMap<ProfileId, (ExecutorNeeds, u64)>,
-    wishes: HostWishes,
+    preferences: HostPreferences,
     /// Whether executors had final ends that the allocator does not know yet.
     has_final_ends: bool,
     /// The deadline for the driver's first host preferences. Until then no executors are requested, so that the first
@@ -93,9 +93,9 @@ impl ApplicationMaster {
                     self.allocate(now, allocator::Event::KillExecutors(executors));
                 }
             }
-            DriverToMaster::PreferHosts { app, wishes } => {
+            DriverToMaster::PreferHosts { app, preferences } => {
                 if self.is_own(peer, &app) {
-                    self.drivers.wishes = *wishes;
+                    self.drivers.preferences = *preferences;
                     self.request(now);
                 }
             }
@@ -111,7 +111,7 @@ impl ApplicationMaster {
     /// Registers a driver's application, or gives it back to a driver that returns on a new connection.
     fn on_register_application(&mut self, now: Timestamp, peer: PeerId, description: ApplicationDescription) {
         if self.drivers.peer == Some(peer) {
-            return self.welcome();
+            return self.confirm_registration();
         }
         if let Some(reason) = self.objection(&description) {
             self.effects.note(Note::Refused { reason: reason.clone() });
@@ -126,7 +126,7 @@ impl ApplicationMaster {
             Phase::Waiting { .. } => self.on_new_driver(now, description),
             Phase::Idle | Phase::Serving | Phase::Stopping { .. } | Phase::Finishing(_) | Phase::Done => {
                 self.effects.note(Note::DriverReturned);
-                self.welcome();
+                self.confirm_registration();
             }
         }
     }
@@ -146,7 +146,7 @@ impl ApplicationMaster {
         match self.manager {
             Manager::Unregistered => self.register(),
             Manager::Registered => {
-                self.welcome();
+                self.confirm_registration();
                 self.listen(now);
             }
             Manager::Registering | Manager::Gone => {}
@@ -180,7 +180,7 @@ impl ApplicationMaster {
 
     /// Tells the driver that it is registered, and all live and ended executors. Waits until the manager has registered
     /// the application, too.
-    pub(super) fn welcome(&mut self) {
+    pub(super) fn confirm_registration(&mut self) {
         if self.drivers.peer.is_none() || self.manager != Manager::Registered {
             return;
         }
@@ -244,14 +244,14 @@ impl ApplicationMaster {
         self.request(now);
     }
 
-    /// Tells the allocator all wishes of the driver. Host preferences are not separate by profile: each profile gets
+    /// Tells the allocator all preferences of the driver. Host preferences are not separate by profile: each profile gets
     /// all of them.
     fn request(&mut self, now: Timestamp) {
         let is_early = self.manager != Manager::Registered || self.drivers.listening.is_some();
         if self.phase != Phase::Serving || is_early {
             return;
         }
-        let HostWishes { tasks, preferred, racks: _, avoided } = self.drivers.wishes.clone();
+        let HostPreferences { tasks, preferred, racks: _, avoided } = self.drivers.preferences.clone();
         let default = self.drivers.targets.get(&ProfileId::DEFAULT).and_then(|(needs, _)| needs.cores);
         let default = default.unwrap_or(self.config.allocator.sizing.cores);
         let task = self.config.task_cores.0.max(1);

@@ -87,7 +87,7 @@ impl Executor {
 
 impl Executors {
     /// Stores the nodes of containers, as told by the manager.
-    pub(super) fn know(&mut self, nodes: BTreeMap<ContainerId, Node>) {
+    pub(super) fn set_nodes(&mut self, nodes: BTreeMap<ContainerId, Node>) {
         self.nodes = nodes;
     }
 

@@ -121,7 +121,7 @@ pub enum Reason {
     /// The driver has not come in time.
     Driver,
     /// The driver's first host preferences have not come in time.
-    Wishes,
+    HostPreferences,
     /// The executors have not ended in time.
     Patience,
 }
@@ -177,7 +177,7 @@ impl Machine for ApplicationMaster {
             }
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
             Event::Allocated { allocated, nodes } => {
-                self.executors.know(nodes);
+                self.executors.set_nodes(nodes);
                 self.allocate(now, allocator::Event::Allocated(allocated));
             }
             Event::AllocateFailed(failure) => {
@@ -202,8 +202,8 @@ impl Machine for ApplicationMaster {
             Phase::Waiting { until } => Some((*until, Reason::Driver)),
             Phase::Serving => {
                 let away = self.drivers.away().map(|until| (until, Reason::Driver));
-                let wishes = self.drivers.listening().map(|until| (until, Reason::Wishes));
-                [away, wishes].into_iter().flatten().min()
+                let preferences = self.drivers.listening().map(|until| (until, Reason::HostPreferences));
+                [away, preferences].into_iter().flatten().min()
             }
             Phase::Stopping { then: Some((_, until)) } => Some((*until, Reason::Patience)),
             Phase::Idle | Phase::Stopping { then: None } => None,
@@ -252,7 +252,7 @@ impl ApplicationMaster {
             Phase::Finishing(_) => self.unregister(),
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
                 // The first call may already end the application, if the cluster has no machine for it.
-                self.welcome();
+                self.confirm_registration();
                 self.listen(now);
                 self.allocate(now, allocator::Event::Registered);
             }

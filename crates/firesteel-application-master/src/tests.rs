@@ -10,7 +10,7 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ContainerId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationEnd, ClientToMaster,
-    DriverToMaster, ExecutorState, ExecutorTarget, HostWishes, KillAnswer, LossReason, MasterToClient,
+    DriverToMaster, ExecutorState, ExecutorTarget, HostPreferences, KillAnswer, LossReason, MasterToClient,
     MasterToDriver, Outcome, Placing, Relaunch, ResourceProfile, Submitter, TaskDirectory, WantedExecutors,
     Work,
 };
@@ -191,7 +191,7 @@ fn tell(message: MasterToDriver) -> Effect {
     Effect::Send { peer: DRIVER, message: Outbound::Driver(message) }
 }
 
-fn welcome(first_executor: u32) -> Effect {
+fn confirmation(first_executor: u32) -> Effect {
     tell(MasterToDriver::RegisteredApplication {
         app: AppId::new(APP),
         master_url: "spark://127.0.0.2:4711".to_owned(),
@@ -249,7 +249,7 @@ fn in_client_mode_it_registers_first_and_calls_the_manager_while_it_waits_for_th
     assert_eq!(bench.answer(Allocated::default()), []);
     let effects =
         bench.driver(DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(3)))));
-    assert_eq!(effects, [welcome(0)]);
+    assert_eq!(effects, [confirmation(0)]);
     // 2048 MiB and 384 MiB overhead, as the driver describes its executors.
     assert_eq!(asked(&bench.call()), [(0, "*".to_owned(), 3, MiB(2432))]);
 }
@@ -261,7 +261,7 @@ fn in_cluster_mode_the_program_comes_first_and_the_manager_after_its_driver() {
         bench.driver(DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(1)))));
     assert_eq!(effects, [Effect::Register], "its driver waits for the manager");
     let effects = bench.apply(Event::Registered { largest: largest() });
-    assert_eq!(effects, [welcome(0), Effect::Allocate(Call::default())]);
+    assert_eq!(effects, [confirmation(0), Effect::Allocate(Call::default())]);
     bench.answer(Allocated::default());
     assert_eq!(asked(&bench.call()), [(0, "*".to_owned(), 1, MiB(2432))]);
 }
@@ -270,8 +270,8 @@ fn in_cluster_mode_the_program_comes_first_and_the_manager_after_its_driver() {
 fn executors_are_first_asked_for_where_the_driver_wants_them() {
     let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
     let preferred = [("host1".to_owned(), 1)].into();
-    let wishes = HostWishes { tasks: 1, preferred, ..HostWishes::default() };
-    bench.driver(DriverToMaster::PreferHosts { app: app(), wishes: Box::new(wishes) });
+    let preferences = HostPreferences { tasks: 1, preferred, ..HostPreferences::default() };
+    bench.driver(DriverToMaster::PreferHosts { app: app(), preferences: Box::new(preferences) });
     let places: Vec<String> = asked(&bench.call()).into_iter().map(|(_, place, ..)| place).collect();
     assert!(places.contains(&"host1".to_owned()), "{places:?}");
 }
@@ -294,7 +294,7 @@ fn a_driver_that_comes_back_hears_of_its_executors_and_of_those_that_ended_meanw
     let ended = ExecutorState::Exited(ExitStatus::Code(1));
     assert_eq!(
         bench.driver(again.clone()),
-        [welcome(0), added(0), updated(0, ExecutorState::Running), added(1), updated(1, ended)]
+        [confirmation(0), added(0), updated(0, ExecutorState::Running), added(1), updated(1, ended)]
     );
     // The new connection may open before the end of the old one is noticed.
     let effects = bench.apply(Event::Received { peer: PeerId(9), message: Inbound::Driver(again) });
@@ -321,7 +321,7 @@ fn a_driver_that_is_there_first_has_it_begin() {
     assert_eq!(bench.driver(message), [Effect::Register]);
     assert_eq!(bench.apply(Event::Start), []);
     let effects = bench.apply(Event::Registered { largest: largest() });
-    assert_eq!(effects, [welcome(0), Effect::Allocate(Call::default())]);
+    assert_eq!(effects, [confirmation(0), Effect::Allocate(Call::default())]);
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn a_later_attempt_numbers_on_and_says_which_executors_are_gone() {
     let mut bench = Bench::of(Config { attempt: 2, ..config(Mode::Client) });
     bench.apply(Event::Registered { largest: largest() });
     bench.answer(Allocated::default());
-    assert_eq!(bench.driver(DriverToMaster::RegisterApplication(Box::new(later))), [welcome(5)]);
+    assert_eq!(bench.driver(DriverToMaster::RegisterApplication(Box::new(later))), [confirmation(5)]);
     assert_eq!(bench.grant(1), [added(5), launch(5, 1)]);
 }
 

@@ -18,7 +18,7 @@ use std::path::Path;
 
 use firesteel_daemons::life_lock::LifeLock;
 use firesteel_daemons::worker::dead_workers;
-use firesteel_daemons::worker::scratch::ScratchRoots;
+use firesteel_daemons::worker::scratch_directories::ScratchRoots;
 use tempfile::TempDir;
 
 /// The beginning of the name of a local cluster's directory.

@@ -47,7 +47,7 @@ use crate::secret;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::{Inbox, OwnerGone};
-use firesteel_host::net::{Arrival, Introduction, ListenError, Listener, QueueLimits, Welcome};
+use firesteel_host::net::{AcceptedRole, Arrival, Introduction, ListenError, Listener, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::application::ApplicationSettings;
@@ -293,7 +293,7 @@ pub async fn start(
         .in_local_cluster(application.local_cluster.clone());
     let driver = Driver::new(config(application, &reached));
     let mut context = Context::introduced(introduction, LIMITS, Clock::start());
-    context.peers.serve(listener, vec![Welcome { role: Role::Executor, decode: from_executor }]);
+    context.peers.serve(listener, vec![AcceptedRole { role: Role::Executor, decode: from_executor }]);
     tracing::info!("listening for executors on {reached}");
     context.raise(Event::Start);
     let questions = Questions::default();
@@ -449,7 +449,7 @@ impl Shell for DriverShell {
 
     /// The owner handles requests to end, so the driver ignores them.
     fn asked_to_end(&mut self, _: EndRequest) -> ControlFlow<(), Event> {
-        ControlFlow::Continue(Event::Cancel { outcome: None, until: Until::Told })
+        ControlFlow::Continue(Event::Cancel { outcome: None, until: Until::Notified })
     }
 }
 

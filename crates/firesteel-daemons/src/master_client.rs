@@ -10,8 +10,8 @@ use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{DriverId, ExecutorId};
 use firesteel_protocol::messages::{
-    ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverView, HistoryPage,
-    HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow, StatePlace,
+    ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverView, HistoryCursor,
+    HistoryPage, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow, StateCursor,
     SubmitDriverAnswer,
 };
 use firesteel_protocol::state_reader::{Extent, StateReader};
@@ -102,7 +102,7 @@ impl<C: Carrier> MasterClient<C> {
     /// # Errors
     /// The Master does not answer.
     pub async fn web_address(&mut self) -> Result<Option<String>, C::Error> {
-        let from = StatePlace::beginning();
+        let from = StateCursor::beginning();
         let answer = self.carrier.ask(ClientToMaster::RequestMasterState { from }).await?;
         let MasterToClient::MasterStateResponse(page) = answer else { return Err(self.other_answer()) };
         Ok(page.head.and_then(|head| head.web_address))
@@ -114,8 +114,8 @@ impl<C: Carrier> MasterClient<C> {
     /// The Master does not answer, or the answer broke off.
     pub async fn history(&mut self) -> Result<(Timestamp, Vec<PastRow>), C::Error> {
         let mut latest = Timestamp::default();
-        let question = |from: &HistoryPlace| ClientToMaster::RequestHistory { from: *from };
-        let rows = self.pages(HistoryPlace::default(), question, |answer| match answer {
+        let question = |from: &HistoryCursor| ClientToMaster::RequestHistory { from: *from };
+        let rows = self.pages(HistoryCursor::default(), question, |answer| match answer {
             MasterToClient::HistoryResponse(HistoryPage { now, rows, next }) => {
                 latest = now;
                 Some((rows, next))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use firesteel_host::journal::{Contents, Directory, JournalError, Storage, Tail, Writer};
-use firesteel_master::{Config, Foreign, Master, Record, RecoveryError, UnreadableRecord};
+use firesteel_master::{Config, Master, Record, RecoveryError, UnknownExecutors, UnreadableRecord};
 use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::Timestamp;
 use firesteel_zookeeper::{Ensemble, Znodes, ZooKeeperError};
@@ -113,7 +113,7 @@ pub fn open(path: &Path, config: Config, now: Timestamp) -> Result<(Master, Writ
     let recorded = Recorded::read(&directory)?;
     match &recorded {
         None => tracing::info!("keeping the state in {}, which is new", path.display()),
-        Some(recorded) if config.foreign == Foreign::Ended && !recorded.is_new() => {
+        Some(recorded) if config.foreign == UnknownExecutors::Ended && !recorded.is_new() => {
             return Err(StateError::NotNew { path: path.to_owned() });
         }
         Some(_) => {}

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, WorkerId};
 use firesteel_protocol::messages::{
-    DriverPlace, ExecutorView, LogAuthor, LogPiece, LogStart, LogWish, RefusedLog, Stream, WorkerToClient,
+    DriverLocation, ExecutorView, LogAuthor, LogPiece, LogRange, LogStart, RefusedLog, Stream, WorkerToClient,
 };
 use firesteel_protocol::wire::Role;
 
@@ -12,7 +12,7 @@ use crate::worker::header;
 use firesteel_host::net::{CallError, Inquiry, Introduction};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogPlace {
+pub struct LogAddress {
     pub author: LogAuthor,
     pub worker: WorkerId,
     pub host: String,
@@ -21,7 +21,7 @@ pub struct LogPlace {
     pub directory: String,
 }
 
-impl LogPlace {
+impl LogAddress {
     #[must_use]
     pub fn of_executor(app: &AppId, executor: &ExecutorView) -> Self {
         let ExecutorView { id, worker, host, port, directory, .. } = executor;
@@ -32,8 +32,8 @@ impl LogPlace {
 
     /// The location of a cluster driver's logs, on its present or last Worker.
     #[must_use]
-    pub fn of_driver(driver: &DriverId, place: &DriverPlace) -> Self {
-        let DriverPlace { worker, host, port, directory } = place.clone();
+    pub fn of_driver(driver: &DriverId, place: &DriverLocation) -> Self {
+        let DriverLocation { worker, host, port, directory } = place.clone();
         Self { author: LogAuthor::Driver(driver.clone()), worker, host, port, directory }
     }
 }
@@ -59,7 +59,7 @@ pub enum LogError {
 /// was started. The header is left out, so that only the author's own output is shown.
 #[derive(Debug)]
 pub struct WorkerLog<'a> {
-    place: &'a LogPlace,
+    place: &'a LogAddress,
     worker: Inquiry,
     /// The length of the header in bytes, once it is known.
     header: Option<u64>,
@@ -70,7 +70,7 @@ impl<'a> WorkerLog<'a> {
     ///
     /// # Errors
     /// The Worker cannot be reached, or is not Firesteel's.
-    pub async fn open(place: &'a LogPlace, client: impl Into<Introduction>) -> Result<Self, LogError> {
+    pub async fn open(place: &'a LogAddress, client: impl Into<Introduction>) -> Result<Self, LogError> {
         // Only Spark's Workers do not tell their directories.
         if place.directory.is_empty() {
             let (worker, host) = (place.worker.clone(), place.host.clone());
@@ -119,8 +119,8 @@ impl<'a> WorkerLog<'a> {
     }
 
     async fn ask(&mut self, stream: Stream, from: LogStart) -> Result<LogPiece, LogError> {
-        let LogPlace { author, worker, .. } = self.place;
-        let question = LogWish { author: author.clone(), stream, from }.question();
+        let LogAddress { author, worker, .. } = self.place;
+        let question = LogRange { author: author.clone(), stream, from }.question();
         match self.worker.ask(&question).await {
             Ok(WorkerToClient::LogResponse(piece)) => Ok(piece),
             Ok(WorkerToClient::RequestLogFailed(refusal)) => {
@@ -134,8 +134,8 @@ impl<'a> WorkerLog<'a> {
     }
 }
 
-fn unreachable(place: &LogPlace, error: CallError) -> LogError {
-    let LogPlace { author: _, worker, host, port: _, directory } = place.clone();
+fn unreachable(place: &LogAddress, error: CallError) -> LogError {
+    let LogAddress { author: _, worker, host, port: _, directory } = place.clone();
     LogError::OutOfReach { worker, error, host, directory }
 }
 

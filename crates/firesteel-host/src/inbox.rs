@@ -89,12 +89,12 @@ pub struct InboxReceiver<E> {
     own: mpsc::Receiver<E>,
     peers: Arc<PeerEntries<E>>,
     /// The last search for the oldest entry.
-    look: Option<Look>,
+    look: Option<InboxState>,
 }
 
 /// The result of a search, with its time.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct InboxState {
     at: Timestamp,
     heard_until: Timestamp,
 }
@@ -119,7 +119,7 @@ impl<E> InboxReceiver<E> {
     pub(crate) fn heard_until(&mut self, now: Timestamp) -> Timestamp {
         let look = match self.look {
             Some(look) if now.since(look.at) < LOOK => look,
-            Some(_) | None => Look { at: now, heard_until: self.peers.oldest().unwrap_or(now) },
+            Some(_) | None => InboxState { at: now, heard_until: self.peers.oldest().unwrap_or(now) },
         };
         self.look = Some(look);
         look.heard_until

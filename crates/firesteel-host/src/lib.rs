@@ -13,7 +13,7 @@
 //! - [`signals`]: requests to end, which the loop also waits for.
 //! - [`daemon`]: how a daemon announces that it is ready, and how long it lives.
 //! - [`service_manager`]: messages to systemd.
-//! - [`tenure`]: the lease that limits how long a daemon may send.
+//! - [`lease`]: the lease that limits how long a daemon may send.
 //! - [`process`]: child processes, and why one could not be started.
 //! - [`progress`], [`exit_code`]: what a command shows on a terminal, and the exit codes of all commands.
 //! - [`standard`]: the standard streams, some of which may have been closed at the start.
@@ -24,6 +24,7 @@ pub mod daemon;
 pub mod exit_code;
 pub mod inbox;
 pub mod journal;
+pub mod lease;
 pub mod meter;
 pub mod net;
 pub mod owner;
@@ -31,11 +32,10 @@ pub mod parallel;
 pub mod plain;
 pub mod process;
 pub mod progress;
+pub mod rate_limiter;
 pub mod runtime;
-pub mod seldom;
 pub mod service_manager;
 pub mod signals;
 pub mod standard;
-pub mod tenure;
 
 pub use process::{own_program, process_group, start};

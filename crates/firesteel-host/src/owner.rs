@@ -82,10 +82,10 @@ use tracing::field::display;
 
 use crate::clock::Clock;
 use crate::inbox::{Inbox, InboxReceiver, inbox};
+use crate::lease::Lease;
 use crate::net::{Introduction, Peers, QueueLimits};
 use crate::service_manager::Watchdog;
 use crate::signals::{EndRequest, EndRequests};
-use crate::tenure::Tenure;
 
 /// The maximum number of events in one batch. Their messages are handed over to the connections together.
 const EVENTS: usize = 1024;
@@ -165,20 +165,20 @@ impl<E: Send + 'static> Context<E> {
     /// Makes the context of a daemon with this introduction for its peers.
     #[must_use]
     pub fn introduced(ours: Introduction, limits: QueueLimits, clock: Clock) -> Self {
-        Self::with_tenure(ours, limits, clock, Tenure::default())
+        Self::with_lease(ours, limits, clock, Lease::default())
     }
 
     /// Makes the context of a daemon with this introduction, which may send during this lease. When the lease is over,
     /// connections are closed at once, and the caller that runs the daemon drops it.
     #[must_use]
-    pub fn with_tenure(
+    pub fn with_lease(
         ours: impl Into<Introduction>,
         limits: QueueLimits,
         clock: Clock,
-        tenure: Tenure,
+        lease: Lease,
     ) -> Self {
         let (inbox, receiver) = inbox(clock);
-        let peers = Peers::new(ours, limits, inbox.clone(), tenure);
+        let peers = Peers::new(ours, limits, inbox.clone(), lease);
         Self { peers, clock, inbox, receiver, raised: VecDeque::new() }
     }
 

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_reads_as_a_sentence() {
+    fn a_progress_reads_as_a_sentence() {
         let progress = RunProgress { executors: 2, cores: 8, ..RunProgress::default() };
         let seconds = Duration::from_secs;
         for (progress, expected) in [

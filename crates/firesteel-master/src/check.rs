@@ -7,7 +7,7 @@ use firesteel_placement::{Cores, MiB, Quantity, Resources};
 use firesteel_protocol::ids::{ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use firesteel_protocol::machine::{Violation, ensure};
 
-use super::scheduler::queues::{Kept, Reservation};
+use super::scheduler::queues::{Reservation, Reserved};
 use super::tables::applications::application::Application;
 use super::tables::executors::executor::Probation;
 use super::tables::workers::row::WorkerRow;
@@ -38,7 +38,7 @@ impl Master {
             self.applications.is_consistent(),
             "the indexes of the applications disagree with their rows"
         );
-        self.leavers.check()?;
+        self.ended_app_executors.check()?;
         self.check_backlog()?;
         let mut held: BTreeMap<Slot, Held> = BTreeMap::new();
         for application in self.applications.queue() {
@@ -145,9 +145,13 @@ impl Master {
         let demand = application.zip(profile).map(|(application, profile)| application.demand(profile));
         let gang =
             application.zip(demand.as_ref()).and_then(|(application, demand)| application.gang(demand));
-        let kept: u64 = reservation.kept.values().map(|kept| kept.executors).sum();
-        ensure!("master", gang == Some(kept), "room for {kept} is kept for {id}, which waits for {gang:?}");
-        for (slot, Kept { executors, .. }) in &reservation.kept {
+        let reserved: u64 = reservation.reserved.values().map(|reserved| reserved.executors).sum();
+        ensure!(
+            "master",
+            gang == Some(reserved),
+            "room for {reserved} is kept for {id}, which waits for {gang:?}"
+        );
+        for (slot, Reserved { executors, .. }) in &reservation.reserved {
             let whole =
                 self.workers.slots().find(|(alive, _)| alive == slot).map(|(_, row)| row.whole_offer());
             let large = demand.as_ref().zip(whole).map(|(demand, whole)| whole.executors_that_fit(demand));
@@ -238,7 +242,7 @@ struct Held {
 }
 
 impl Held {
-    fn add(&mut self, share: &super::tables::capacity::Amounts) {
+    fn add(&mut self, share: &super::tables::capacity::Holding) {
         self.executors += 1;
         self.cores += share.cores;
         self.memory += share.memory;
@@ -248,8 +252,8 @@ impl Held {
 }
 
 fn check_worker(id: &WorkerId, row: &WorkerRow, held: &Held) -> Result<(), Violation> {
-    let foreigners = row.foreigners.as_ref();
-    let are_any = foreigners.is_none_or(|some| !some.executors.is_empty() || !some.drivers.is_empty());
+    let unknown_processes = row.unknown_processes.as_ref();
+    let are_any = unknown_processes.is_none_or(|some| !some.executors.is_empty() || !some.drivers.is_empty());
     ensure!("master", are_any, "{id} is given nothing for executors of another state, and has none");
     let (total, free) = (row.capacity().total(), row.capacity().free());
     let listed = row.executors.len();

@@ -19,7 +19,7 @@ pub struct Config {
     /// Where its state is kept, in words for people. Set by its shell, not by the user.
     pub state_place: String,
     /// What a new Master does with executors of applications that its state never had.
-    pub foreign: Foreign,
+    pub foreign: UnknownExecutors,
     /// `spark.worker.timeout`: a Worker that sends no heartbeat for this long is lost. Workers must send one every
     /// quarter of this time.
     pub worker_timeout: Duration,
@@ -92,7 +92,7 @@ pub enum ResourceShares {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Foreign {
+pub enum UnknownExecutors {
     /// While its state is new, the Master leaves them alone for `recovery_timeout`.
     #[default]
     Held,
@@ -189,7 +189,7 @@ impl Default for Config {
             url: "spark://localhost:7077".to_owned(),
             web_address: None,
             state_place: "memory".to_owned(),
-            foreign: Foreign::Held,
+            foreign: UnknownExecutors::Held,
             worker_timeout: Duration::from_secs(60),
             strategy,
             worker_order,

@@ -29,7 +29,7 @@ impl Lag {
     }
 
     /// Records a message that arrived at this time and is handled now. Returns what to log.
-    pub(crate) fn hear(&mut self, now: Timestamp, arrived: Timestamp) -> Option<Note> {
+    pub(crate) fn record(&mut self, now: Timestamp, arrived: Timestamp) -> Option<Note> {
         let waited = now.since(arrived);
         if waited >= self.at(now) {
             (self.waited, self.handled) = (waited, now);
@@ -68,17 +68,17 @@ mod tests {
     #[test]
     fn a_master_says_once_a_minute_that_it_is_behind_and_once_that_it_is_not() {
         let mut lag = Lag::default();
-        assert_eq!(lag.hear(seconds(100), seconds(99)), None, "a second is no lag");
-        assert_eq!(lag.hear(seconds(110), seconds(107)), behind(3));
-        assert_eq!(lag.hear(seconds(111), seconds(111)), None, "what waited at its side may wait still");
+        assert_eq!(lag.record(seconds(100), seconds(99)), None, "a second is no lag");
+        assert_eq!(lag.record(seconds(110), seconds(107)), behind(3));
+        assert_eq!(lag.record(seconds(111), seconds(111)), None, "what waited at its side may wait still");
         assert_eq!(lag.at(seconds(111)), Duration::from_secs(2));
-        assert_eq!(lag.hear(seconds(140), seconds(130)), None, "it was said half a minute ago");
-        assert_eq!(lag.hear(seconds(170), seconds(165)), behind(5));
+        assert_eq!(lag.record(seconds(140), seconds(130)), None, "it was said half a minute ago");
+        assert_eq!(lag.record(seconds(170), seconds(165)), behind(5));
         assert_eq!(
-            lag.hear(seconds(174), seconds(174)),
+            lag.record(seconds(174), seconds(174)),
             Some(Note::CaughtUp { longest: Duration::from_secs(10) })
         );
-        assert_eq!(lag.hear(seconds(175), seconds(175)), None);
+        assert_eq!(lag.record(seconds(175), seconds(175)), None);
         assert_eq!(lag.at(seconds(175)), Duration::ZERO);
     }
 }

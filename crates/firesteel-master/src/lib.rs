@@ -37,8 +37,8 @@ mod tables;
 mod tests;
 
 use durable::records::Records;
+use handlers::ended_app_executors::EndedAppExecutors;
 use handlers::foreign::Hold;
-use handlers::leavers::Leavers;
 use lag::Lag;
 use scheduler::memory::Memory;
 use scheduler::queues::QueueScheduling;
@@ -50,7 +50,7 @@ use tables::preempted::Preempted;
 use tables::run_times::RunTimes;
 use tables::workers::table::WorkerTable;
 
-pub use config::{Config, Durability, Exclusion, Foreign, HistoryLimits, ResourceShares, Retries};
+pub use config::{Config, Durability, Exclusion, HistoryLimits, ResourceShares, Retries, UnknownExecutors};
 pub use durable::contradiction::Contradiction;
 pub use durable::record::{
     ApplicationImage, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage, Record,
@@ -67,8 +67,8 @@ pub use limits::Limits;
 pub use note::audit::{Action, Audit, Verdict};
 pub use note::{Ignored, Note};
 pub use scheduler::queues::ReservationView;
-pub use tables::applications::standing::ApplicationStanding;
-pub use tables::workers::standing::WorkerStanding;
+pub use tables::applications::health::ApplicationHealth;
+pub use tables::workers::health::WorkerHealth;
 
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::machine::{Effects, Machine, Violation};
@@ -81,7 +81,7 @@ pub struct Master {
     workers: WorkerTable,
     applications: ApplicationTable,
     drivers: ClusterDriverTable,
-    leavers: Leavers,
+    ended_app_executors: EndedAppExecutors,
     queue_scheduling: QueueScheduling,
     memory: Memory,
     preempted: Preempted,
@@ -134,7 +134,7 @@ impl Master {
             config,
             applications: ApplicationTable::default(),
             drivers: ClusterDriverTable::default(),
-            leavers: Leavers::default(),
+            ended_app_executors: EndedAppExecutors::default(),
             queue_scheduling: QueueScheduling::default(),
             memory: Memory::default(),
             preempted: Preempted::default(),
@@ -153,7 +153,7 @@ impl Master {
     fn on_message(&mut self, now: Timestamp, peer: PeerId, arrived: Timestamp, message: Inbound) {
         // Clients' requests overtake other messages, so they do not show how long those wait.
         let counts = !matches!(message, Inbound::Client(_));
-        if let Some(note) = counts.then(|| self.lag.hear(now, arrived)).flatten() {
+        if let Some(note) = counts.then(|| self.lag.record(now, arrived)).flatten() {
             self.effects.note(note);
         }
         match message {
@@ -209,7 +209,9 @@ impl Master {
             DriverToMaster::KillExecutors { app, executors } => {
                 self.on_kill_executors(now, peer, &app, executors)
             }
-            DriverToMaster::PreferHosts { app, wishes } => self.on_prefer_hosts(now, peer, &app, *wishes),
+            DriverToMaster::PreferHosts { app, preferences } => {
+                self.on_prefer_hosts(now, peer, &app, *preferences)
+            }
             DriverToMaster::RequestShortfall { app } => self.on_request_shortfall(peer, &app),
             DriverToMaster::ResumeApplication(resumption) => {
                 self.on_resume_application(now, peer, resumption);
@@ -273,7 +275,7 @@ impl Machine for Master {
         }
         self.see_returned();
         self.settle(now);
-        self.record_standings(now);
+        self.record_healths(now);
         let effects = self.effects.take();
         // Messages about the changes are sent after the records are durable.
         match self.records.take() {

@@ -37,8 +37,8 @@ pub mod offers {
 pub mod policy {
     pub use crate::policy::expression::{LONGEST, Wrong};
     pub use crate::policy::{
-        Candidate, Changes, Chooser, ClusterTotal, EXPRESSION, Formula, Lesson, Measure, PlacementCache,
-        Rest, SeenDemands, Workers, fill, fill_by_rest, spread_held,
+        Candidate, Changes, Chooser, ClusterTotal, DemandModel, DemandStatistics, EXPRESSION, Formula,
+        Measure, PlacementCache, Rest, Workers, fill, fill_by_rest, spread_held,
     };
 }
 
@@ -49,7 +49,7 @@ pub mod preemption {
 
 /// Capacity that is kept for several executors at once and is not free yet.
 pub mod reservation {
-    pub use crate::reservation::{WorkerAmounts, reserve};
+    pub use crate::reservation::{WorkerCapacity, reserve};
 }
 
 /// Custom resources in words, their kinds, and how the tasks of an executor share its addresses.

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::explain::shortfall::Amounts;
-use crate::reservation::WorkerAmounts;
+use crate::reservation::WorkerCapacity;
 use crate::{Amount, Cores, Demand, MiB, Offer, Resources};
 
 /// What an executor gives back, and when it is expected to.
@@ -102,7 +102,7 @@ impl Room {
 pub fn forecast(
     demand: &Demand,
     executors: u64,
-    workers: &[WorkerAmounts<'_>],
+    workers: &[WorkerCapacity<'_>],
     mut endings: Vec<Ending>,
 ) -> Option<Forecast> {
     let mut then: Vec<Room> = workers.iter().map(|worker| Room::of(&worker.free)).collect();
@@ -211,7 +211,7 @@ mod tests {
         let offer =
             |cores| Offer { worker: "w", cores: Cores(cores), memory: MiB(100), resources: Resources::NONE };
         let workers: Vec<_> =
-            free.iter().map(|free| WorkerAmounts { free: offer(*free), total: offer(8) }).collect();
+            free.iter().map(|free| WorkerCapacity { free: offer(*free), total: offer(8) }).collect();
         let ending = |&(worker, at, cores): &(usize, u64, i64)| ending(worker, at, cores);
         let Forecast { at, on } =
             forecast(&demand(each), executors, &workers, endings.iter().map(ending).collect())?;
@@ -299,7 +299,7 @@ mod tests {
             Demand { memory: MiB(30), resources: [("gpu".to_owned(), 3.into())].into(), ..demand(1) };
         let held = Resources::from_iter([("gpu", ["2", "3"])]);
         let endings = vec![Ending { memory: MiB(25), resources: held, ..ending(0, 7, 0) }];
-        let workers = [WorkerAmounts { free: offer, total: offer }];
+        let workers = [WorkerCapacity { free: offer, total: offer }];
         let found = forecast(&demand, 1, &workers, endings).expect("it fits at 7");
         assert_eq!(found.at, 7);
         let kept = Amounts {

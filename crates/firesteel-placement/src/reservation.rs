@@ -11,7 +11,7 @@ use crate::{Amount, Cores, Demand, MiB, Offer, Quantity};
 
 /// The free and the total amounts of a Worker.
 #[derive(Clone, Copy, Debug)]
-pub struct WorkerAmounts<'a> {
+pub struct WorkerCapacity<'a> {
     /// The free amounts of the Worker.
     pub free: Offer<'a>,
     /// The total amounts of the Worker.
@@ -31,7 +31,7 @@ type ToFree = (Quantity, Cores, MiB);
 /// Each further executor on a Worker frees at least as much as the one before it. So taking the cheapest next executor
 /// each time makes the cheapest choice. The cost is linear in the number of Workers, plus a heap operation per executor.
 #[must_use]
-pub fn reserve(demand: &Demand, executors: u64, workers: &[WorkerAmounts<'_>]) -> Option<Vec<u64>> {
+pub fn reserve(demand: &Demand, executors: u64, workers: &[WorkerCapacity<'_>]) -> Option<Vec<u64>> {
     let limits: Vec<u64> = workers.iter().map(|worker| worker.total.executors_that_fit(demand)).collect();
     if limits.iter().fold(0_u64, |sum, limit| sum.saturating_add(*limit)) < executors {
         return None;
@@ -92,9 +92,9 @@ mod tests {
     }
 
     /// Workers of 8 cores and 400 MiB with these free amounts.
-    fn workers(free: &[(i64, i64)]) -> Vec<WorkerAmounts<'static>> {
+    fn workers(free: &[(i64, i64)]) -> Vec<WorkerCapacity<'static>> {
         free.iter()
-            .map(|&(cores, memory)| WorkerAmounts { free: offer(cores, memory), total: offer(8, 400) })
+            .map(|&(cores, memory)| WorkerCapacity { free: offer(cores, memory), total: offer(8, 400) })
             .collect()
     }
 

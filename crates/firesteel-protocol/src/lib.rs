@@ -21,7 +21,7 @@ pub mod executor_trouble;
 pub mod fair_queue;
 pub mod host;
 pub mod ids;
-pub mod last_heard;
+pub mod last_seen;
 pub mod machine;
 pub mod master_search;
 pub mod messages;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::messages::{ClientToMaster, MasterView, StateHead, StatePage, StatePlace, StateRow, StateTotals};
+use crate::messages::{ClientToMaster, MasterView, StateCursor, StateHead, StatePage, StateRow, StateTotals};
 use crate::time::Timestamp;
 
 /// How much of a Master's state is read.
@@ -23,11 +23,11 @@ pub enum Extent {
 pub struct StateReader {
     extent: Extent,
     /// The place to ask from. `None`: everything wanted has been read.
-    from: Option<StatePlace>,
+    from: Option<StateCursor>,
     state: Option<MasterView>,
     totals: StateTotals,
     /// The places of live applications in the state, by number.
-    places: BTreeMap<u64, usize>,
+    cursors: BTreeMap<u64, usize>,
     rows: u64,
     executors: u64,
     /// Whether there are rows that the reader does not want.
@@ -44,10 +44,10 @@ impl StateReader {
     pub fn new(extent: Extent) -> Self {
         Self {
             extent,
-            from: Some(StatePlace::beginning()),
+            from: Some(StateCursor::beginning()),
             state: None,
             totals: StateTotals::default(),
-            places: BTreeMap::new(),
+            cursors: BTreeMap::new(),
             rows: 0,
             executors: 0,
             is_cut: false,
@@ -72,14 +72,14 @@ impl StateReader {
     /// The page does not answer that question. The reader must not be used after that.
     pub fn read(&mut self, page: StatePage) -> Result<(), UnexpectedPage> {
         let from = self.from.take().ok_or(UnexpectedPage)?;
-        let places: Vec<StatePlace> = page.rows.iter().map(StateRow::place).collect();
-        let ascend = places.is_sorted_by(|one, other| one < other);
-        let begins = places.first().is_none_or(|first| *first >= from);
+        let cursors: Vec<StateCursor> = page.rows.iter().map(StateRow::cursor).collect();
+        let ascend = cursors.is_sorted_by(|one, other| one < other);
+        let begins = cursors.first().is_none_or(|first| *first >= from);
         // A page that is not the last but does not advance would be requested again and again.
         let goes_on = page
             .next
             .as_ref()
-            .is_none_or(|next| *next > from && places.last().is_none_or(|last| last < next));
+            .is_none_or(|next| *next > from && cursors.last().is_none_or(|last| last < next));
         if !(ascend && begins && goes_on) {
             return Err(UnexpectedPage);
         }
@@ -108,7 +108,7 @@ impl StateReader {
         match row {
             StateRow::Worker(worker) => state.workers.push(*worker),
             StateRow::Application { number, view } if view.ended.is_none() => {
-                self.places.insert(number, state.applications.len());
+                self.cursors.insert(number, state.applications.len());
                 state.applications.push(*view);
             }
             StateRow::Application { view, .. } => state.completed.push(*view),
@@ -116,23 +116,23 @@ impl StateReader {
             StateRow::Executor { application, view } => {
                 self.executors += 1;
                 // An application that was registered after the reader passed its place is not shown.
-                if let Some(place) = self.places.get(&application) {
-                    state.applications[*place].executors.push(view);
+                if let Some(cursor) = self.cursors.get(&application) {
+                    state.applications[*cursor].executors.push(view);
                 }
             }
         }
     }
 
-    fn wants(&self, next: &StatePlace) -> bool {
+    fn wants(&self, next: &StateCursor) -> bool {
         match (self.extent, next) {
             (Extent::Whole, _)
-            | (Extent::Workers | Extent::Executors(_), StatePlace::Worker(_))
-            | (Extent::Executors(_), StatePlace::Application(_) | StatePlace::Driver(_)) => true,
+            | (Extent::Workers | Extent::Executors(_), StateCursor::Worker(_))
+            | (Extent::Executors(_), StateCursor::Application(_) | StateCursor::Driver(_)) => true,
             (
                 Extent::Workers,
-                StatePlace::Application(_) | StatePlace::Driver(_) | StatePlace::Executor { .. },
+                StateCursor::Application(_) | StateCursor::Driver(_) | StateCursor::Executor { .. },
             ) => false,
-            (Extent::Executors(most), StatePlace::Executor { .. }) => self.executors < most,
+            (Extent::Executors(most), StateCursor::Executor { .. }) => self.executors < most,
         }
     }
 
@@ -185,14 +185,14 @@ mod tests {
         })
     }
 
-    fn page(millis: u64, ids: &[&str], next: Option<StatePlace>) -> StatePage {
+    fn page(millis: u64, ids: &[&str], next: Option<StateCursor>) -> StatePage {
         let rows = ids.iter().map(|id| worker(id, WorkerState::Alive)).collect();
         let head = if millis == 1 { head() } else { None };
         StatePage { now: Timestamp::from_millis(millis), head, rows, next }
     }
 
-    fn at(id: &str) -> Option<StatePlace> {
-        Some(StatePlace::Worker(WorkerId::new(id)))
+    fn at(id: &str) -> Option<StateCursor> {
+        Some(StateCursor::Worker(WorkerId::new(id)))
     }
 
     #[test]
@@ -233,11 +233,11 @@ mod tests {
 
     #[test]
     fn a_reader_asks_for_no_more_than_it_wants() {
-        let executor = StatePlace::Executor { application: 0, executor: ExecutorId(3) };
+        let executor = StateCursor::Executor { application: 0, executor: ExecutorId(3) };
         for (extent, next, goes_on) in [
             (Extent::Workers, at("b").expect("a place"), true),
-            (Extent::Workers, StatePlace::Application(0), false),
-            (Extent::Executors(2), StatePlace::Application(0), true),
+            (Extent::Workers, StateCursor::Application(0), false),
+            (Extent::Executors(2), StateCursor::Application(0), true),
             (Extent::Executors(2), executor.clone(), true),
             (Extent::Executors(0), executor.clone(), false),
             (Extent::Whole, executor, true),

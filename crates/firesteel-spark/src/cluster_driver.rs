@@ -33,7 +33,7 @@ impl fmt::Debug for SparkDriver {
 
 /// The data for the Worker alone.
 #[derive(Serialize, Deserialize)]
-struct Particulars {
+struct WorkerOnlyFields {
     jar: String,
     class_path: Vec<String>,
     library_path: Vec<String>,
@@ -46,7 +46,7 @@ struct Particulars {
 pub enum Unsound {
     /// The data on how to start the JVM is missing or malformed.
     #[error("the variable {SPARK} of its command cannot be read: {0}")]
-    Particulars(String),
+    WorkerOnlyFields(String),
     /// The command has no argument for the class.
     #[error("its command names no class")]
     NoClass,
@@ -67,7 +67,7 @@ impl SparkDriver {
             releases,
             description: _,
         } = command;
-        let particulars = Particulars { jar, class_path, library_path, java_options, releases };
+        let particulars = WorkerOnlyFields { jar, class_path, library_path, java_options, releases };
         let particulars = serde_json::to_string(&particulars).expect("texts can be written as JSON");
         environment.insert(SPARK.to_owned(), particulars);
         arguments.insert(0, main_class);
@@ -85,9 +85,9 @@ impl SparkDriver {
     fn read(command: &Command) -> Result<Self, Unsound> {
         let mut environment: BTreeMap<String, String> = command.environment.clone();
         let text = environment.remove(SPARK).unwrap_or_default();
-        let particulars: Particulars =
-            serde_json::from_str(&text).map_err(|error| Unsound::Particulars(error.to_string()))?;
-        let Particulars { jar, class_path, library_path, java_options, releases } = particulars;
+        let particulars: WorkerOnlyFields =
+            serde_json::from_str(&text).map_err(|error| Unsound::WorkerOnlyFields(error.to_string()))?;
+        let WorkerOnlyFields { jar, class_path, library_path, java_options, releases } = particulars;
         let (main_class, arguments) = command.arguments.split_first().ok_or(Unsound::NoClass)?;
         let command = JavaCommand {
             main_class: main_class.clone(),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::dialect::{Dialect, Fragment, Vocabulary};
+use crate::dialect::{ClassNames, Dialect, Fragment};
 use crate::java::ReadError;
 use crate::messages::{Launch, ToWorker};
 
@@ -75,7 +75,7 @@ impl OrderForms {
 /// The bytes that the orders of an application share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OrderForm {
-    vocabulary: Vocabulary,
+    vocabulary: ClassNames,
     master_url: String,
     object: Vec<u8>,
     /// The offset of the four numbers.

@@ -7,7 +7,7 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, FetchId, PeerId, ProfileId};
 use firesteel_protocol::master_search::connect_error::ConnectError;
 use firesteel_protocol::messages::{
-    ApplicationFiles, LogWish, TaskDirectory, WorkerToClient, WorkerToMaster,
+    ApplicationFiles, LogRange, TaskDirectory, WorkerToClient, WorkerToMaster,
 };
 use firesteel_protocol::process::executor_command::ExecutorCommand;
 use firesteel_protocol::process::{Command, Signal};
@@ -91,7 +91,7 @@ pub enum Effect {
     ReadLog {
         peer: PeerId,
         /// The piece that the client asks for. The id of its author is valid as the name of a directory.
-        wish: LogWish,
+        range: LogRange,
     },
     /// End the daemon, for this reason.
     Exit(Exit),

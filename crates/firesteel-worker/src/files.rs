@@ -70,8 +70,8 @@ impl Worker {
 
     /// Marks all files as doubtful, because a Master has registered the Worker. It will not say which applications
     /// ended before.
-    pub(super) fn doubt_files(&mut self) {
-        self.files.doubt_all();
+    pub(super) fn recheck_files(&mut self) {
+        self.files.recheck_all();
         let unused: Vec<AppId> =
             self.files.apps().filter(|app| !self.executors.has_live(app)).cloned().collect();
         for app in unused {

@@ -13,14 +13,14 @@
 //! `reason`). Then come the `tables`, which know no [`Worker`]. Above are the handlers of events, each an `impl
 //! Worker`. They use the tables and call each other as methods, so no files import each other in a circle.
 
-mod cleaning;
+mod application_directories;
 mod config;
 mod drivers;
 mod effect;
 mod event;
+mod executor_directories;
 mod executors;
 mod files;
-mod kept_directories;
 mod logs;
 mod note;
 mod obstacles;
@@ -50,8 +50,8 @@ use firesteel_protocol::machine::{Effects, Machine, Violation, ensure};
 use firesteel_protocol::messages::{ClientToWorker, MasterToWorker, WorkerToClient, WorkerViewOfItself};
 use firesteel_protocol::time::Timestamp;
 use tables::{
-    Cleaning, Drivers, Executors, Files, KeptDirectories, Logs, Obstacles, Registration, ShutdownPhase,
-    UsageTable,
+    DirectorySearch, Drivers, ExecutorDirectories, Executors, Files, Logs, Obstacles, Registration,
+    ShutdownPhase, UsageTable,
 };
 
 #[derive(Debug)]
@@ -61,10 +61,10 @@ pub struct Worker {
     executors: Executors,
     drivers: Drivers,
     files: Files,
-    cleaning: Cleaning,
+    directory_search: DirectorySearch,
     obstacles: Obstacles,
     usage: UsageTable,
-    kept_directories: KeptDirectories,
+    executor_directories: ExecutorDirectories,
     logs: Logs,
     shutdown: ShutdownPhase,
     effects: Effects<Effect>,
@@ -79,10 +79,10 @@ impl Worker {
             files: Files::default(),
             executors: Executors::remembering(config.retained_executors),
             drivers: Drivers::default(),
-            cleaning: Cleaning::default(),
+            directory_search: DirectorySearch::default(),
             obstacles: Obstacles::default(),
             usage: UsageTable::default(),
-            kept_directories: KeptDirectories::default(),
+            executor_directories: ExecutorDirectories::default(),
             logs: Logs::default(),
             shutdown: ShutdownPhase::Serving,
             effects: Effects::default(),
@@ -194,7 +194,7 @@ impl Machine for Worker {
         match event {
             Event::Start => {
                 self.seek_master(now);
-                self.plan_cleaning(now);
+                self.plan_directory_search(now);
                 self.plan_try(now);
                 self.plan_measurement(now);
             }
@@ -254,7 +254,7 @@ impl Machine for Worker {
                 Some((give_up, Reason::ShutdownTimeout))
             }
         };
-        let (cleaning, obstacles) = (self.cleaning.next_deadline(), self.obstacles.next_deadline());
+        let (cleaning, obstacles) = (self.directory_search.next_deadline(), self.obstacles.next_deadline());
         let usage = self.usage.next_deadline();
         let (executors, drivers) = (self.executors.next_deadline(), self.drivers.next_deadline());
         [self.registration.next_deadline(), executors, drivers, cleaning, obstacles, usage, give_up]
@@ -270,8 +270,8 @@ impl Machine for Worker {
         self.drivers.check(&self.shutdown)?;
         self.files.check(&self.executors)?;
         self.obstacles.check(&self.executors, &self.drivers)?;
-        self.kept_directories.check()?;
-        let in_use = self.kept_directories.executors().find(|executor| self.executors.lives(executor));
+        self.executor_directories.check()?;
+        let in_use = self.executor_directories.executors().find(|executor| self.executors.lives(executor));
         ensure!("worker", in_use.is_none(), "the directory of {in_use:?} may be removed though it lives");
         Ok(())
     }

@@ -2,25 +2,25 @@
 
 use bytes::Bytes;
 use firesteel_protocol::ids::{PeerId, is_sound};
-use firesteel_protocol::messages::{LogAuthor, LogPiece, LogWish, RefusedLog, WorkerToClient};
+use firesteel_protocol::messages::{LogAuthor, LogPiece, LogRange, RefusedLog, WorkerToClient};
 
 use super::tables::Writer;
 use super::{Effect, LogRead, Outbound, Worker};
 
 impl Worker {
-    pub(super) fn on_request_log(&mut self, peer: PeerId, wish: LogWish) {
-        if !is_sound(wish.author.directory_id()) {
+    pub(super) fn on_request_log(&mut self, peer: PeerId, range: LogRange) {
+        if !is_sound(range.author.directory_id()) {
             return self.effects.push(refuse(peer, RefusedLog::UnsoundId));
         }
         if self.logs.is_asked(peer) {
             return self.effects.push(refuse(peer, RefusedLog::OneAtATime));
         }
-        let lives = match &wish.author {
+        let lives = match &range.author {
             LogAuthor::Executor(executor) => self.executors.lives(executor),
             LogAuthor::Driver(driver) => self.drivers.lives(driver),
         };
         self.logs.ask(peer, if lives { Writer::Lives } else { Writer::Over });
-        self.effects.push(Effect::ReadLog { peer, wish });
+        self.effects.push(Effect::ReadLog { peer, range });
     }
 
     pub(super) fn on_log_read(&mut self, peer: PeerId, outcome: LogRead) {

@@ -6,7 +6,7 @@ use firesteel_placement::advanced::words::{counted, none_or};
 use firesteel_protocol::NoteLevel;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, PeerId};
-use firesteel_protocol::master_search::leadership::Dispute;
+use firesteel_protocol::master_search::leadership::LeaderConflict;
 use firesteel_protocol::messages::{DriverState, ExecutorState, RefusedRegistration};
 use firesteel_protocol::process::ExitStatus;
 
@@ -35,7 +35,7 @@ pub enum Note {
     MasterStandsBy { master: Address, leader: Option<Address> },
     /// Two Masters say that they lead.
     #[note(Warn, "{_0}")]
-    Dispute(Dispute),
+    LeaderConflict(LeaderConflict),
     #[note(Warn, "{} rejected this Worker: {refusal}", master.url())]
     Refused { master: Address, refusal: RefusedRegistration },
     /// The Worker will try all Masters again, after this number of failed rounds since the last registration.

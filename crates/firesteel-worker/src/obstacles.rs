@@ -40,7 +40,7 @@ impl Worker {
         let is_tried = self.config.try_pause.is_some();
         match fault {
             Fault::Shortage | Fault::OwnProgram if is_tried => {
-                self.meet_obstacle(now, &failure);
+                self.record_obstacle(now, &failure);
                 self.report_not_started(process, failure);
             }
             Fault::Shortage | Fault::OwnProgram | Fault::LostFiles | Fault::Command
@@ -59,9 +59,9 @@ impl Worker {
     }
 
     /// Handles a failed start that is the machine's fault. The obstacle lasts until a check starts a process.
-    fn meet_obstacle(&mut self, now: Timestamp, failure: &StartFailure) {
+    fn record_obstacle(&mut self, now: Timestamp, failure: &StartFailure) {
         let before = self.obstacles.reason().cloned();
-        if self.obstacles.meet(now, failure, self.config.try_pause) {
+        if self.obstacles.record(now, failure, self.config.try_pause) {
             self.tell_of_change(before.as_ref());
         }
     }

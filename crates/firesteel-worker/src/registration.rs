@@ -13,7 +13,7 @@ use firesteel_protocol::messages::{
 use firesteel_protocol::time::Timestamp;
 
 use super::effect::send;
-use super::tables::{ShutdownPhase, Terms, Told};
+use super::tables::{SentReport, ShutdownPhase, Terms};
 use super::{Effect, Exit, Note, Worker};
 
 /// The shortest interval between heartbeats, even if a Master asks for a shorter one.
@@ -78,7 +78,7 @@ impl Worker {
                     Remark::Silent { master } => Note::MasterSilent { master },
                     Remark::HungUp { master } => Note::MasterHungUp { master },
                     Remark::StandsBy { master, leader } => Note::MasterStandsBy { master, leader },
-                    Remark::Dispute(dispute) => Note::Dispute(dispute),
+                    Remark::LeaderConflict(dispute) => Note::LeaderConflict(dispute),
                     Remark::NextRound { failed, pause } => Note::NextRound { failed, pause },
                 }),
                 Order::GiveUp => {
@@ -94,7 +94,7 @@ impl Worker {
     fn ask(&mut self, peer: PeerId, gave_orders: bool) {
         let (listed, drivers) = (self.executors.reports(), self.drivers.reports());
         let executors = listed.iter().map(|report| (report.executor.clone(), report.state.clone())).collect();
-        self.registration.search.tell(peer, Told { executors, drivers: drivers.clone(), gave_orders });
+        self.registration.search.tell(peer, SentReport { executors, drivers: drivers.clone(), gave_orders });
         let worker = Box::new(self.config.description.clone());
         self.effects.push(send(peer, WorkerToMaster::RegisterWorker { worker, executors: listed, drivers }));
     }
@@ -126,7 +126,7 @@ impl Worker {
         self.effects.note(Note::Registered { master_url: url, duplicate });
         self.follow(orders);
         self.send_heartbeat(peer);
-        self.doubt_files();
+        self.recheck_files();
         self.tell_of_obstacle_if_new(peer, duplicate);
         self.report_if_any(peer);
         if matches!(self.shutdown, ShutdownPhase::Draining { .. }) {
@@ -134,7 +134,7 @@ impl Worker {
         }
 
         // What has changed since the Master was told about the executors.
-        let Told { executors, drivers, .. } = asked.told;
+        let SentReport { executors, drivers, .. } = asked.told;
         for report in self.executors.reports() {
             if executors.get(&report.executor) != Some(&report.state) {
                 self.effects.push(send(peer, WorkerToMaster::ExecutorStateChanged(report)));

@@ -25,9 +25,9 @@ impl<H> Queue<H> {
     }
 
     /// Plans a happening, after all others that are already planned for the same time.
-    pub(crate) fn put(&mut self, at: u64, happening: H) {
+    pub(crate) fn put(&mut self, at: u64, scheduled: H) {
         self.sequence += 1;
-        self.rows.insert((at.max(self.now), self.sequence), happening);
+        self.rows.insert((at.max(self.now), self.sequence), scheduled);
     }
 
     /// Goes on to the next happening of the queue, or to the machine's deadline if that is earlier.
@@ -40,7 +40,7 @@ impl<H> Queue<H> {
             }
             (_, Some(head)) => {
                 self.now = self.now.max(head.0);
-                Next::Happening(self.rows.remove(&head).expect("it is the first"))
+                Next::ScheduledEvent(self.rows.remove(&head).expect("it is the first"))
             }
             (_, None) => Next::Nothing,
         }
@@ -50,7 +50,7 @@ impl<H> Queue<H> {
 /// The next thing to happen.
 #[derive(Clone, Debug)]
 pub(crate) enum Next<H> {
-    Happening(H),
+    ScheduledEvent(H),
     Deadline,
     Nothing,
 }

@@ -1,11 +1,11 @@
 //! A Master that may become the leader.
 
-use firesteel_host::tenure::Moment;
+use firesteel_host::lease::Moment;
 use firesteel_protocol::address::{Address, parse_masters};
 use zookeeper_client::{CreateMode, Error, MultiWriteResult, OneshotWatcher};
 
 use crate::ensemble::{Ensemble, Session, ZooKeeperError};
-use crate::reign::Reign;
+use crate::term::Term;
 
 /// A Master that may become the leader. It stays a candidate until this value is dropped or its session ends.
 #[derive(Debug)]
@@ -22,13 +22,13 @@ pub struct Candidate {
 
 /// The position of a candidate: follower or leader.
 #[derive(Debug)]
-pub enum Standing {
+pub enum CandidateState {
     /// Another candidate is before it.
     Follows {
         /// The address of the first candidate, if it tells one.
         leader: Option<Address>,
     },
-    Leads(Box<Reign>),
+    Leads(Box<Term>),
 }
 
 impl Candidate {
@@ -51,7 +51,7 @@ impl Candidate {
     ///
     /// # Errors
     /// The session has ended, so this is no longer a candidate.
-    pub async fn next(&mut self) -> Result<Standing, ZooKeeperError> {
+    pub async fn next(&mut self) -> Result<CandidateState, ZooKeeperError> {
         loop {
             if let Some(watched) = self.watched.take() {
                 watched.changed().await;
@@ -67,9 +67,9 @@ impl Candidate {
             self.first.clone_from(&first);
             match first {
                 Some(first) if first == self.own => {
-                    return Ok(Standing::Leads(Box::new(self.lead().await?)));
+                    return Ok(CandidateState::Leads(Box::new(self.lead().await?)));
                 }
-                Some(first) => return Ok(Standing::Follows { leader: self.address_of(&first).await }),
+                Some(first) => return Ok(CandidateState::Follows { leader: self.address_of(&first).await }),
                 // Its own node is gone, too, so the session has ended.
                 None => return Err(self.session.failed("stay a candidate")(Error::SessionExpired)),
             }
@@ -82,7 +82,7 @@ impl Candidate {
         let _ = self.session.client.delete(&self.own, None).await;
     }
 
-    async fn lead(&self) -> Result<Reign, ZooKeeperError> {
+    async fn lead(&self) -> Result<Term, ZooKeeperError> {
         let failed = self.session.failed("become the leader");
         let asked = Moment::now();
         let mut writer = self.session.client.new_check_writer(&self.own, None).map_err(&failed)?;
@@ -96,7 +96,7 @@ impl Candidate {
         });
         let epoch =
             version.ok_or_else(|| failed(Error::UnexpectedError("no version was given".to_owned())))?;
-        Ok(Reign::begin(self.session.clone(), epoch, asked))
+        Ok(Term::begin(self.session.clone(), epoch, asked))
     }
 
     async fn address_of(&self, candidate: &str) -> Option<Address> {

@@ -12,21 +12,21 @@
 //! that the leader's node still has this version. So a former leader cannot write, even if it believes that it leads.
 //! It cannot act either, since no decision is announced before it is written.
 //!
-//! Everything that needs no write ends with the leader's [lease](firesteel_host::tenure). The lease ends two thirds of
+//! Everything that needs no write ends with the leader's [lease](firesteel_host::lease). The lease ends two thirds of
 //! the session's timeout after the last transaction that a majority of the servers took, by the monotonic clock of the
 //! leader. ZooKeeper ends a session only after its whole timeout.
 //!
 //! - `ensemble`: the servers, a session with them, and the names of the nodes
 //! - `candidate`: a Master that may become the leader
-//! - `reign`: the term of a Master that leads, and its lease
+//! - `term`: the term of a Master that leads, and its lease
 //! - `znodes`: the leader's journal
 
 mod candidate;
 mod ensemble;
-mod reign;
+mod term;
 mod znodes;
 
-pub use candidate::{Candidate, Standing};
+pub use candidate::{Candidate, CandidateState};
 pub use ensemble::{Ensemble, ZooKeeperError};
-pub use reign::Reign;
+pub use term::Term;
 pub use znodes::{Znodes, read};

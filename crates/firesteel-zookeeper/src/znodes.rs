@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use firesteel_host::journal::{JournalError, Storage};
-use firesteel_host::tenure::Tenure;
+use firesteel_host::lease::Lease;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use tokio::time::sleep;
 use zookeeper_client::{CheckWriteError, CheckWriter, CreateMode, Error};
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct Znodes {
     session: Session,
     epoch: i32,
-    tenure: Tenure,
+    lease: Lease,
     /// The number of generations that this Master has begun, and the number of pieces in the current one.
     generations: u64,
     pieces: u64,
@@ -49,8 +49,8 @@ enum Failure {
 }
 
 impl Znodes {
-    pub(crate) fn new(session: Session, epoch: i32, tenure: Tenure) -> Self {
-        Self { session, epoch, tenure, generations: 0, pieces: 0 }
+    pub(crate) fn new(session: Session, epoch: i32, lease: Lease) -> Self {
+        Self { session, epoch, lease, generations: 0, pieces: 0 }
     }
 
     /// Reads the contents of the latest generation, with its path. `None` if there is none yet.
@@ -92,7 +92,7 @@ impl Znodes {
         &self,
         write: impl Fn(&mut CheckWriter<'_>) -> Result<(), Error>,
     ) -> Result<(), Failure> {
-        while self.tenure.holds() {
+        while self.lease.holds() {
             let written = async {
                 let leader = self.session.leader();
                 let mut writer = self.session.client.new_check_writer(&leader, Some(self.epoch))?;
@@ -102,7 +102,7 @@ impl Znodes {
             match written.await {
                 Ok(_) => return Ok(()),
                 Err(CheckWriteError::CheckFailed { .. }) => {
-                    self.tenure.end();
+                    self.lease.end();
                     return Err(Failure::Deposed);
                 }
                 Err(error) => match Error::from(error) {
@@ -111,7 +111,7 @@ impl Znodes {
                         sleep(PAUSE).await;
                     }
                     Error::SessionExpired | Error::SessionMoved | Error::ClientClosed => {
-                        self.tenure.end();
+                        self.lease.end();
                         return Err(Failure::Ended);
                     }
                     error => return Err(Failure::ZooKeeper(error)),

@@ -1,6 +1,6 @@
 //! A Worker and its reaper are killed together: who ends the remaining processes, and removes the files?
 
-use firesteel_daemons::worker::strays::Marker;
+use firesteel_daemons::worker::cleanup::processes::Marker;
 use firesteel_protocol::messages::DriverToMaster;
 use firesteel_testkit::processes::is_alive;
 use firesteel_testkit::{Daemon, firesteel, run};

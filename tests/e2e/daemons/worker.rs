@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use firesteel_daemons::worker::strays::Marker;
+use firesteel_daemons::worker::cleanup::processes::Marker;
 use firesteel_host::net::call;
 use firesteel_protocol::address::parse_masters;
 use firesteel_protocol::messages::{

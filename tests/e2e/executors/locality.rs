@@ -36,9 +36,9 @@ fn every_item_runs_on_the_host_that_it_prefers_while_there_is_room() {
 fn without_room_on_the_host_an_item_goes_to_its_rack_and_then_anywhere() {
     let hosts = Hosts::start(3, 1);
     let racks = format!("firesteel.topology.table={}", hosts.write("racks", RACKS));
-    let wishes = hosts.write("wishes", &"127.0.0.1\n".repeat(3));
+    let preferences = hosts.write("wishes", &"127.0.0.1\n".repeat(3));
     let script = together(3, hosts.path("racks").parent().expect("a directory"));
-    let options = ["--conf", &racks, "--conf", "spark.locality.wait=2s", "--locality", &wishes, "--"];
+    let options = ["--conf", &racks, "--conf", "spark.locality.wait=2s", "--locality", &preferences, "--"];
     let command = [&options[..], &["sh", "-c", &script]].concat();
     let (done, summary) = hosts.mapped(&command, "a\nb\nc\n");
     assert_eq!(done.code(), 0, "{done}");

@@ -12,7 +12,7 @@ use super::victims::{Victims, send};
 
 /// The generator of faults, with a count per kind.
 #[derive(Debug)]
-pub(crate) struct Deeds {
+pub(crate) struct Actions {
     dice: Dice,
     counts: [u64; KINDS.len()],
 }
@@ -46,7 +46,7 @@ const KINDS: [(Kind, &str); 11] = [
     (Kind::Flip, "bit flipped"),
 ];
 
-impl Deeds {
+impl Actions {
     pub(crate) fn new(seed: u64) -> Self {
         Self { dice: Dice::new(seed), counts: [0; KINDS.len()] }
     }
@@ -104,7 +104,7 @@ fn stop(pause: Duration, send: impl Fn(Signal)) {
 }
 
 /// `3 executors killed, 1 Worker killed, ..`
-impl fmt::Display for Deeds {
+impl fmt::Display for Actions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let told = KINDS.iter().zip(self.counts).map(|((_, name), count)| {
             let (noun, rest) = name.split_once(' ').expect("a name has two words");

@@ -18,7 +18,7 @@ mod route;
 mod runs;
 mod victims;
 
-use deeds::Deeds;
+use deeds::Actions;
 use runs::Runs;
 use victims::Victims;
 
@@ -31,7 +31,7 @@ fn asked(variable: &str, or: u64) -> u64 {
 fn no_output_is_wrong_and_nothing_is_stuck_or_left_over() {
     let (seconds, seed) = (asked("FIRESTEEL_HAVOC_SECONDS", 20), asked("FIRESTEEL_SEED", 1));
     let victims = Victims::start();
-    let (mut deeds, mut runs) = (Deeds::new(seed), Runs::default());
+    let (mut deeds, mut runs) = (Actions::new(seed), Runs::default());
     let end = Instant::now() + Duration::from_secs(seconds);
     thread::scope(|scope| {
         let (victims, deeds) = (&victims, &mut deeds);

@@ -9,8 +9,8 @@ use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::messages::{
-    ApplicationDescription, DriverToMaster, MasterToClient, Offered, Placing, ResourceProfile, StateHead,
-    StatePage, StatePlace, StateRow, StateTotals, Submitter, WantedExecutors, Work, WorkerDescription,
+    ApplicationDescription, DriverToMaster, MasterToClient, Offered, Placing, ResourceProfile, StateCursor,
+    StateHead, StatePage, StateRow, StateTotals, Submitter, WantedExecutors, Work, WorkerDescription,
     WorkerToMaster, WorkerView,
 };
 use firesteel_protocol::process::Command;
@@ -128,7 +128,7 @@ fn first_page() -> StatePage {
         lag_millis: 0,
         totals,
     };
-    let next = Some(StatePlace::Worker(WorkerId::new("worker-2")));
+    let next = Some(StateCursor::Worker(WorkerId::new("worker-2")));
     StatePage {
         now: Timestamp::default(),
         head: Some(head),

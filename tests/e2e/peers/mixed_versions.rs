@@ -11,7 +11,7 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::WorkerId;
 use firesteel_protocol::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorState, MasterToClient,
-    MasterToDriver, MasterToWorker, Offered, Placing, ResourceProfile, StateHead, StatePage, StatePlace,
+    MasterToDriver, MasterToWorker, Offered, Placing, ResourceProfile, StateCursor, StateHead, StatePage,
     StateRow, StateTotals, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster, WorkerView,
 };
 use firesteel_protocol::process::Command;
@@ -125,7 +125,7 @@ fn worker_driver_and_client_of_a_later_version_work_with_this_master() {
     driver.wait_for(|it| matches!(it, MasterToDriver::ExecutorUpdated { .. }).then_some(()));
 
     let mut client = Later::dial(master.address(), Role::Client);
-    client.send(&message(&ClientToMaster::RequestMasterState { from: StatePlace::beginning() }));
+    client.send(&message(&ClientToMaster::RequestMasterState { from: StateCursor::beginning() }));
     let page = client.wait_for(|it| match it {
         MasterToClient::MasterStateResponse(page) => Some(page),
         _ => None,

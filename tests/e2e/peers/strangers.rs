@@ -14,7 +14,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
-    ClientToMaster, DriverToMaster, ExecutorToDriver, Offered, Sha256, StatePlace, WorkerDescription,
+    ClientToMaster, DriverToMaster, ExecutorToDriver, Offered, Sha256, StateCursor, WorkerDescription,
     WorkerToDriver, WorkerToMaster,
 };
 use firesteel_protocol::secret::{EXECUTOR_SECRET, Secret};
@@ -183,7 +183,7 @@ fn whoever_knows_the_ports_of_a_local_cluster_gets_in_nowhere() {
             attack(
                 Role::Client,
                 challenge,
-                &ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
+                &ClientToMaster::RequestMasterState { from: StateCursor::beginning() },
             ),
             attack(Role::Executor, challenge, &executor),
             attack(

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::WorkerId;
-use firesteel_protocol::messages::{ClientToMaster, Offered, StatePlace, WorkerDescription, WorkerToMaster};
+use firesteel_protocol::messages::{ClientToMaster, Offered, StateCursor, WorkerDescription, WorkerToMaster};
 use firesteel_protocol::version::Version;
 use firesteel_protocol::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_testkit::{DEADLINE, Daemon, wait_for};
@@ -81,7 +81,7 @@ pub(crate) fn message(message: &impl serde::Serialize) -> Vec<u8> {
 
 /// A question for the first page of the state.
 fn ask_all() -> ClientToMaster {
-    ClientToMaster::RequestMasterState { from: StatePlace::beginning() }
+    ClientToMaster::RequestMasterState { from: StateCursor::beginning() }
 }
 
 /// Whether the peer closes its side after these bytes.

@@ -16,8 +16,8 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ContainerId, ExecutorId, PeerId, ProfileId};
 use firesteel_protocol::messages::{
-    ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorTarget, HostWishes, Placing, Relaunch,
-    ResourceProfile, Submitter, WantedExecutors, Work,
+    ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorTarget, HostPreferences, Placing,
+    Relaunch, ResourceProfile, Submitter, WantedExecutors, Work,
 };
 use firesteel_protocol::process::{Command, ExitStatus};
 use firesteel_protocol::{Machine as _, Timestamp};
@@ -69,7 +69,7 @@ fn config() -> Config {
             failure_window: None,
             exclusion: HostExclusion::Off,
             never: Default::default(),
-            decommissioning: Decommissioning::Told,
+            decommissioning: Decommissioning::Notified,
         },
     }
 }
@@ -99,8 +99,8 @@ impl Stage {
                 let preferred: BTreeMap<String, u64> =
                     words.settings().iter().map(|(host, tasks)| ((*host).to_owned(), count(tasks))).collect();
                 let tasks = preferred.values().copied().max().unwrap_or(0);
-                let wishes = HostWishes { tasks, preferred, ..HostWishes::default() };
-                self.driver_says(DriverToMaster::PreferHosts { app, wishes: Box::new(wishes) })
+                let preferences = HostPreferences { tasks, preferred, ..HostPreferences::default() };
+                self.driver_says(DriverToMaster::PreferHosts { app, preferences: Box::new(preferences) })
             }
             "request" => {
                 let target = |(id, total): &(&str, &str)| ExecutorTarget {

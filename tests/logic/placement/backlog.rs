@@ -8,7 +8,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Re
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorTarget, HostWishes,
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorTarget, HostPreferences,
     MasterToDriver, MasterToWorker, Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
     WorkerDescription, WorkerToMaster,
 };
@@ -29,7 +29,7 @@ fn what_an_event_did_not_change_need_not_be_looked_at() {
         for deed in &story.deeds {
             let events = knowing.events(deed);
             for (after, event) in events {
-                doubting.master.doubt();
+                doubting.master.reconsider_all();
                 let (known, doubted) =
                     (knowing.apply(after, event.clone()), doubting.apply(after, event.clone()));
                 ensure!(
@@ -204,13 +204,16 @@ impl Bench {
             }),
             Deed::Avoids { app, worker, prefers } => nth(&self.apps, *app).map(|(peer, app)| {
                 let host = |n: &usize| nth(&self.workers, *n).map(|(peer, _)| host(peer.0));
-                let wishes = HostWishes {
+                let preferences = HostPreferences {
                     tasks: 3,
                     preferred: host(prefers).into_iter().map(|host| (host, 3)).collect(),
                     racks: BTreeMap::new(),
                     avoided: host(worker).into_iter().collect::<BTreeSet<_>>(),
                 };
-                says(*peer, DriverToMaster::PreferHosts { app: app.clone(), wishes: Box::new(wishes) })
+                says(
+                    *peer,
+                    DriverToMaster::PreferHosts { app: app.clone(), preferences: Box::new(preferences) },
+                )
             }),
             Deed::TimePasses(seconds) => {
                 let beats = self.workers.iter().map(|(peer, worker)| {

@@ -16,9 +16,9 @@ use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder,
 };
 use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};
-use firesteel_protocol::messages::{DriverToMaster, HostWishes};
+use firesteel_protocol::messages::{DriverToMaster, HostPreferences};
 use firesteel_protocol::{Machine, Timestamp};
-use firesteel_world::containers::{Care, Manager};
+use firesteel_world::containers::{GrantChoice, Manager};
 use quickcheck::{Arbitrary, Gen};
 
 use super::through_master::{launched, restored};
@@ -88,12 +88,12 @@ impl Case {
 
     /// The executors that a Master launches, by host.
     fn standalone(&self) -> Counts {
-        self.standalone_told(self.wishes())
+        self.standalone_told(self.preferences())
     }
 
     /// The host preferences that a driver sends to a Master.
-    fn wishes(&self) -> HostWishes {
-        HostWishes {
+    fn preferences(&self) -> HostPreferences {
+        HostPreferences {
             tasks: self.on_hosts.values().sum(),
             preferred: self.on_hosts.clone(),
             racks: self.racks.clone(),
@@ -102,14 +102,15 @@ impl Case {
     }
 
     /// Like `standalone`, for a Master with other preferences.
-    fn standalone_told(&self, wishes: HostWishes) -> Counts {
+    fn standalone_told(&self, preferences: HostPreferences) -> Counts {
         let config = master::Config {
             strategy: Strategy::SpreadOut,
             worker_order: WorkerOrder::WorkerId,
             ..master::Config::default()
         };
         let offers = self.offers();
-        let message = DriverToMaster::PreferHosts { app: AppId::new("app"), wishes: Box::new(wishes) };
+        let message =
+            DriverToMaster::PreferHosts { app: AppId::new("app"), preferences: Box::new(preferences) };
         let master = restored(&self.demand(self.executors), &offers, config);
         let cores = launched(master, message, offers.len());
         let counts = offers.iter().zip(cores).filter(|(_, cores)| *cores > Cores::ZERO);
@@ -181,7 +182,7 @@ impl Case {
         let mut now = Timestamp::default();
         for _ in 0..=self.executors {
             for host in self.room.keys() {
-                manager.offer(host, Care::Nearest);
+                manager.offer(host, GrantChoice::Nearest);
             }
             now = now + Duration::from_secs(4);
             let answer = Event::Allocated(manager.answer());
@@ -265,17 +266,17 @@ fn a_manager_that_decides_as_a_master_does_gives_each_host_as_many_as_the_master
 
 /// Preferences as seen by a Master with a bug in matching hosts: each preferred host becomes another one in the same
 /// rack.
-fn without_hosts(wishes: HostWishes) -> HostWishes {
+fn without_hosts(preferences: HostPreferences) -> HostPreferences {
     let elsewhere = |host: &String| format!("{host}-elsewhere");
-    let racks = wishes.racks.iter().map(|(host, rack)| (elsewhere(host), rack.clone()));
-    let racks = racks.chain(wishes.racks.clone()).collect();
-    let preferred = wishes.preferred.iter().map(|(host, tasks)| (elsewhere(host), *tasks)).collect();
-    HostWishes { preferred, racks, ..wishes }
+    let racks = preferences.racks.iter().map(|(host, rack)| (elsewhere(host), rack.clone()));
+    let racks = racks.chain(preferences.racks.clone()).collect();
+    let preferred = preferences.preferred.iter().map(|(host, tasks)| (elsewhere(host), *tasks)).collect();
+    HostPreferences { preferred, racks, ..preferences }
 }
 
 /// Preferences as seen by a Master with a bug in matching racks.
-fn without_racks(wishes: HostWishes) -> HostWishes {
-    HostWishes { racks: BTreeMap::new(), ..wishes }
+fn without_racks(preferences: HostPreferences) -> HostPreferences {
+    HostPreferences { racks: BTreeMap::new(), ..preferences }
 }
 
 /// A Master with a bug in its matching soon decides differently from the manager in some case.
@@ -286,7 +287,7 @@ fn a_master_whose_matching_errs_does_not_give_each_host_as_many_as_the_manager()
             let case = Case::arbitrary(&mut Gen::from_size_and_seed(30, seed));
             let sound = case.standalone();
             let alike = case.managed().is_ok_and(|(managed, _)| managed == sound);
-            alike && case.standalone_told(blind(case.wishes())) != sound
+            alike && case.standalone_told(blind(case.preferences())) != sound
         };
         let caught = (0..2_000).find(|seed| differs(*seed));
         assert!(caught.is_some(), "a Master that does not see {flaw} decides the same");
@@ -324,7 +325,7 @@ fn what_is_granted_is_used_or_given_back() {
     hold("what_is_granted_is_used_or_given_back", 20_000, |case: &Case| {
         let (mut allocator, mut manager) = case.asked();
         for host in case.room.keys() {
-            manager.offer(host, Care::Anywhere);
+            manager.offer(host, GrantChoice::Anywhere);
             manager.grant(host, ProfileId::DEFAULT, i64::from(case.executors.is_multiple_of(2)));
         }
         let answer: Allocated = manager.answer();

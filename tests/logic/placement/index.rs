@@ -110,8 +110,8 @@ impl Cluster {
         let avoids = |id: &str| rank(id) == 5;
         let (near, last) = ([of_rank(1), of_rank(0)], [of_rank(4)]);
         let shares = self.index.place_ranked(demand, strategy, (&near, &last), |slot| avoids(&names[&slot]));
-        let welcome = self.model.offers().filter(|offer| !avoids(offer.worker));
-        let flat = place_ranked(demand, welcome, order, strategy, |offer| match rank(offer.worker) {
+        let eligible = self.model.offers().filter(|offer| !avoids(offer.worker));
+        let flat = place_ranked(demand, eligible, order, strategy, |offer| match rank(offer.worker) {
             1 => 0,
             0 => 1,
             4 => 3,

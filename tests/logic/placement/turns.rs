@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use firesteel_placement::advanced::preemption::{PreemptibleWorker, Victim, victims};
-use firesteel_placement::advanced::reservation::{WorkerAmounts, reserve};
+use firesteel_placement::advanced::reservation::{WorkerCapacity, reserve};
 use firesteel_placement::{Amount, Cores, Demand, ExecutorSize, MiB, Offer, ResourceAmounts, Resources};
 use quickcheck::{Arbitrary, Gen};
 
@@ -16,8 +16,8 @@ fn room_is_kept_where_no_other_choice_frees_less() {
     hold("room_is_kept_where_no_other", 20_000, |case: &Cluster| {
         let free: Vec<Resources> = case.workers.iter().map(|worker| addresses(worker.free.gpus)).collect();
         let whole: Vec<Resources> = case.workers.iter().map(|worker| addresses(worker.whole.gpus)).collect();
-        let sites: Vec<WorkerAmounts<'_>> = (0..case.workers.len())
-            .map(|at| WorkerAmounts {
+        let sites: Vec<WorkerCapacity<'_>> = (0..case.workers.len())
+            .map(|at| WorkerCapacity {
                 free: case.workers[at].free.offer(&free[at]),
                 total: case.workers[at].whole.offer(&whole[at]),
             })

@@ -174,7 +174,7 @@ scripts! {
     preemption
     queues
     recovery
-    leavers
+    ended_app_executors
     history
     one_application
     killed

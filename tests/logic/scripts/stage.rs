@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_master::{
-    Config, Durability, Effect, Event, Exclusion, Foreign, Inbound, Master, Outbound, Record, Retries,
+    Config, Durability, Effect, Event, Exclusion, Inbound, Master, Outbound, Record, Retries,
+    UnknownExecutors,
 };
 use firesteel_placement::{ExecutorLimit, Strategy};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
-    MasterToWorker, Offered, Placing, Relaunch, Resumption, StatePlace, Submitter, WantedExecutors, Work,
+    MasterToWorker, Offered, Placing, Relaunch, Resumption, StateCursor, Submitter, WantedExecutors, Work,
     WorkerDescription, WorkerToMaster,
 };
 use firesteel_protocol::process::Command;
@@ -257,7 +258,7 @@ impl Stage {
 
     /// A status client asks for the tables.
     fn ask(&mut self) -> Vec<String> {
-        self.client_says(ClientToMaster::RequestMasterState { from: StatePlace::beginning() })
+        self.client_says(ClientToMaster::RequestMasterState { from: StateCursor::beginning() })
     }
 
     fn ask_for(&mut self, words: &Words<'_>) -> Vec<String> {
@@ -299,7 +300,7 @@ impl Stage {
     fn recovered(&self) -> Master {
         // A Master without records has no changed state.
         if self.journal.is_empty() {
-            let config = Config { foreign: Foreign::Ended, ..self.config.clone() };
+            let config = Config { foreign: UnknownExecutors::Ended, ..self.config.clone() };
             return Master::recover(config, self.now, []).expect("nothing contradicts nothing");
         }
         Master::recover(self.config.clone(), self.now, self.journal.clone())

@@ -163,7 +163,7 @@ impl Names {
         let mut lines = vec![self.application(&detail.application)];
         let Some(scheduling) = &detail.scheduling else { return lines };
         lines.extend(scheduling.profiles.iter().map(profile));
-        let SchedulingStatus { ahead, cluster, holders, failures, relaunch_at, excluded, hindrance, .. } =
+        let SchedulingStatus { ahead, cluster, holders, failures, relaunch_at, excluded, blocker, .. } =
             scheduling;
         let holders: Vec<String> =
             holders.iter().map(|holder| format!("{} {} cores", holder.app, holder.cores.0)).collect();
@@ -174,8 +174,8 @@ impl Names {
             cluster.workers,
             if holders.is_empty() { "none".to_owned() } else { holders.join(", ") }
         ));
-        if let Some(hindrance) = hindrance {
-            lines.push(format!("it waits: {hindrance}"));
+        if let Some(blocker) = blocker {
+            lines.push(format!("it waits: {blocker}"));
         }
         for ExcludedWorker { worker, end, times, until, for_all } in excluded {
             let millis = until.since(detail.now).as_millis();

@@ -63,8 +63,8 @@ fn answered(answer: &Answer) -> String {
     match answer {
         Answer::Requested(total, assigned) => format!("{total} requested, {assigned} assigned"),
         Answer::Ended(executors, wanted) => format!("ended {}, wanted {wanted:?}", list(executors)),
-        Answer::ProfileAdded(profile, _, total, standing) => {
-            format!("profile {profile} added, {total} executors ({standing:?})")
+        Answer::ProfileAdded(profile, _, total, answer_state) => {
+            format!("profile {profile} added, {total} executors ({answer_state:?})")
         }
         other => other.kind().to_owned(),
     }

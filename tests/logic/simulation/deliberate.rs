@@ -1,6 +1,6 @@
 //! Deliberate bugs: each must be caught, to prove that the invariants notice errors.
 
-use firesteel_world::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
+use firesteel_world::cluster::{Sabotage, Scenario, TraceMode, run_sabotaged};
 
 use crate::suites::worlds;
 
@@ -19,7 +19,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::EpochNotIncreased, 60, "two Masters speak in epoch"),
     (Sabotage::TellUnwritten, 100, "the Master"),
     (Sabotage::WriteUnfenced, 100, "recovered"),
-    (Sabotage::SpeakAfterTenure, 60, "has begun"),
+    (Sabotage::SpeakAfterLease, 60, "has begun"),
     (Sabotage::StandbyAnswers, 30, "a Master speaks that stands by"),
     (Sabotage::StandbyStaysOn, 60, "is not over an hour after the last fault"),
     (Sabotage::IgnoreEpoch, 60, "has met a later leader, and "),
@@ -57,7 +57,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::TrustAnyToken, 1_000, "without its token"),
     (Sabotage::TrustAnySize, 1000, "is believed to have 64 cores"),
     (Sabotage::EndForeign, 1_000, "of an earlier Master is ended at once"),
-    (Sabotage::ForgetBlame, 100, "ended early just now"),
+    (Sabotage::ForgetFailureHistory, 100, "ended early just now"),
     (Sabotage::NeverReadmit, 1000, "is not over an hour after the last fault"),
     (Sabotage::HastyEnd, 200, "is ended for failures while executor"),
     (Sabotage::MissDriverEnd, 40, "the Master counts"),
@@ -124,7 +124,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
 #[test]
 fn every_deliberate_bug_is_caught_by_its_sentence() {
     worlds::every_bug_is_caught(BUGS, |seed, sabotage| {
-        let outcome = run_sabotaged(Scenario::small(seed), sabotage, Telling::Silent);
+        let outcome = run_sabotaged(Scenario::small(seed), sabotage, TraceMode::Silent);
         outcome.failure.map(|failure| failure.sentence)
     });
 }

@@ -5,7 +5,7 @@ mod seeds;
 
 use std::thread;
 
-use firesteel_world::cluster::{Coverage, Outcome, Row, Scenario, Telling, run};
+use firesteel_world::cluster::{Coverage, Outcome, Row, Scenario, TraceMode, run};
 
 use super::suites::worlds::{number, say, variable};
 
@@ -54,7 +54,7 @@ impl Seed {
 
 /// Runs a cluster. If an invariant breaks, returns a sentence with the command that replays it.
 pub fn play(seed: Seed) -> Result<Coverage, String> {
-    let Outcome { coverage, failure, .. } = run(seed.scenario(), Telling::Silent);
+    let Outcome { coverage, failure, .. } = run(seed.scenario(), TraceMode::Silent);
     match failure {
         None => Ok(coverage),
         Some(failure) => Err(format!("{failure}\nreplay it with\n    {}", seed.command())),
@@ -195,7 +195,8 @@ fn check_coverage(total: &Coverage) {
 fn replay() {
     let text = variable("FIRESTEEL_SEED").unwrap_or_else(|| "0".to_owned());
     let seed = Seed::parse(&text).expect("FIRESTEEL_SEED is a number, or large- and a number");
-    let telling = if variable("FIRESTEEL_TRACE").is_some() { Telling::Everything } else { Telling::Silent };
+    let telling =
+        if variable("FIRESTEEL_TRACE").is_some() { TraceMode::Everything } else { TraceMode::Silent };
     let outcome = run(seed.scenario(), telling);
     for line in &outcome.trace {
         say(&format_args!("{line}"));
@@ -208,7 +209,7 @@ fn replay() {
 
 #[test]
 fn the_same_seed_is_the_same_run() {
-    let trace = |seed| run(Scenario::small(seed), Telling::Everything).trace;
+    let trace = |seed| run(Scenario::small(seed), TraceMode::Everything).trace;
     for seed in 0..5 {
         assert!(trace(seed) == trace(seed), "seed {seed}");
     }

@@ -7,7 +7,7 @@ use crate::suites::worlds;
 /// Each bug, the number of worlds within which it must be caught, and words of the sentence that reports it.
 #[rustfmt::skip]
 const BUGS: &[(SparkSabotage, u64, &str)] = &[
-    (SparkSabotage::WrongSeat, 10, "speaks"),
+    (SparkSabotage::WrongChannel, 10, "speaks"),
     (SparkSabotage::WrongPeer, 10, "goes to"),
     (SparkSabotage::DropLeave, 10, "have not left"),
     (SparkSabotage::DoubleLeave, 10, "is left twice"),

@@ -14,7 +14,7 @@ use firesteel_protocol::messages::{
     MasterToWorker, Resumption, Shared, SubmitDriverAnswer, WorkerDescription, WorkerToMaster,
 };
 use firesteel_spark::OrderForms;
-use firesteel_spark::connection::{Called, Connection, Dismissal, Effect, Event, PeerNumber, Seat};
+use firesteel_spark::connection::{Called, Channel, Connection, Effect, Event, PeerEnd, PeerNumber};
 use firesteel_spark::envelope::Envelope;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Node};
@@ -75,11 +75,11 @@ impl Stage {
             "nobody" => self.apply(Event::FoundNobody { peer: PeerNumber(index(arguments.name(0))) }),
             "dismissed" => {
                 let dismissal = match arguments.name(1) {
-                    "in-order" => Dismissal::InOrder,
-                    "at-once" => Dismissal::AtOnce,
+                    "in-order" => PeerEnd::InOrder,
+                    "at-once" => PeerEnd::AtOnce,
                     other => panic!("nobody is dismissed {other}"),
                 };
-                self.apply(Event::Dismissed { seat: seat(&arguments), dismissal })
+                self.apply(Event::Dismissed { channel: channel(&arguments), dismissal })
             }
             "master-ends" => self.apply(Event::MasterEnds),
             "master-gone" => self.apply(Event::MasterGone),
@@ -112,7 +112,7 @@ impl Stage {
         lines
     }
 
-    /// The Master sends a message to the peer on a seat.
+    /// The Master sends a message to the peer on a channel.
     fn told(&mut self, verb: &str, arguments: &Words<'_>) -> Vec<String> {
         let message = match verb {
             "registered" | "added" | "updated" | "requested" | "killed" | "removed" => {
@@ -129,7 +129,7 @@ impl Stage {
             "unknown" => Outbound::Client(MasterToClient::DriverStatusResponse(None)),
             other => panic!("no command is called {other:?}"),
         };
-        self.apply(Event::Told { seat: seat(arguments), message })
+        self.apply(Event::Outgoing { channel: channel(arguments), message })
     }
 
     /// An executor of the application that registered last.
@@ -248,8 +248,8 @@ fn told(question: &Bytes, serial: &str) -> String {
     )
 }
 
-fn seat(arguments: &Words<'_>) -> Seat {
-    Seat(u64::from(small(arguments.name(0))))
+fn channel(arguments: &Words<'_>) -> Channel {
+    Channel(u64::from(small(arguments.name(0))))
 }
 
 fn small(text: &str) -> u32 {

@@ -13,24 +13,28 @@ use firesteel_spark::scala;
 pub fn words(effect: &Effect) -> String {
     match effect {
         Effect::Send(frame) => format!("peer <- {}", sent(frame)),
-        Effect::Open { seat, role, name } => format!("Master <- seat {} is open: {role:?} {name:?}", seat.0),
-        Effect::Say { seat, bytes, message } => {
-            format!("Master <- seat {} says {} ({bytes} bytes)", seat.0, said(message))
+        Effect::Open { channel, role, name } => {
+            format!("Master <- channel {} is open: {role:?} {name:?}", channel.0)
         }
-        Effect::Register { seat, bytes, description } => {
+        Effect::Say { channel, bytes, message } => {
+            format!("Master <- channel {} says {} ({bytes} bytes)", channel.0, said(message))
+        }
+        Effect::Register { channel, bytes, description } => {
             let (name, user) = (&description.name, &description.user);
             let callback = description.callback.len();
             format!(
-                "Master <- seat {} registers {name:?} of {user}, to be called by {callback} bytes ({bytes} bytes)",
-                seat.0
+                "Master <- channel {} registers {name:?} of {user}, to be called by {callback} bytes ({bytes} bytes)",
+                channel.0
             )
         }
         Effect::SayElsewhere { worker, bytes, message, .. } => {
             format!("Master <- {worker} says by its other connection {message:?} ({bytes} bytes)")
         }
-        Effect::Enter { worker, seat, .. } => format!("directory <- {worker} is seat {}", seat.0),
-        Effect::Withdraw { worker, seat } => format!("directory <- {worker} is not seat {} any more", seat.0),
-        Effect::Leave { seat } => format!("Master <- seat {} is left", seat.0),
+        Effect::Enter { worker, channel, .. } => format!("directory <- {worker} is channel {}", channel.0),
+        Effect::Withdraw { worker, channel } => {
+            format!("directory <- {worker} is not channel {} any more", channel.0)
+        }
+        Effect::Leave { channel } => format!("Master <- channel {} is left", channel.0),
         Effect::WriteOrder(_) => "forms <- write an order".to_owned(),
         Effect::ForgetOrders { app } => format!("forms <- forget {app}"),
         Effect::Note(note) => format!("({:?}: {note})", note.level()),

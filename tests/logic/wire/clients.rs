@@ -4,12 +4,12 @@ use super::drivers::shortfalls;
 use super::*;
 
 pub(super) fn clients(record: &mut Record) {
-    record.add("client-to-master", &ClientToMaster::RequestMasterState { from: StatePlace::beginning() });
+    record.add("client-to-master", &ClientToMaster::RequestMasterState { from: StateCursor::beginning() });
     for from in [
-        StatePlace::Worker(WorkerId::new("worker-1")),
-        StatePlace::Application(300),
-        StatePlace::Driver(300),
-        StatePlace::Executor { application: 2, executor: ExecutorId(300) },
+        StateCursor::Worker(WorkerId::new("worker-1")),
+        StateCursor::Application(300),
+        StateCursor::Driver(300),
+        StateCursor::Executor { application: 2, executor: ExecutorId(300) },
     ] {
         record.add("client-to-master", &ClientToMaster::RequestMasterState { from });
     }
@@ -124,7 +124,7 @@ pub(super) fn clients(record: &mut Record) {
             StateRow::Application { number: 2, view: Box::new(application) },
             StateRow::Executor { application: 2, view: executor },
         ],
-        next: Some(StatePlace::Executor { application: 2, executor: ExecutorId(300) }),
+        next: Some(StateCursor::Executor { application: 2, executor: ExecutorId(300) }),
     };
     record.add("master-to-client", &MasterToClient::MasterStateResponse(page));
     let running = RunningExecutor {
@@ -257,7 +257,7 @@ fn gpu() -> ResourceAmounts {
 /// Ended applications and drivers.
 fn history(record: &mut Record, application: &ApplicationView) {
     let now = Timestamp::from_millis(1_795_209_755_045);
-    let from = HistoryPlace { ended: now, what: PastNumber::Application(300) };
+    let from = HistoryCursor { ended: now, what: PastNumber::Application(300) };
     record.add("client-to-master", &ClientToMaster::RequestHistory { from });
     let used = vec![(ExecutorId(3), Used { cpu_millis: 300, peak_memory: 1 << 20 })];
     let past = PastApplication { number: 2, view: application.clone(), used };
@@ -269,7 +269,7 @@ fn history(record: &mut Record, application: &ApplicationView) {
             used: Some(Used { cpu_millis: 700, peak_memory: 1 << 20 }),
         },
     ];
-    let next = Some(HistoryPlace { ended: now, what: PastNumber::Driver(301) });
+    let next = Some(HistoryCursor { ended: now, what: PastNumber::Driver(301) });
     record.add("master-to-client", &MasterToClient::HistoryResponse(HistoryPage { now, rows, next }));
 }
 
@@ -285,7 +285,7 @@ fn driver_view() -> DriverView {
         submitted: Timestamp::from_millis(1_795_209_755_042),
         launched: Some(Timestamp::from_millis(1_795_209_755_043)),
         ended: None,
-        worker: Some(DriverPlace {
+        worker: Some(DriverLocation {
             worker: WorkerId::new("worker-1"),
             host: "host".to_owned(),
             port: 7078,
@@ -374,7 +374,7 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         more_excluded: 1,
         impaired: vec![ImpairedWorker { worker: WorkerId::new("worker-3"), impairment: Impairment::Deaf }],
         ahead: 1,
-        hindrance: Some(Hindrance::Gang { executors: 3, room: 1, kept: vec![(WorkerId::new("w1"), 3)] }),
+        blocker: Some(Blocker::Gang { executors: 3, room: 1, kept: vec![(WorkerId::new("w1"), 3)] }),
         cluster,
         holders: vec![holder],
         more_holders: 0,

@@ -27,7 +27,7 @@ pub(super) fn drivers(record: &mut Record) {
         DriverToMaster::KillExecutors { app: app.clone(), executors: vec![ExecutorId(1), ExecutorId(2)] },
         DriverToMaster::PreferHosts {
             app: app.clone(),
-            wishes: Box::new(HostWishes {
+            preferences: Box::new(HostPreferences {
                 tasks: 5,
                 preferred: BTreeMap::from([("node-1".to_owned(), 7)]),
                 racks: BTreeMap::from([("node-1".to_owned(), "/r1".to_owned())]),

@@ -8,12 +8,12 @@ use firesteel_protocol::ids::AppId;
 use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, MasterToDriver, WorkerToMaster};
 use firesteel_protocol::{Machine, Timestamp};
 use firesteel_spark::OrderForms;
-use firesteel_spark::connection::{Connection, Effect, Event, Limits, Note, Seat};
+use firesteel_spark::connection::{Channel, Connection, Effect, Event, Limits, Note};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::messages::answer;
 
-/// The seat that is opened first.
-pub(crate) const FIRST: Seat = Seat(0);
+/// The channel that is opened first.
+pub(crate) const FIRST: Channel = Channel(0);
 
 /// An accepted connection, with the forms of orders.
 pub(crate) struct Bench {
@@ -61,13 +61,13 @@ impl Bench {
         self.apply(Event::Received(frame))
     }
 
-    pub(crate) fn tell(&mut self, seat: Seat, message: Outbound) -> Vec<Effect> {
-        self.apply(Event::Told { seat, message })
+    pub(crate) fn tell(&mut self, channel: Channel, message: Outbound) -> Vec<Effect> {
+        self.apply(Event::Outgoing { channel, message })
     }
 
     /// The Master registers a driver's application. Returns the message to the driver.
-    pub(crate) fn register(&mut self, seat: Seat, app: &str) -> Frame {
-        only_frame(self.tell(seat, Outbound::Driver(registered(app))))
+    pub(crate) fn register(&mut self, channel: Channel, app: &str) -> Frame {
+        only_frame(self.tell(channel, Outbound::Driver(registered(app))))
     }
 }
 
@@ -104,12 +104,12 @@ pub(crate) fn id_of(frame: &Frame) -> i64 {
 }
 
 /// The messages to the Master. A registration has no token yet.
-pub(crate) fn said(effects: &[Effect]) -> Vec<(Seat, Inbound)> {
+pub(crate) fn said(effects: &[Effect]) -> Vec<(Channel, Inbound)> {
     let said = |effect: &Effect| match effect {
-        Effect::Say { seat, message, .. } => Some((*seat, message.clone())),
-        Effect::Register { seat, description, .. } => {
+        Effect::Say { channel, message, .. } => Some((*channel, message.clone())),
+        Effect::Register { channel, description, .. } => {
             let message = DriverToMaster::RegisterApplication(description.clone());
-            Some((*seat, Inbound::Driver(message)))
+            Some((*channel, Inbound::Driver(message)))
         }
         _ => None,
     };
@@ -117,17 +117,17 @@ pub(crate) fn said(effects: &[Effect]) -> Vec<(Seat, Inbound)> {
 }
 
 /// The only message to the Master, which must be a driver's.
-pub(crate) fn driver_said(effects: &[Effect]) -> (Seat, DriverToMaster) {
+pub(crate) fn driver_said(effects: &[Effect]) -> (Channel, DriverToMaster) {
     match &said(effects)[..] {
-        [(seat, Inbound::Driver(message))] => (*seat, message.clone()),
+        [(channel, Inbound::Driver(message))] => (*channel, message.clone()),
         _ => panic!("{effects:?}"),
     }
 }
 
 /// The only message to the Master, which must be a Worker's.
-pub(crate) fn worker_said(effects: &[Effect]) -> (Seat, WorkerToMaster) {
+pub(crate) fn worker_said(effects: &[Effect]) -> (Channel, WorkerToMaster) {
     match &said(effects)[..] {
-        [(seat, Inbound::Worker(message))] => (*seat, message.clone()),
+        [(channel, Inbound::Worker(message))] => (*channel, message.clone()),
         _ => panic!("{effects:?}"),
     }
 }

@@ -8,7 +8,7 @@ use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::Role;
 use firesteel_protocol::{Machine, Timestamp};
 use firesteel_spark::connection::{
-    Called, Closing, Connection, Dismissal, Effect, Event, Limits, Note, REGISTRATION_TIMEOUT, Seat,
+    Called, Channel, Closing, Connection, Effect, Event, Limits, Note, PeerEnd, REGISTRATION_TIMEOUT,
 };
 use firesteel_spark::envelope::{Address, Envelope};
 use firesteel_spark::frame::Frame;
@@ -34,7 +34,7 @@ fn a_driver_asks_whether_a_master_is_there_registers_and_is_answered_in_order() 
         let frames = recorded(&format!("spark-{version}/dynalloc-driver-to-fakemaster"));
         assert_eq!(bench.hear(frames[0].clone()), [yes(id_of(&frames[0]))], "{version}");
         let heard = bench.hear(frames[1].clone());
-        assert!(matches!(heard[0], Effect::Open { seat: FIRST, role: Role::Driver, .. }), "{heard:?}");
+        assert!(matches!(heard[0], Effect::Open { channel: FIRST, role: Role::Driver, .. }), "{heard:?}");
         let (FIRST, DriverToMaster::RegisterApplication(description)) = driver_said(&heard) else {
             panic!("{version}: {heard:?}")
         };
@@ -54,14 +54,14 @@ fn a_driver_asks_whether_a_master_is_there_registers_and_is_answered_in_order() 
         let envelope = envelope.expect("a message has an envelope");
         assert_eq!((envelope.sender, envelope.endpoint.as_str()), (Some(called), "AppClient"));
         assert_eq!(envelope.receiver.as_ref(), Some(&registration.dialect.reference.address));
-        let mut owed = Vec::new();
+        let mut pending = Vec::new();
         for frame in &frames[2..] {
             let heard = bench.hear(frame.clone());
             assert_eq!(driver_said(&heard).0, FIRST, "{version}: {heard:?}");
-            owed.extend(matches!(frame, Frame::Request { .. }).then(|| id_of(frame)));
+            pending.extend(matches!(frame, Frame::Request { .. }).then(|| id_of(frame)));
         }
-        assert!(owed.len() > 5, "{version}");
-        for id in owed {
+        assert!(pending.len() > 5, "{version}");
+        for id in pending {
             assert_eq!(bench.tell(FIRST, requested(true)), [yes(id)], "{version}");
         }
         assert_eq!(bench.tell(FIRST, requested(true)), [], "nothing is owed");
@@ -73,7 +73,7 @@ fn a_driver_asks_whether_a_master_is_there_registers_and_is_answered_in_order() 
 }
 
 #[test]
-fn a_driver_that_registers_again_has_the_same_seat() {
+fn a_driver_that_registers_again_has_the_same_channel() {
     let mut bench = Bench::default();
     let register = recorded("spark-4.0.1/driver-to-master").remove(1);
     let mut opened = 0;
@@ -85,11 +85,11 @@ fn a_driver_that_registers_again_has_the_same_seat() {
     assert_eq!(opened, 1);
     // Another driver on the same connection.
     let other = recorded("spark-3.5.7/driver-to-master").remove(1);
-    assert_eq!(driver_said(&bench.hear(other)).0, Seat(1));
+    assert_eq!(driver_said(&bench.hear(other)).0, Channel(1));
 }
 
 #[test]
-fn a_driver_whose_application_has_ended_is_answered_and_takes_another_seat() {
+fn a_driver_whose_application_has_ended_is_answered_and_takes_another_channel() {
     let mut bench = Bench::default();
     let frames = recorded("spark-4.0.1/dynalloc-driver-to-fakemaster");
     bench.hear(frames[1].clone());
@@ -101,14 +101,14 @@ fn a_driver_whose_application_has_ended_is_answered_and_takes_another_seat() {
     bench.hear(frames[2].clone());
     let end = ApplicationEnd::Killed { by: "ann@host".to_owned() };
     let told = bench.tell(FIRST, Outbound::Driver(MasterToDriver::ApplicationRemoved(end)));
-    let [Effect::Send(Frame::OneWay { .. }), Effect::Leave { seat: FIRST }, answered] = &told[..] else {
+    let [Effect::Send(Frame::OneWay { .. }), Effect::Leave { channel: FIRST }, answered] = &told[..] else {
         panic!("{told:?}")
     };
     assert_eq!(*answered, no(id_of(&frames[2])), "the Master answers nothing any more");
     assert_eq!(bench.tell(FIRST, requested(true)), [], "what comes late is dropped");
     assert_eq!(bench.hear(frames[2].clone()), [no(id_of(&frames[2]))]);
     let again = bench.hear(frames[1].clone());
-    assert!(matches!(again[0], Effect::Open { seat: Seat(1), .. }), "{again:?}");
+    assert!(matches!(again[0], Effect::Open { channel: Channel(1), .. }), "{again:?}");
 }
 
 /// A driver's request for an impossible number of executors.
@@ -223,10 +223,10 @@ fn a_connection_ends_with_its_last_peer_and_sends_nothing_after_that() {
     let mut bench = Bench::default();
     bench.hear(driver.clone());
     bench.hear(worker);
-    let at_once = |seat| Event::Dismissed { seat, dismissal: Dismissal::AtOnce };
-    assert_eq!(bench.apply(at_once(FIRST)), [Effect::Leave { seat: FIRST }]);
-    let ended = bench.apply(at_once(Seat(1)));
-    let [Effect::Withdraw { .. }, Effect::Leave { seat: Seat(1) }, Effect::Close(Closing::Flushed)] =
+    let at_once = |channel| Event::Dismissed { channel, dismissal: PeerEnd::AtOnce };
+    assert_eq!(bench.apply(at_once(FIRST)), [Effect::Leave { channel: FIRST }]);
+    let ended = bench.apply(at_once(Channel(1)));
+    let [Effect::Withdraw { .. }, Effect::Leave { channel: Channel(1) }, Effect::Close(Closing::Flushed)] =
         ended[..]
     else {
         panic!("{ended:?}")
@@ -243,8 +243,8 @@ fn a_connection_outlives_a_master_that_ends_while_peers_are_told() {
     bench.hear(recorded("spark-4.0.1/driver-to-master").remove(1));
     assert_eq!(bench.apply(Event::MasterEnds), []);
     bench.register(FIRST, "app-1");
-    let ended = bench.apply(Event::Dismissed { seat: FIRST, dismissal: Dismissal::InOrder });
-    assert_eq!(ended, [Effect::Leave { seat: FIRST }, Effect::Close(Closing::Flushed)]);
+    let ended = bench.apply(Event::Dismissed { channel: FIRST, dismissal: PeerEnd::InOrder });
+    assert_eq!(ended, [Effect::Leave { channel: FIRST }, Effect::Close(Closing::Flushed)]);
     assert_eq!(Bench::default().apply(Event::MasterEnds), [Effect::Close(Closing::Flushed)]);
 }
 
@@ -282,7 +282,7 @@ fn a_driver_that_is_called_acknowledges_and_its_application_goes_on() {
     assert_eq!(address, dialect.reference.address);
     let remote = std::net::Ipv4Addr::LOCALHOST.into();
     let begun = connection.apply(Timestamp::from_millis(1), Event::Opened { remote });
-    let [Effect::Open { seat: FIRST, role: Role::Driver, .. }, Effect::Send(Frame::OneWay { .. })] =
+    let [Effect::Open { channel: FIRST, role: Role::Driver, .. }, Effect::Send(Frame::OneWay { .. })] =
         begun[..]
     else {
         panic!("{begun:?}")
@@ -294,14 +294,16 @@ fn a_driver_that_is_called_acknowledges_and_its_application_goes_on() {
     let resumes = (FIRST, Inbound::Driver(DriverToMaster::ResumeApplication(resumption)));
     assert_eq!(told.first(), Some(&resumes), "{told:?}");
     let message = Outbound::Driver(registered("app-1"));
-    let welcome = connection.apply(Timestamp::from_millis(1), Event::Told { seat: FIRST, message });
-    assert_eq!(welcome, [], "it was told so by the Master before");
+    let confirmation =
+        connection.apply(Timestamp::from_millis(1), Event::Outgoing { channel: FIRST, message });
+    assert_eq!(confirmation, [], "it was told so by the Master before");
     // It gets the answer for an application that it registers itself over this connection.
     let register = recorded("spark-4.0.1/driver-to-master").remove(1);
     connection.apply(Timestamp::from_millis(1), Event::Received(register));
     let message = Outbound::Driver(registered("app-2"));
-    let welcome = connection.apply(Timestamp::from_millis(1), Event::Told { seat: FIRST, message });
-    assert!(matches!(welcome[..], [Effect::Send(Frame::OneWay { .. })]), "{welcome:?}");
+    let confirmation =
+        connection.apply(Timestamp::from_millis(1), Event::Outgoing { channel: FIRST, message });
+    assert!(matches!(confirmation[..], [Effect::Send(Frame::OneWay { .. })]), "{confirmation:?}");
 }
 
 #[test]
@@ -355,7 +357,7 @@ fn a_driver_whose_answers_say_nothing_is_given_up_with_a_sentence() {
 
 #[test]
 fn a_stranger_makes_a_connection_hold_no_more_than_its_limits() {
-    let limits = Limits { peers: 1, clients: 1, held: 1, owed: 2, executors: 0, questions: 10 };
+    let limits = Limits { peers: 1, clients: 1, held: 1, pending: 2, executors: 0, questions: 10 };
     let later = |version: &str| {
         let register = recorded(&format!("spark-{version}/driver-to-master")).remove(1);
         changed_after(&register, b"DeployMessages$RegisterApplication")

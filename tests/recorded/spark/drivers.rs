@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use firesteel_spark::dialect::{Dialect, Generation, Release, Vocabulary};
+use firesteel_spark::dialect::{ClassNames, Dialect, Generation, Release};
 use firesteel_spark::envelope::Address;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Class, Field, FieldKind, Graph, Node, Object, Part, Value};
@@ -345,7 +345,7 @@ fn the_serial_version_ids_of_a_release_that_is_not_known_are_asked_of_its_driver
         assert_eq!(dialect.vocabulary.to_ask().len(), 7);
         for class in dialect.vocabulary.to_ask() {
             let (graph, value) =
-                java::read(&Vocabulary::question(class), Bounds::default()).expect("a stream");
+                java::read(&ClassNames::question(class), Bounds::default()).expect("a stream");
             assert_eq!(Node { graph: &graph, value }.class_name(), Some(class));
             let about = |answer: &&&String| {
                 answer.lines().next().is_some_and(|line| line.contains(&format!("{class};")))

@@ -3,7 +3,7 @@
 use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts, Resources};
 use firesteel_protocol::ids::{DriverId, WorkerId};
 use firesteel_protocol::messages::{
-    ClientToMaster, DriverError, DriverPlace, DriverState, DriverView, KillDriverAnswer, LossReason,
+    ClientToMaster, DriverError, DriverLocation, DriverState, DriverView, KillDriverAnswer, LossReason,
     RefusedDriver, SubmitDriverAnswer,
 };
 use firesteel_protocol::process::{StartFailure, StartStep};
@@ -216,7 +216,7 @@ fn view(state: DriverState) -> DriverView {
         submitted: time,
         launched: Some(time),
         ended: None,
-        worker: Some(DriverPlace {
+        worker: Some(DriverLocation {
             worker: WorkerId::new("worker-1"),
             host: "10.0.0.2".to_owned(),
             port: 7079,

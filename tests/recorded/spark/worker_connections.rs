@@ -13,7 +13,7 @@ use firesteel_protocol::scheduling::label::Label;
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::Role;
 use firesteel_protocol::{Machine, Timestamp};
-use firesteel_spark::connection::{Called, Connection, Directory, Dismissal, Effect, Event, Note, Seat};
+use firesteel_spark::connection::{Called, Channel, Connection, Directory, Effect, Event, Note, PeerEnd};
 use firesteel_spark::dialect::{Fragment, Release};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::messages::{FromWorker, Launch, ToWorker};
@@ -57,7 +57,7 @@ fn a_worker_is_known_by_its_id_and_by_its_address() {
         assert_eq!(bench.hear(frames[0].clone()), [yes(id_of(&frames[0]))]);
         let heard = bench.hear(frames[1].clone());
         let heard = answer_about_profiles(&mut bench, heard, "-1872747411836192885");
-        assert!(matches!(heard[0], Effect::Open { seat: FIRST, role: Role::Worker, .. }), "{heard:?}");
+        assert!(matches!(heard[0], Effect::Open { channel: FIRST, role: Role::Worker, .. }), "{heard:?}");
         let (FIRST, WorkerToMaster::RegisterWorker { worker, .. }) = worker_said(&heard) else {
             panic!("{version}: {heard:?}")
         };
@@ -187,10 +187,10 @@ fn a_worker_that_registers_under_another_id_is_not_known_by_the_first() {
     assert!(matches!(worker_said(&bench.hear(heartbeat.clone())), (FIRST, WorkerToMaster::Heartbeat { .. })));
     let heard = bench.hear(changed_after(register, b"worker-202611"));
     let [
-        Effect::Withdraw { seat: FIRST, .. },
-        Effect::Leave { seat: FIRST },
-        Effect::Open { seat: Seat(1), .. },
-        Effect::Say { seat: Seat(1), .. },
+        Effect::Withdraw { channel: FIRST, .. },
+        Effect::Leave { channel: FIRST },
+        Effect::Open { channel: Channel(1), .. },
+        Effect::Say { channel: Channel(1), .. },
     ] = heard[..]
     else {
         panic!("{heard:?}")
@@ -215,17 +215,17 @@ fn a_worker_is_heard_by_its_earlier_connection_too() {
     let frames = recorded("spark-4.0.1/worker-to-master");
     bench.hear(frames[1].clone());
     let told = bench.tell(FIRST, employed());
-    let [Effect::Enter { worker, token, seat: FIRST }, Effect::Say { .. }, Effect::Send(_)] = &told[..]
+    let [Effect::Enter { worker, token, channel: FIRST }, Effect::Say { .. }, Effect::Send(_)] = &told[..]
     else {
         panic!("{told:?}")
     };
     let (mut directory, worker) = (Directory::default(), worker.clone());
     directory.enter(worker.clone(), token.clone(), PeerId(9));
     // The Worker has registered over another connection.
-    let left = bench.apply(Event::Dismissed { seat: FIRST, dismissal: Dismissal::InOrder });
+    let left = bench.apply(Event::Dismissed { channel: FIRST, dismissal: PeerEnd::InOrder });
     assert_eq!(
         left,
-        [Effect::Withdraw { worker: worker.clone(), seat: FIRST }, Effect::Leave { seat: FIRST }]
+        [Effect::Withdraw { worker: worker.clone(), channel: FIRST }, Effect::Leave { channel: FIRST }]
     );
     let heard = bench.hear(frames[3].clone());
     let [Effect::SayElsewhere { peer, worker: named, token, message, .. }] = &heard[..] else {
@@ -261,11 +261,12 @@ fn a_worker_that_is_called_registers_as_the_master_knows_it() {
     broken.callback = Bytes::from_static(b"nothing");
     let uncallable = Connection::calling(Called::Worker(Box::new(broken)), None).expect_err("it is garbage");
     assert_eq!(uncallable.to_string(), "what was kept of its registration cannot be read");
-    let told = connection.apply(Timestamp::from_millis(1), Event::Told { seat: FIRST, message: employed() });
+    let told =
+        connection.apply(Timestamp::from_millis(1), Event::Outgoing { channel: FIRST, message: employed() });
     let id = WorkerId::new(worker.id.as_str());
     assert_eq!(
         told,
-        [Effect::Enter { worker: id, token, seat: FIRST }],
+        [Effect::Enter { worker: id, token, channel: FIRST }],
         "it believes so since it was called"
     );
 }

@@ -24,7 +24,7 @@ const PING: i32 = -4;
 
 /// The server's reaction to a call.
 #[derive(Clone, Debug)]
-pub(crate) enum Deed {
+pub(crate) enum ServerAction {
     /// Answers it with an application's number.
     Answer(i32),
     /// Answers with an exception of this class.
@@ -45,7 +45,7 @@ pub(crate) struct Server {
 }
 
 struct State {
-    script: Mutex<VecDeque<Deed>>,
+    script: Mutex<VecDeque<ServerAction>>,
     heard: Mutex<Vec<String>>,
     /// The tokens of which it requires a proof.
     tokens: Vec<Token>,
@@ -53,16 +53,16 @@ struct State {
 
 impl Server {
     /// A server that reacts to its calls in this order, and repeats the last reaction.
-    pub(crate) async fn of_users(script: &[Deed]) -> Self {
+    pub(crate) async fn of_users(script: &[ServerAction]) -> Self {
         Self::start(script, &[]).await
     }
 
     /// Like `of_users`, with a proof of one of these tokens at the beginning of each connection.
-    pub(crate) async fn of_tokens(script: &[Deed], tokens: &[Token]) -> Self {
+    pub(crate) async fn of_tokens(script: &[ServerAction], tokens: &[Token]) -> Self {
         Self::start(script, tokens).await
     }
 
-    async fn start(script: &[Deed], tokens: &[Token]) -> Self {
+    async fn start(script: &[ServerAction], tokens: &[Token]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
         let address = listener.local_addr().expect("it is bound").to_string();
         let state = Arc::new(State {
@@ -168,15 +168,15 @@ impl Conversation {
             if last { script.front().cloned() } else { script.pop_front() }
         };
         match deed.expect("a script has an end") {
-            Deed::Answer(id) => self.put(&[&header(RpcStatus::Success), &answer(id)]),
-            Deed::Object(class) => self.put(&[&objection(RpcStatus::Error, class)]),
-            Deed::ObjectForGood(class) => {
+            ServerAction::Answer(id) => self.put(&[&header(RpcStatus::Success), &answer(id)]),
+            ServerAction::Object(class) => self.put(&[&objection(RpcStatus::Error, class)]),
+            ServerAction::ObjectForGood(class) => {
                 self.put(&[&objection(RpcStatus::Fatal, class)]);
                 return None;
             }
-            Deed::Hang => return None,
-            Deed::Keep => self.kept.push(number),
-            Deed::ObjectToAll(class) => {
+            ServerAction::Hang => return None,
+            ServerAction::Keep => self.kept.push(number),
+            ServerAction::ObjectToAll(class) => {
                 for call_id in std::mem::take(&mut self.kept).into_iter().chain([number]) {
                     self.put(&[&RpcResponseHeader { call_id, ..objection(RpcStatus::Error, class) }]);
                 }

@@ -8,7 +8,7 @@ use firesteel_yarn::ipc::{
 use firesteel_yarn::messages::application::{GetNewApplicationRequest, GetNewApplicationResponse};
 use firesteel_yarn::messages::security::Token;
 
-use crate::server::{Deed, Server, nobody};
+use crate::server::{Server, ServerAction, nobody};
 
 const STANDBY: &str = "org.apache.hadoop.ipc.StandbyException";
 const LATER: &str = "org.apache.hadoop.ipc.RetriableException";
@@ -45,8 +45,8 @@ fn calls(number: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn a_standby_passes_a_call_on_and_is_not_called_again() {
-    let standby = Server::of_users(&[Deed::Object(STANDBY)]).await;
-    let active = Server::of_users(&[Deed::Answer(1), Deed::Answer(2)]).await;
+    let standby = Server::of_users(&[ServerAction::Object(STANDBY)]).await;
+    let active = Server::of_users(&[ServerAction::Answer(1), ServerAction::Answer(2)]).await;
     let service = service(&[&standby.address, &active.address], RETRY);
     for number in [1, 2] {
         assert_eq!(call(&service, Idempotence::NotIdempotent).await.expect("one is in charge"), number);
@@ -56,8 +56,10 @@ async fn a_standby_passes_a_call_on_and_is_not_called_again() {
 
 #[tokio::test]
 async fn the_standby_is_called_again_when_it_has_taken_over() {
-    let first = Server::of_users(&[Deed::Answer(1), Deed::Object(STANDBY), Deed::Answer(4)]).await;
-    let second = Server::of_users(&[Deed::Answer(2), Deed::Object(STANDBY)]).await;
+    let first =
+        Server::of_users(&[ServerAction::Answer(1), ServerAction::Object(STANDBY), ServerAction::Answer(4)])
+            .await;
+    let second = Server::of_users(&[ServerAction::Answer(2), ServerAction::Object(STANDBY)]).await;
     let service = service(&[&first.address, &second.address], RETRY);
     for number in [1, 2, 4] {
         assert_eq!(call(&service, Idempotence::NotIdempotent).await.expect("one is in charge"), number);
@@ -67,7 +69,7 @@ async fn the_standby_is_called_again_when_it_has_taken_over() {
 
 #[tokio::test]
 async fn an_address_where_nobody_listens_is_passed() {
-    let active = Server::of_users(&[Deed::Answer(1)]).await;
+    let active = Server::of_users(&[ServerAction::Answer(1)]).await;
     let service = service(&[&nobody().await, &nobody().await, &active.address], RETRY);
     assert_eq!(call(&service, Idempotence::NotIdempotent).await.expect("one is there"), 1);
     assert_eq!(active.heard(), calls(1));
@@ -76,8 +78,8 @@ async fn an_address_where_nobody_listens_is_passed() {
 /// Two simultaneous calls meet the same standby: both go on to the next address, and none skips it.
 #[tokio::test]
 async fn calls_that_meet_a_standby_together_go_to_the_same_next_one() {
-    let standby = Server::of_users(&[Deed::Keep, Deed::ObjectToAll(STANDBY)]).await;
-    let active = Server::of_users(&[Deed::Answer(1)]).await;
+    let standby = Server::of_users(&[ServerAction::Keep, ServerAction::ObjectToAll(STANDBY)]).await;
+    let active = Server::of_users(&[ServerAction::Answer(1)]).await;
     let service = service(&[&standby.address, &active.address], RETRY);
     let both =
         tokio::join!(call(&service, Idempotence::NotIdempotent), call(&service, Idempotence::NotIdempotent));
@@ -87,8 +89,10 @@ async fn calls_that_meet_a_standby_together_go_to_the_same_next_one() {
 
 #[tokio::test]
 async fn all_are_tried_in_turn_until_the_time_is_up() {
-    let standbys =
-        [Server::of_users(&[Deed::Object(STANDBY)]).await, Server::of_users(&[Deed::Object(STANDBY)]).await];
+    let standbys = [
+        Server::of_users(&[ServerAction::Object(STANDBY)]).await,
+        Server::of_users(&[ServerAction::Object(STANDBY)]).await,
+    ];
     let retry = Retry { within: Duration::from_millis(100), ..RETRY };
     let service = service(&[&standbys[0].address, &standbys[1].address], retry);
     let begun = Instant::now();
@@ -118,8 +122,13 @@ async fn where_nobody_is_reached_the_failure_names_the_address() {
 
 #[tokio::test]
 async fn a_server_that_asks_for_patience_is_called_again_and_no_other() {
-    let busy = Server::of_users(&[Deed::Object(LATER), Deed::Object(LATER), Deed::Answer(3)]).await;
-    let other = Server::of_users(&[Deed::Answer(9)]).await;
+    let busy = Server::of_users(&[
+        ServerAction::Object(LATER),
+        ServerAction::Object(LATER),
+        ServerAction::Answer(3),
+    ])
+    .await;
+    let other = Server::of_users(&[ServerAction::Answer(9)]).await;
     let service = service(&[&busy.address, &other.address], RETRY);
     assert_eq!(call(&service, Idempotence::NotIdempotent).await.expect("it has time"), 3);
     assert_eq!((busy.heard(), other.heard()), (calls(3), calls(0)));
@@ -128,11 +137,11 @@ async fn a_server_that_asks_for_patience_is_called_again_and_no_other() {
 #[tokio::test]
 async fn an_objection_to_the_call_itself_ends_it() {
     for (deed, kind, delivery) in [
-        (Deed::Object(UNKNOWN), Kind::ApplicationNotFound, Delivery::Answered),
-        (Deed::ObjectForGood(REFUSED), Kind::AccessDenied, Delivery::Unknown),
+        (ServerAction::Object(UNKNOWN), Kind::ApplicationNotFound, Delivery::Answered),
+        (ServerAction::ObjectForGood(REFUSED), Kind::AccessDenied, Delivery::Unknown),
     ] {
         let first = Server::of_users(&[deed]).await;
-        let second = Server::of_users(&[Deed::Answer(1)]).await;
+        let second = Server::of_users(&[ServerAction::Answer(1)]).await;
         let service = service(&[&first.address, &second.address], RETRY);
         let failure = call(&service, Idempotence::Idempotent).await.expect_err("it is refused");
         assert_eq!((failure.kind(), failure.delivery), (Some(kind), delivery), "{failure}");
@@ -142,8 +151,8 @@ async fn an_objection_to_the_call_itself_ends_it() {
 
 #[tokio::test]
 async fn a_call_in_doubt_is_made_again_only_if_that_does_no_harm() {
-    let falling = || Server::of_users(&[Deed::Hang, Deed::Answer(1)]);
-    let (first, second) = (falling().await, Server::of_users(&[Deed::Answer(2)]).await);
+    let falling = || Server::of_users(&[ServerAction::Hang, ServerAction::Answer(1)]);
+    let (first, second) = (falling().await, Server::of_users(&[ServerAction::Answer(2)]).await);
     let harmless = service(&[&first.address, &second.address], RETRY);
     assert_eq!(call(&harmless, Idempotence::Idempotent).await.expect("another answers"), 2);
 
@@ -170,7 +179,8 @@ fn token(name: &str) -> Token {
 #[tokio::test]
 async fn whoever_is_identified_anew_is_so_from_the_next_connection_on() {
     let tokens = [token("first"), token("second")];
-    let script = [Deed::Answer(1), Deed::Answer(2), Deed::Hang, Deed::Answer(3)];
+    let script =
+        [ServerAction::Answer(1), ServerAction::Answer(2), ServerAction::Hang, ServerAction::Answer(3)];
     let server = Server::of_tokens(&script, &tokens).await;
     let identity = Identity::Token(tokens[0].clone());
     let service = Service::new(vec![server.address.clone()], Protocol::ApplicationMaster, identity, RETRY);
@@ -186,8 +196,8 @@ async fn whoever_is_identified_anew_is_so_from_the_next_connection_on() {
 /// Each address gets a new greeting, with the token.
 #[tokio::test]
 async fn a_token_is_proved_to_each_server() {
-    let standby = Server::of_tokens(&[Deed::Object(STANDBY)], &[token("one")]).await;
-    let active = Server::of_tokens(&[Deed::Answer(1)], &[token("one")]).await;
+    let standby = Server::of_tokens(&[ServerAction::Object(STANDBY)], &[token("one")]).await;
+    let active = Server::of_tokens(&[ServerAction::Answer(1)], &[token("one")]).await;
     let addresses = vec![standby.address.clone(), active.address.clone()];
     let service = Service::new(addresses, Protocol::ApplicationMaster, Identity::Token(token("one")), RETRY);
     assert_eq!(call(&service, Idempotence::NotIdempotent).await.expect("one is in charge"), 1);

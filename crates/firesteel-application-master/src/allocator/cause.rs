@@ -68,17 +68,17 @@ impl Cause {
 
     /// What this end counts against.
     #[must_use]
-    pub fn blame(&self) -> Blame {
+    pub fn counts_against(&self) -> CountsAgainst {
         match self {
-            Self::Ended | Self::Preempted | Self::Manager(_) | Self::DriverStopping => Blame::None,
-            Self::OverMemory { .. } => Blame::Application,
-            Self::Failed(_) => Blame::Host,
+            Self::Ended | Self::Preempted | Self::Manager(_) | Self::DriverStopping => CountsAgainst::None,
+            Self::OverMemory { .. } => CountsAgainst::Application,
+            Self::Failed(_) => CountsAgainst::Host,
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blame {
+pub enum CountsAgainst {
     /// It does not count as a failure.
     None,
     /// It counts against the application, which fails after too many of these.
@@ -139,23 +139,23 @@ mod tests {
 
     #[test]
     fn a_status_says_whose_fault_it_was() {
-        for (status, blame) in [
-            (0, Blame::None),
-            (-100, Blame::None),
-            (-101, Blame::None),
-            (-102, Blame::None),
-            (-103, Blame::Application),
-            (-104, Blame::Application),
-            (-105, Blame::None),
-            (-106, Blame::None),
-            (-107, Blame::None),
-            (-108, Blame::Host),
-            (-1000, Blame::Host),
-            (-1, Blame::Host),
-            (1, Blame::Host),
-            (143, Blame::Host),
+        for (status, counts_against) in [
+            (0, CountsAgainst::None),
+            (-100, CountsAgainst::None),
+            (-101, CountsAgainst::None),
+            (-102, CountsAgainst::None),
+            (-103, CountsAgainst::Application),
+            (-104, CountsAgainst::Application),
+            (-105, CountsAgainst::None),
+            (-106, CountsAgainst::None),
+            (-107, CountsAgainst::None),
+            (-108, CountsAgainst::Host),
+            (-1000, CountsAgainst::Host),
+            (-1, CountsAgainst::Host),
+            (1, CountsAgainst::Host),
+            (143, CountsAgainst::Host),
         ] {
-            assert_eq!(Cause::of(status, "").blame(), blame, "{status}");
+            assert_eq!(Cause::of(status, "").counts_against(), counts_against, "{status}");
         }
     }
 

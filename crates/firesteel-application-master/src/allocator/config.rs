@@ -56,7 +56,7 @@ pub enum Decommissioning {
     #[default]
     Ignored,
     /// The driver is told, once.
-    Told,
+    Notified,
 }
 
 /// The default number of failed executors that ends the application: twice the maximum number of executors,

@@ -157,7 +157,7 @@ impl Containers {
     }
 
     /// Records that the manager may not have received the last call.
-    pub(super) fn doubt(&mut self) {
+    pub(super) fn resend_all(&mut self) {
         self.to_release.append(&mut self.releasing);
     }
 

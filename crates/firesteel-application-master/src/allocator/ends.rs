@@ -6,7 +6,7 @@ use firesteel_protocol::ids::{ContainerId, ExecutorId};
 use firesteel_protocol::time::Timestamp;
 
 use super::Allocator;
-use super::cause::{Blame, Cause};
+use super::cause::{Cause, CountsAgainst};
 use super::containers::{Residue, Stage};
 use super::effect::Effect;
 use super::event::Completed;
@@ -33,7 +33,7 @@ impl Allocator {
                     false => Cause::of(status, &diagnostics),
                 };
                 self.unexpected_ends += 1;
-                self.blame(now, &container.host, cause.blame());
+                self.count_end(now, &container.host, cause.counts_against());
                 self.lose(executor, container.host, Loss::Ended { cause, diagnostics });
             }
             Stage::Released(Residue::Executor(executor)) => {
@@ -56,7 +56,7 @@ impl Allocator {
         self.containers.release(id, Residue::Nothing);
         self.effects.note(Note::NotStarted { executor, host: Arc::clone(&host), error: error.clone() });
         if !self.driver_is_stopping {
-            self.blame(now, &host, Blame::Host);
+            self.count_end(now, &host, CountsAgainst::Host);
         }
         self.lose(executor, host, Loss::NotStarted { error });
     }
@@ -100,8 +100,8 @@ impl Allocator {
         }
     }
 
-    fn blame(&mut self, now: Timestamp, host: &Arc<str>, blame: Blame) {
-        match self.health.failed(now, host, blame) {
+    fn count_end(&mut self, now: Timestamp, host: &Arc<str>, counts_against: CountsAgainst) {
+        match self.health.failed(now, host, counts_against) {
             Verdict::Nothing => {}
             Verdict::Excluded { failures } => {
                 self.effects.note(Note::HostExcluded { host: Arc::clone(host), failures });

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_protocol::time::Timestamp;
 
-use super::cause::Blame;
+use super::cause::CountsAgainst;
 use super::config::HostExclusion;
 
 /// The failures within the window, and the excluded hosts. Hosts are excluded by the settings, by the driver, or
@@ -63,18 +63,18 @@ impl Health {
 
     /// Counts an executor that failed on this host. A failure on a host that is already excluded for failures does not
     /// count.
-    pub(super) fn failed(&mut self, now: Timestamp, host: &str, blame: Blame) -> Verdict {
+    pub(super) fn failed(&mut self, now: Timestamp, host: &str, counts_against: CountsAgainst) -> Verdict {
         let HostExclusion::On { failures: most, timeout } = self.exclusion else {
-            return self.count(now, blame);
+            return self.count(now, counts_against);
         };
-        match blame {
-            Blame::None | Blame::Application => return self.count(now, blame),
-            Blame::Host => {}
+        match counts_against {
+            CountsAgainst::None | CountsAgainst::Application => return self.count(now, counts_against),
+            CountsAgainst::Host => {}
         }
         if self.by_driver.contains(host) || self.by_failures.contains_key(host) {
             return Verdict::Nothing;
         }
-        self.count(now, blame);
+        self.count(now, counts_against);
         let window = self.window;
         let on_host = self.on_host.entry(host.to_owned()).or_default();
         on_host.push_back(now);
@@ -90,8 +90,8 @@ impl Health {
         Verdict::Excluded { failures }
     }
 
-    fn count(&mut self, now: Timestamp, blame: Blame) -> Verdict {
-        if blame != Blame::None {
+    fn count(&mut self, now: Timestamp, counts_against: CountsAgainst) -> Verdict {
+        if counts_against != CountsAgainst::None {
             self.failures.push_back(now);
             while self.failures.len() > self.most {
                 self.failures.pop_front();
@@ -130,7 +130,7 @@ impl Health {
     }
 
     /// Records that the manager may not have received the last changes. The next call names these hosts again.
-    pub(super) fn doubt(&mut self) {
+    pub(super) fn resend_all(&mut self) {
         self.doubted = std::mem::take(&mut self.named);
     }
 

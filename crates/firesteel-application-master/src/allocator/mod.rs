@@ -50,7 +50,7 @@ use self::loss::Losses;
 use self::pace::{Pace, Wanted};
 use self::profile::{Asking, Change, Profile};
 
-pub use cause::{Blame, Cause, MemoryKind};
+pub use cause::{Cause, CountsAgainst, MemoryKind};
 pub use config::{Config, Decommissioning, HostExclusion, default_most_failures};
 pub use effect::{Ask, Call, Effect, Failure, Launch, Location};
 pub use event::{AllocateFailure, Allocated, Completed, Event, Granted, Target};
@@ -293,7 +293,7 @@ impl Allocator {
     fn on_decommissioning(&mut self, hosts: Vec<String>) {
         match self.config.decommissioning {
             Decommissioning::Ignored => return,
-            Decommissioning::Told => {}
+            Decommissioning::Notified => {}
         }
         for host in hosts {
             if !self.decommissioning.contains(&host) {
@@ -320,9 +320,9 @@ impl Allocator {
             }
             AllocateFailure::Failed(_) if self.errors < self.config.most_errors => {
                 self.effects.note(Note::CallFailed { failure, errors: self.errors });
-                self.health.doubt();
-                self.containers.doubt();
-                self.profiles.values_mut().for_each(|profile| profile.requests.doubt());
+                self.health.resend_all();
+                self.containers.resend_all();
+                self.profiles.values_mut().for_each(|profile| profile.requests.resend_all());
                 self.pace.answered(now, self.wanted());
             }
             AllocateFailure::Failed(_) | AllocateFailure::Replaced => {

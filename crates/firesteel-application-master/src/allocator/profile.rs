@@ -121,9 +121,9 @@ impl Profile {
         let stale = self.requests.cancel(&parts.stale, u64::MAX);
         let available = missing + stale;
         let potential = available + self.requests.count(&parts.any);
-        let wishes = self.wishes(potential, &self.requests.naming(&parts.local), how);
+        let preferences = self.preferences(potential, &self.requests.naming(&parts.local), how);
         let mut located = 0;
-        for HostPreference { sites, executors } in wishes {
+        for HostPreference { sites, executors } in preferences {
             if !sites.is_empty() {
                 located += executors;
                 self.requests.add(now, sites, executors);
@@ -147,7 +147,7 @@ impl Profile {
     }
 
     /// The preferred hosts of this number of new executors, according to the needs of tasks.
-    fn wishes(&self, executors: u64, pending: &Pending, how: &Asking<'_>) -> Vec<HostPreference> {
+    fn preferences(&self, executors: u64, pending: &Pending, how: &Asking<'_>) -> Vec<HostPreference> {
         let held = |host: &str| self.on_host.get(host).copied().unwrap_or(0);
         let expected =
             |on_hosts| Expected { tasks: self.tasks, tasks_per_executor: self.tasks_per_executor, on_hosts };

@@ -169,7 +169,7 @@ impl Requests {
     }
 
     /// Records that the manager may not have received the last call.
-    pub(super) fn doubt(&mut self) {
+    pub(super) fn resend_all(&mut self) {
         self.touched.append(&mut self.named);
     }
 

@@ -71,7 +71,7 @@ fn every_end_is_told_with_its_reason() {
 #[test]
 fn a_driver_is_told_of_executors_on_a_host_that_is_being_decommissioned() {
     let mut config = config(Mode::Client);
-    config.allocator.decommissioning = Decommissioning::Told;
+    config.allocator.decommissioning = Decommissioning::Notified;
     let mut bench = Bench::with(config, description(ExecutorLimit::AtMost(1)));
     bench.grant(1);
     let host = Some("host1".to_owned());
@@ -86,7 +86,7 @@ fn a_driver_is_told_of_executors_on_a_host_that_is_being_decommissioned() {
     bench.apply(Event::Disconnected { peer: DRIVER });
     let description = description(ExecutorLimit::AtMost(1));
     let back = bench.driver(DriverToMaster::RegisterApplication(Box::new(description)));
-    assert_eq!(back, [welcome(0), added(0), leaving]);
+    assert_eq!(back, [confirmation(0), added(0), leaving]);
 }
 
 #[test]
@@ -107,12 +107,15 @@ fn an_executor_that_is_killed_is_replaced_unless_the_target_was_lowered() {
 #[test]
 fn hosts_where_tasks_would_like_to_run_are_asked_for() {
     let mut bench = Bench::serving(ExecutorLimit::AtMost(2));
-    let wishes = HostWishes {
+    let preferences = HostPreferences {
         tasks: 4,
         preferred: BTreeMap::from([("host1".to_owned(), 4)]),
-        ..HostWishes::default()
+        ..HostPreferences::default()
     };
-    assert_eq!(bench.driver(DriverToMaster::PreferHosts { app: app(), wishes: Box::new(wishes) }), []);
+    assert_eq!(
+        bench.driver(DriverToMaster::PreferHosts { app: app(), preferences: Box::new(preferences) }),
+        []
+    );
     // Four tasks are two executors of two cores.
     let places: Vec<_> =
         asked(&bench.call()).into_iter().map(|(_, place, count, _)| (place, count)).collect();

@@ -81,7 +81,7 @@ impl Lines {
             // These notes go to standard error as remarks.
             Note::MasterUnreachable { .. }
             | Note::MasterLost { .. }
-            | Note::Dispute(_)
+            | Note::LeaderConflict(_)
             | Note::WorkerRemoved { .. }
             | Note::FewerThanAsked { .. }
             | Note::LeftBehind { .. }
@@ -116,7 +116,7 @@ fn note_json(note: &Note) -> Value {
             json!({ "event": "registered", "app": app.as_str(), "master": master.url() })
         }
         Note::MasterLost { master } => json!({ "event": "master_lost", "master": master.url() }),
-        Note::Dispute(dispute) => json!({ "event": "master_dispute", "error": dispute.to_string() }),
+        Note::LeaderConflict(dispute) => json!({ "event": "master_dispute", "error": dispute.to_string() }),
         Note::ExecutorLaunched { executor, worker, host, cores, memory } => json!({
             "event": "executor_launched", "executor": executor.0, "worker": worker.as_str(), "host": host,
             "cores": cores.0, "memory_mib": memory.0,
@@ -127,15 +127,15 @@ fn note_json(note: &Note) -> Value {
         }),
         Note::ExecutorEnded { executor, host, end, ran } => {
             let (state, code) = match end {
-                ExecutorEnd::Told(state) => {
+                ExecutorEnd::Reported(state) => {
                     (state.name(), state.exit_status().map(|status| status.shell_code()))
                 }
                 ExecutorEnd::ApplicationReplaced => ("LOST", None),
             };
             let error = match end {
-                ExecutorEnd::Told(ExecutorState::Failed(_) | ExecutorState::Lost(_))
+                ExecutorEnd::Reported(ExecutorState::Failed(_) | ExecutorState::Lost(_))
                 | ExecutorEnd::ApplicationReplaced => Some(end.to_string()),
-                ExecutorEnd::Told(_) => None,
+                ExecutorEnd::Reported(_) => None,
             };
             json!({
                 "event": "executor_ended", "executor": executor.0, "host": host, "state": state,

@@ -12,7 +12,7 @@ use firesteel_protocol::messages::{ApplicationAnswer, ExecutorState, LogStart, S
 use crate::local_cluster::key;
 use crate::table::clean;
 use firesteel_daemons::master_client::MasterClient;
-use firesteel_daemons::worker_log::{LogPlace, WorkerLog};
+use firesteel_daemons::worker_log::{LogAddress, WorkerLog};
 use firesteel_yarn_mode::container_logs::LogLocation;
 
 /// The number of executors whose last lines are shown, since the first failures show the cause.
@@ -42,7 +42,9 @@ impl LastLines {
                 Vec::new()
             }
             Note::ExecutorEnded {
-                executor, end: ExecutorEnd::Told(ExecutorState::Exited(status)), ..
+                executor,
+                end: ExecutorEnd::Reported(ExecutorState::Exited(status)),
+                ..
             } if status.shell_code() != 0 && self.shown < MOST => {
                 let Some((master, app)) = &self.application else { return Vec::new() };
                 let asked = tokio::time::timeout(ANSWER_TIMEOUT, last_lines(master, app, *executor)).await;
@@ -61,7 +63,7 @@ impl LastLines {
             Note::ExecutorEnded { .. }
             | Note::MasterUnreachable { .. }
             | Note::MasterLost { .. }
-            | Note::Dispute(_)
+            | Note::LeaderConflict(_)
             | Note::ExecutorLaunched { .. }
             | Note::ExecutorRunning { .. }
             | Note::WorkerRemoved { .. }
@@ -85,7 +87,7 @@ async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Opti
     if let Some(location) = LogLocation::of_link(&view.directory) {
         return last_lines_in_container(location).await;
     }
-    let place = LogPlace::of_executor(app, view);
+    let place = LogAddress::of_executor(app, view);
     let mut log = WorkerLog::open(&place, ours).await.ok()?;
     let piece = log.piece(Stream::Stderr, LogStart::LastLines(LINES)).await.ok()?;
     Some(String::from_utf8_lossy(&piece.bytes).lines().map(shown).collect())

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::items::{Content, Cut, Item, Items, Unit, argument};
 use super::preference::{Preference, Preferences};
 use super::record_file::RecordFile;
-use super::run_record::Kept;
+use super::run_record::RecordUse;
 use super::undone;
 
 /// How many arguments, and how many blocks, may be read ahead.
@@ -126,7 +126,12 @@ impl Input {
     ///
     /// # Errors
     /// The file cannot be opened, or the checked part contains an unusable item.
-    pub fn open(source: Source, cut: Cut, preference: Preference, kept: Kept) -> Result<Self, InputError> {
+    pub fn open(
+        source: Source,
+        cut: Cut,
+        preference: Preference,
+        kept: RecordUse,
+    ) -> Result<Self, InputError> {
         let (source, remark) = resolve(source);
         let origin = Origin::from(source.to_string());
         let failed = |error| InputError::Open { origin: origin.clone(), error };
@@ -193,7 +198,7 @@ impl Input {
 type Sender = mpsc::Sender<Result<Item, InputError>>;
 
 /// The number of bytes to read; `None` if reading may have to wait.
-fn length(source: &Source, preference: &Preference, kept: &Kept) -> Option<u64> {
+fn length(source: &Source, preference: &Preference, kept: &RecordUse) -> Option<u64> {
     let file = |path: &PathBuf| {
         let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         let undone = File::open(path).ok().and_then(|file| undone::open(&file).ok().flatten());
@@ -202,8 +207,8 @@ fn length(source: &Source, preference: &Preference, kept: &Kept) -> Option<u64> 
     let items = match source {
         Source::Words(_) => Some(0),
         Source::File(path) => match kept {
-            Kept::Items(record) => record.items().ok().map(|(_, length)| length),
-            Kept::Nothing | Kept::Copy(_) => file(path),
+            RecordUse::Items(record) => record.items().ok().map(|(_, length)| length),
+            RecordUse::Nothing | RecordUse::Copy(_) => file(path),
         },
         Source::StandardInput => None,
     };
@@ -220,7 +225,7 @@ fn check_whole(
     source: &Source,
     cut: Cut,
     preference: &Preference,
-    kept: &Kept,
+    kept: &RecordUse,
     ended: &PipeReader,
 ) -> Result<Option<u64>, InputError> {
     let origin = Origin::from(source.to_string());
@@ -232,8 +237,8 @@ fn check_whole(
         Source::Words(words) => all_usable(word_items(words.clone(), &origin), preferences).map(Some),
         Source::File(path) => {
             let again = match kept {
-                Kept::Items(record) => Kept::Items(record.clone()),
-                Kept::Nothing | Kept::Copy(_) => Kept::Nothing,
+                RecordUse::Items(record) => RecordUse::Items(record.clone()),
+                RecordUse::Nothing | RecordUse::Copy(_) => RecordUse::Nothing,
             };
             let opened = ended.try_clone().and_then(|ended| bytes(path, ended, again));
             let opened = opened.map_err(|error| InputError::Open { origin: origin.clone(), error })?;
@@ -331,8 +336,8 @@ type Bytes = Box<dyn Read + Send>;
 
 /// The bytes of a file. If the file is the run record of an unfinished run, these are the
 /// unfinished items of that run.
-fn bytes(path: &Path, ended: PipeReader, kept: Kept) -> io::Result<Bytes> {
-    if let Kept::Items(record) = &kept {
+fn bytes(path: &Path, ended: PipeReader, kept: RecordUse) -> io::Result<Bytes> {
+    if let RecordUse::Items(record) = &kept {
         return Ok(Box::new(record.items()?.0));
     }
     let file = File::open(path)?;
@@ -342,10 +347,10 @@ fn bytes(path: &Path, ended: PipeReader, kept: Kept) -> io::Result<Bytes> {
     })
 }
 
-fn copy(kept: Kept) -> Option<RecordFile> {
+fn copy(kept: RecordUse) -> Option<RecordFile> {
     match kept {
-        Kept::Copy(record) => Some(record),
-        Kept::Nothing | Kept::Items(_) => None,
+        RecordUse::Copy(record) => Some(record),
+        RecordUse::Nothing | RecordUse::Items(_) => None,
     }
 }
 
@@ -408,7 +413,7 @@ mod tests {
             Source::Words(vec!["a".into(), String::new()]),
             LINES,
             Preference::None,
-            Kept::Nothing,
+            RecordUse::Nothing,
         )
         .expect("words");
         assert_eq!(input.count(), Some(2));
@@ -423,7 +428,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(b"a\nb\n").expect("written");
         let mut input =
-            Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, Kept::Nothing)
+            Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, RecordUse::Nothing)
                 .expect("it is there");
         assert_eq!(input.count(), Some(2));
         let mut all = Vec::new();
@@ -433,11 +438,12 @@ mod tests {
         assert_eq!(all, ["a", "b"]);
 
         let error =
-            Input::open(Source::File("/nowhere/items".into()), LINES, Preference::None, Kept::Nothing)
+            Input::open(Source::File("/nowhere/items".into()), LINES, Preference::None, RecordUse::Nothing)
                 .expect_err("it is missing");
         assert_eq!(error.to_string(), "cannot open /nowhere/items: No such file or directory (os error 2)");
-        let mut directory = Input::open(Source::File("/".into()), LINES, Preference::None, Kept::Nothing)
-            .expect("Linux opens directories");
+        let mut directory =
+            Input::open(Source::File("/".into()), LINES, Preference::None, RecordUse::Nothing)
+                .expect("Linux opens directories");
         let error = directory.next().await.expect("an error").expect_err("no file");
         assert_eq!(error.to_string(), "cannot read / after record 0: Is a directory (os error 21)");
     }
@@ -446,11 +452,12 @@ mod tests {
     fn what_is_wrong_with_a_file_shows_before_anything_is_done() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(b"a\nb\nc\xff\0\n").expect("written");
-        let error = Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, Kept::Nothing)
-            .expect_err("record 3 can be no argument");
+        let error =
+            Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, RecordUse::Nothing)
+                .expect_err("record 3 can be no argument");
         assert!(matches!(error, InputError::NulInside { record: 3, .. }), "{error}");
         let words = Source::Words(vec!["a".into(), "b".into(), "c".into(), "d".into()]);
-        let error = Input::open(words, LINES, Preference::File(file.path().to_owned()), Kept::Nothing)
+        let error = Input::open(words, LINES, Preference::File(file.path().to_owned()), RecordUse::Nothing)
             .expect_err("the hosts of item 3 are no text");
         assert!(error.to_string().contains("after record 2"), "{error}");
     }

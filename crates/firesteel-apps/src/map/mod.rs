@@ -60,7 +60,7 @@ use preference::Preference;
 use printer::Sinks;
 use remarks::Leftovers;
 use run::Run;
-use run_record::{Kept, RecordError, RunRecord};
+use run_record::{RecordError, RecordUse, RunRecord};
 use spool::{OutputOrder, SpoolLimits};
 use summary::Summary;
 use template::Template;
@@ -125,7 +125,7 @@ async fn run_job(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
     let (source, cut, preference) = (job.source.clone(), job.cut, job.preference.clone());
     let open = |path: &PathBuf| RunRecord::open(path, &source, cut.separator);
     let mut record = job.leftovers.as_ref().map(open).transpose()?;
-    let kept = record.as_ref().map_or(Kept::Nothing, RunRecord::kept);
+    let kept = record.as_ref().map_or(RecordUse::Nothing, RunRecord::kept);
     // Opening a named pipe waits for a writer.
     let opening = spawn_blocking(move || Input::open(source, cut, preference, kept));
     let mut input = tokio::select! {

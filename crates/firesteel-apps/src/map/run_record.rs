@@ -64,7 +64,7 @@ enum Copies {
 
 /// How the thread that reads the input uses a run record.
 #[derive(Clone, Debug)]
-pub enum Kept {
+pub enum RecordUse {
     /// It does not use the record.
     Nothing,
     /// It copies everything that it reads to the record.
@@ -176,11 +176,11 @@ impl RunRecord {
 
     /// How the thread that reads the input uses this record.
     #[must_use]
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> RecordUse {
         match self.copy {
-            Copies::Nothing => Kept::Nothing,
-            Copies::WhileRead => Kept::Copy(self.file.clone()),
-            Copies::Whole => Kept::Items(self.file.clone()),
+            Copies::Nothing => RecordUse::Nothing,
+            Copies::WhileRead => RecordUse::Copy(self.file.clone()),
+            Copies::Whole => RecordUse::Items(self.file.clone()),
         }
     }
 
@@ -312,7 +312,7 @@ mod tests {
 
     /// The bytes that the thread of the input reads.
     fn items(record: &RunRecord) -> String {
-        let Kept::Items(file) = record.kept() else { panic!("{record:?} has no items") };
+        let RecordUse::Items(file) = record.kept() else { panic!("{record:?} has no items") };
         let mut text = String::new();
         file.items().expect("it has items").0.read_to_string(&mut text).expect("it is text");
         text
@@ -418,7 +418,7 @@ mod tests {
     }
 
     fn copied(record: &RunRecord) -> RecordFile {
-        let Kept::Copy(file) = record.kept() else { panic!("{record:?} gets no copy") };
+        let RecordUse::Copy(file) = record.kept() else { panic!("{record:?} gets no copy") };
         file
     }
 

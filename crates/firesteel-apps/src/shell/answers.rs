@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use firesteel_engine::driver::{ExecutorView, ExecutorViewState, TaskOutcome, View};
 use firesteel_engine::session::{
-    AddedProfile, Defaults, Standing, Task, TaskShare, Tasks, Which, exit_code, quote,
+    AddedProfile, AnswerState, Defaults, Task, TaskShare, Tasks, Which, exit_code, quote,
 };
 use firesteel_placement::advanced::words::{are, counted, have, noun};
 use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
@@ -235,12 +235,12 @@ pub(super) fn profile_added(
     profile: ProfileId,
     needs: &ResourceProfile,
     total: u64,
-    standing: Standing,
+    answer_state: AnswerState,
 ) -> String {
     let (wanted, each) = (format!("{} {}", counted(total, "executor"), are(total)), words(needs));
-    match standing {
-        Standing::Answered => format!("profile {profile}: {wanted} wanted, each with {each}\n"),
-        Standing::Unanswered => {
+    match answer_state {
+        AnswerState::Answered => format!("profile {profile}: {wanted} wanted, each with {each}\n"),
+        AnswerState::Unanswered => {
             format!("profile {profile}: {wanted} asked for, each with {each}: no Master has answered yet\n")
         }
     }

@@ -11,7 +11,7 @@ use crate::map::outlet::{Outlet, OutletError};
 use crate::map::preference::Preference;
 use crate::map::printer::Sinks;
 use crate::map::run::Run;
-use crate::map::run_record::Kept;
+use crate::map::run_record::RecordUse;
 use crate::map::spool::SpoolLimits;
 use crate::map::summary::Summary;
 use crate::map::template::Template;
@@ -30,7 +30,7 @@ pub(super) async fn open(items: Items) -> Result<Input, InputError> {
         Items::File(path, separator) => (Source::File(path), separator),
     };
     let cut = Cut { separator, unit: Unit::Record };
-    let opening = spawn_blocking(move || Input::open(source, cut, Preference::None, Kept::Nothing));
+    let opening = spawn_blocking(move || Input::open(source, cut, Preference::None, RecordUse::Nothing));
     opening.await.expect("opening an input does not panic")
 }
 

@@ -14,7 +14,7 @@ use firesteel_daemons::driver_daemon::{Handle, Report};
 use firesteel_daemons::remark;
 use firesteel_engine::driver::Until;
 use firesteel_engine::session::{
-    Answer, Command, Config, Effect, Ending, Event, Message, Piece, Place, Remark, Route, Session, overview,
+    Answer, Command, Config, Effect, Ending, Event, Message, Piece, Remark, Route, RunMode, Session, overview,
 };
 use firesteel_host::clock::Clock;
 use firesteel_host::progress::Progress;
@@ -334,7 +334,7 @@ impl SessionShell {
             }
             Effect::InterruptMap => self.map.interrupt().await,
             Effect::Submit(task, request, place) => {
-                if place == Place::Background {
+                if place == RunMode::Background {
                     self.records.begin(task);
                 }
                 let _ = driver.submit(task, *request).await;
@@ -354,7 +354,7 @@ impl SessionShell {
                 let _ = driver.add_profile(profile, needs, total).await;
             }
             Effect::EndApplication => {
-                let _ = driver.cancel(Until::Told).await;
+                let _ = driver.cancel(Until::Notified).await;
             }
             Effect::RestartRecord(task) => self.records.restart(task),
             Effect::CloseRecord(task) => self.records.close(task),
@@ -419,8 +419,8 @@ impl SessionShell {
             Answer::Requested(total, assigned) => answers::requested(*total, *assigned),
             Answer::Ended(executors, wanted) => answers::ended(executors, *wanted),
             Answer::Why(shortfalls, view) => answers::why(shortfalls, view),
-            Answer::ProfileAdded(profile, needs, total, standing) => {
-                answers::profile_added(*profile, needs, *total, *standing)
+            Answer::ProfileAdded(profile, needs, total, answer_state) => {
+                answers::profile_added(*profile, needs, *total, *answer_state)
             }
         }
     }

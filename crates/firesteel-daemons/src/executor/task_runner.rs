@@ -19,8 +19,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::output::{Output, Read};
+use crate::worker::cleanup::processes::{Marker, kill_matching};
 use crate::worker::environment::{self, APP_ID, EXECUTOR_ID, WORKER_ID};
-use crate::worker::strays::{Marker, kill_matching};
 use firesteel_host::inbox::Inbox;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::start::{enter, spawn};
@@ -211,7 +211,7 @@ impl Process {
                     continue;
                 }
                 status = self.stage.search_is_due() => {
-                    kill_strays(attempt, context).await;
+                    kill_leftovers(attempt, context).await;
                     self.stage = Stage::Cleared { status, left: PIPE };
                     continue;
                 }
@@ -307,7 +307,7 @@ impl Stage {
 }
 
 /// Kills the processes that the task started and that left its group.
-async fn kill_strays(attempt: AttemptId, context: &RunnerContext) {
+async fn kill_leftovers(attempt: AttemptId, context: &RunnerContext) {
     let marker = Marker::of_executor(&context.worker, &context.executor)
         .and(TASK_ID, attempt.task)
         .and(TASK_ATTEMPT, attempt.attempt);

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use self::layout::{Layout, MOST_PATH, Place, inside};
+use self::layout::{ArchiveEntry, Layout, MOST_PATH, inside};
 use super::private;
 
 const MOST_ENTRIES: usize = 1_000_000;
@@ -278,9 +278,9 @@ impl<'a> Unpacking<'a> {
 
     /// Makes a directory, even if an earlier entry with this name was a file or a link.
     fn make_directory(&mut self, entry: &Path, at: &Path) -> Result<(), UnpackError> {
-        let before = self.layout.put(entry, at, Place::Directory)?;
+        let before = self.layout.put(entry, at, ArchiveEntry::Directory)?;
         let Purpose::Write { root } = &self.purpose else { return Ok(()) };
-        if before == Some(Place::File) {
+        if before == Some(ArchiveEntry::File) {
             clear(root, at)?;
         }
         make_directories(root, at)
@@ -294,7 +294,7 @@ impl<'a> Unpacking<'a> {
         mode: u32,
         content: &mut impl Read,
     ) -> Result<(), UnpackError> {
-        self.layout.put(entry, at, Place::File)?;
+        self.layout.put(entry, at, ArchiveEntry::File)?;
         let mut written = match &self.purpose {
             Purpose::Check => None,
             Purpose::Write { root } => {
@@ -326,9 +326,9 @@ impl<'a> Unpacking<'a> {
     /// Stores a link, which is made after everything else. An earlier file at its path is removed at once, so that no
     /// hard link can refer to that file.
     fn keep_link(&mut self, entry: &Path, at: &Path, target: PathBuf) -> Result<(), UnpackError> {
-        let before = self.layout.put(entry, at, Place::Link(target))?;
+        let before = self.layout.put(entry, at, ArchiveEntry::Link(target))?;
         match (&self.purpose, before) {
-            (Purpose::Write { root }, Some(Place::File)) => clear(root, at).map(drop),
+            (Purpose::Write { root }, Some(ArchiveEntry::File)) => clear(root, at).map(drop),
             (Purpose::Write { .. } | Purpose::Check, _) => Ok(()),
         }
     }
@@ -339,10 +339,10 @@ impl<'a> Unpacking<'a> {
         if target == at {
             return Ok(());
         }
-        if let Place::Link(end) = place {
+        if let ArchiveEntry::Link(end) = place {
             return self.keep_link(entry, at, end);
         }
-        self.layout.put(entry, at, Place::File)?;
+        self.layout.put(entry, at, ArchiveEntry::File)?;
         let Purpose::Write { root } = &self.purpose else { return Ok(()) };
         let path = clear(root, at)?;
         fs::hard_link(root.join(target), &path).map_err(write_error(&path))

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use firesteel_host::net::{Arrival, Envoy, Envoys, Letter, Letters};
+use firesteel_host::net::{Arrival, OutgoingItem, OutgoingStream, VirtualPeer, VirtualPeers};
 use firesteel_protocol::wire::{Message, Role};
 use futures_util::StreamExt;
 
@@ -11,16 +11,16 @@ use super::snapshot::Unanswered;
 const QUESTION: usize = 64;
 
 pub(super) struct Inquiry<E> {
-    envoy: Envoy<E>,
-    letters: Letters,
+    virtual_peer: VirtualPeer<E>,
+    outgoing: OutgoingStream,
 }
 
 impl<E: Send + 'static> Inquiry<E> {
-    pub(super) fn open(envoys: &Envoys<E>) -> Result<Self, Unanswered> {
+    pub(super) fn open(virtual_peers: &VirtualPeers<E>) -> Result<Self, Unanswered> {
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let opened = envoys.open(Role::Client, "HTTP".to_owned(), here);
-        let (envoy, letters) = opened.map_err(|_| Unanswered::Ended)?;
-        Ok(Self { envoy, letters })
+        let opened = virtual_peers.open(Role::Client, "HTTP".to_owned(), here);
+        let (virtual_peer, outgoing) = opened.map_err(|_| Unanswered::Ended)?;
+        Ok(Self { virtual_peer, outgoing })
     }
 
     /// Sends a request and waits for its answer. `event` turns the request into an event of the machine.
@@ -28,12 +28,12 @@ impl<E: Send + 'static> Inquiry<E> {
         &mut self,
         event: impl FnOnce(Arrival) -> E,
     ) -> Result<A, Unanswered> {
-        let arrival = Arrival { peer: self.envoy.peer(), at: self.envoy.now() };
-        let said = self.envoy.say(arrival.at, QUESTION, event(arrival)).await;
+        let arrival = Arrival { peer: self.virtual_peer.peer(), at: self.virtual_peer.now() };
+        let said = self.virtual_peer.say(arrival.at, QUESTION, event(arrival)).await;
         said.map_err(|_| Unanswered::Ended)?;
-        match self.letters.next().await {
-            Some(Letter::Message(parcel)) => Ok(parcel.open()),
-            Some(Letter::End(_)) | None => Err(Unanswered::Ended),
+        match self.outgoing.next().await {
+            Some(OutgoingItem::Message(boxed)) => Ok(boxed.open()),
+            Some(OutgoingItem::End(_)) | None => Err(Unanswered::Ended),
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use firesteel_host::net::{Arrival, Envoys};
+use firesteel_host::net::{Arrival, VirtualPeers};
 use firesteel_master::{Event, Inbound};
 use firesteel_protocol::ids::DriverId;
 use firesteel_protocol::messages::{ClientToMaster, MasterToClient};
@@ -37,7 +37,7 @@ pub(crate) struct RestSite {
 #[derive(Clone, Debug)]
 enum Role {
     Other(NotAlive),
-    Leads(Envoys<Event>),
+    Leads(VirtualPeers<Event>),
 }
 
 impl RestSite {
@@ -49,8 +49,8 @@ impl RestSite {
         *self.role() = Role::Other(state);
     }
 
-    pub(crate) fn leads(&self, envoys: Envoys<Event>) {
-        *self.role() = Role::Leads(envoys);
+    pub(crate) fn leads(&self, virtual_peers: VirtualPeers<Event>) {
+        *self.role() = Role::Leads(virtual_peers);
     }
 
     fn role(&self) -> MutexGuard<'_, Role> {
@@ -59,8 +59,8 @@ impl RestSite {
 
     async fn perform(&self, call: &Call, by: String) -> answers::Answer {
         let role = self.role().clone();
-        let envoys = match role {
-            Role::Leads(envoys) if envoys.tenure().holds() => envoys,
+        let virtual_peers = match role {
+            Role::Leads(virtual_peers) if virtual_peers.lease().holds() => virtual_peers,
             Role::Leads(_) => return answers::not_leading(call, NotAlive::Standby),
             Role::Other(state) => return answers::not_leading(call, state),
         };
@@ -68,7 +68,7 @@ impl RestSite {
             Ok(question) => question,
             Err(answer) => return answer,
         };
-        match ask(&envoys, question).await {
+        match ask(&virtual_peers, question).await {
             Ok(answer) => worded(call, &answer),
             Err(why) => answers::unanswered(&why.to_string()),
         }
@@ -90,8 +90,11 @@ fn question(call: &Call, by: String) -> Result<ClientToMaster, answers::Answer> 
     })
 }
 
-async fn ask(envoys: &Envoys<Event>, question: ClientToMaster) -> Result<MasterToClient, Unanswered> {
-    let mut inquiry = Inquiry::open(envoys)?;
+async fn ask(
+    virtual_peers: &VirtualPeers<Event>,
+    question: ClientToMaster,
+) -> Result<MasterToClient, Unanswered> {
+    let mut inquiry = Inquiry::open(virtual_peers)?;
     let message = Inbound::Client(question);
     let event = |Arrival { peer, at }| Event::Received { peer, arrived: at, message };
     timeout(PATIENCE, inquiry.ask(event)).await.unwrap_or(Err(Unanswered::Late))

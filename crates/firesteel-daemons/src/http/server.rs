@@ -13,8 +13,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use firesteel_host::daemon;
 use firesteel_host::meter::Counter;
+use firesteel_host::rate_limiter::RateLimiter;
 use firesteel_host::runtime;
-use firesteel_host::seldom::Seldom;
 use firesteel_protocol::address::Address;
 use firesteel_settings::http::{HttpPort, HttpSettings};
 use http_body_util::Full;
@@ -217,7 +217,7 @@ async fn accept<S: Responder>(listener: tokio::net::TcpListener, site: Arc<S>) {
     let places = Arc::new(Semaphore::new(places));
     let unread = Arc::new(Semaphore::new(UNREAD));
     let shared = Arc::new(Shared { site, meter: HttpMeter::default(), crowd: Notify::new(), unread });
-    let errors = Seldom::a_minute(1);
+    let errors = RateLimiter::per_minute(1);
     loop {
         let place = loop {
             match timeout(CROWDED / 4, Arc::clone(&places).acquire_owned()).await {

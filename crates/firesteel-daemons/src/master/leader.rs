@@ -1,13 +1,13 @@
 use firesteel_host::journal::Writer;
-use firesteel_host::net::{Arrival, QueueLimits, Welcome};
+use firesteel_host::lease::Lease;
+use firesteel_host::net::{AcceptedRole, Arrival, QueueLimits};
 use firesteel_host::owner::{self, Context};
 use firesteel_host::signals::EndRequests;
-use firesteel_host::tenure::Tenure;
 use firesteel_master::{Event, Inbound, Master};
 use firesteel_protocol::wire::{self, DecodeError, Hello, Role};
 
 use super::shell::{End, MasterShell};
-use super::{MasterError, Seat};
+use super::{MasterError, ServerContext};
 use crate::spark;
 
 pub(super) struct Leader {
@@ -16,7 +16,7 @@ pub(super) struct Leader {
     pub(super) journal: Option<Writer>,
     /// Its epoch; 0 if it was not elected.
     pub(super) epoch: u64,
-    pub(super) tenure: Tenure,
+    pub(super) lease: Lease,
 }
 
 impl Leader {
@@ -24,31 +24,35 @@ impl Leader {
     /// reached.
     pub(super) async fn serve(
         self,
-        seat: &Seat,
+        server_context: &ServerContext,
         announce: impl FnOnce(),
         requests: &mut EndRequests,
     ) -> Result<End, MasterError> {
-        let Self { master, journal, epoch, tenure } = self;
-        let (listener, arriving) = seat.listener()?;
-        let hello = Hello { epoch, ..Hello::new(Role::Master, seat.reached.to_string()) };
-        let clock = seat.clock.not_before(master.time());
-        let context =
-            Context::with_tenure(seat.introduction(hello), QueueLimits::default(), clock, tenure.clone());
-        let here = (epoch != 0).then_some(&seat.reached);
+        let Self { master, journal, epoch, lease } = self;
+        let (listener, arriving) = server_context.listener()?;
+        let hello = Hello { epoch, ..Hello::new(Role::Master, server_context.reached.to_string()) };
+        let clock = server_context.clock.not_before(master.time());
+        let context = Context::with_lease(
+            server_context.introduction(hello),
+            QueueLimits::default(),
+            clock,
+            lease.clone(),
+        );
+        let here = (epoch != 0).then_some(&server_context.reached);
         let calls = spark::master::Calls::of(&master, here);
-        let welcome = vec![
-            Welcome { role: Role::Worker, decode: from_worker },
-            Welcome { role: Role::Driver, decode: from_driver },
-            Welcome { role: Role::Client, decode: from_client },
+        let accepted_roles = vec![
+            AcceptedRole { role: Role::Worker, decode: from_worker },
+            AcceptedRole { role: Role::Driver, decode: from_driver },
+            AcceptedRole { role: Role::Client, decode: from_client },
         ];
-        seat.site.leads(context.peers.envoys(), journal.as_ref().map(Writer::meter));
-        seat.rest.leads(context.peers.envoys());
-        tokio::spawn(spark::master::serve(arriving, calls, context.peers.envoys()));
-        context.peers.serve_apart(listener, welcome).map_err(MasterError::Acceptor)?;
+        server_context.site.leads(context.peers.virtual_peers(), journal.as_ref().map(Writer::meter));
+        server_context.rest.leads(context.peers.virtual_peers());
+        tokio::spawn(spark::master::serve(arriving, calls, context.peers.virtual_peers()));
+        context.peers.serve_apart(listener, accepted_roles).map_err(MasterError::Acceptor)?;
         announce();
         tokio::select! {
             biased;
-            () = tenure.over() => Ok(End::Deposed),
+            () = lease.over() => Ok(End::Deposed),
             end = owner::run(master, MasterShell::new(journal), context, requests) => Ok(end),
         }
     }

@@ -19,10 +19,10 @@ use std::sync::Arc;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::journal::{JournalError, Writer};
-use firesteel_host::net::{Guest, Introduction, ListenError, Listener};
+use firesteel_host::lease::Lease;
+use firesteel_host::net::{Introduction, ListenError, Listener, OtherProtocolConnection};
 use firesteel_host::signals::EndRequests;
-use firesteel_host::tenure::Tenure;
-use firesteel_master::{Config, Durability, Foreign, Master};
+use firesteel_master::{Config, Durability, Master, UnknownExecutors};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::secret::Secret;
@@ -52,7 +52,7 @@ pub struct Options {
     /// The secret of its local cluster. With one, the Master serves only peers of that cluster, at its own port alone.
     pub local_cluster: Option<Secret>,
     /// What to do with executors of applications that a new state does not have. With `Ended` the state must be new.
-    pub foreign: Foreign,
+    pub foreign: UnknownExecutors,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +115,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let rest_port = rest_server.as_ref().map(|server| (exposure::Port::Rest, server.local().ip()));
     let ports = std::iter::once((exposure::Port::Master, listener.local().ip())).chain(rest_port);
     exposure::warn(&ports.collect::<Vec<_>>());
-    let seat = Seat {
+    let server_context = ServerContext {
         listener,
         reached,
         properties,
@@ -129,20 +129,20 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     };
     match recovery {
         Recovery::ZooKeeper(zookeeper) => {
-            election::serve(&seat, &zookeeper, announcement, &mut requests).await
+            election::serve(&server_context, &zookeeper, announcement, &mut requests).await
         }
-        Recovery::Nowhere => serve_alone(&seat, None, announcement, &mut requests).await,
+        Recovery::Nowhere => serve_alone(&server_context, None, announcement, &mut requests).await,
         Recovery::Directory(directory) => {
             // No Worker or driver could return to a Master on a random port.
             let default = || (address.port != 0).then(|| PathBuf::from(format!("recovery-{}", address.port)));
             let directory = directory.or_else(default).map(|path| path::absolute(&path).unwrap_or(path));
-            serve_alone(&seat, directory, announcement, &mut requests).await
+            serve_alone(&server_context, directory, announcement, &mut requests).await
         }
     }
 }
 
 /// The parts of a Master's daemon that stay the same while it leads and stands by.
-struct Seat {
+struct ServerContext {
     listener: Listener,
     reached: Address,
     properties: Properties,
@@ -152,10 +152,10 @@ struct Seat {
     server: Option<Server>,
     rest: Arc<RestSite>,
     _rest: Option<Server>,
-    foreign: Foreign,
+    foreign: UnknownExecutors,
 }
 
-impl Seat {
+impl ServerContext {
     fn announce(&self, announcement: Announcement) {
         tracing::info!("listening on {}", self.reached.url());
         announcement.ready(&self.reached, self.server.as_ref().map(Server::url));
@@ -170,7 +170,7 @@ impl Seat {
 
     /// Another listener on the same socket, and a channel with its connections that speak Spark's RPC. In a local
     /// cluster none do.
-    fn listener(&self) -> Result<(Listener, mpsc::Receiver<Guest>), MasterError> {
+    fn listener(&self) -> Result<(Listener, mpsc::Receiver<OtherProtocolConnection>), MasterError> {
         let listener = self.listener.another().map_err(MasterError::Acceptor)?;
         Ok(spark::at(listener, self.local_cluster.is_some()))
     }
@@ -181,20 +181,20 @@ impl Seat {
 }
 
 async fn serve_alone(
-    seat: &Seat,
+    server_context: &ServerContext,
     directory: Option<PathBuf>,
     announcement: Announcement,
     requests: &mut EndRequests,
 ) -> Result<(), MasterError> {
-    let (master, journal) = recovered(seat.config()?, directory, seat.clock.now())?;
-    let leader = Leader { master, journal, epoch: 0, tenure: Tenure::default() };
-    match leader.serve(seat, || seat.announce(announcement), requests).await? {
+    let (master, journal) = recovered(server_context.config()?, directory, server_context.clock.now())?;
+    let leader = Leader { master, journal, epoch: 0, lease: Lease::default() };
+    match leader.serve(server_context, || server_context.announce(announcement), requests).await? {
         End::Asked(request) => {
             tracing::info!("ended: {request}");
             Ok(())
         }
         End::NotDurable(error) => Err(MasterError::NotDurable(error)),
-        End::Deposed => unreachable!("the tenure of a Master without others has no end"),
+        End::Deposed => unreachable!("the lease of a Master without others has no end"),
     }
 }
 

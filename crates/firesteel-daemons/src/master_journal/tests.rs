@@ -11,7 +11,7 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationDescription, ClientToMaster, DriverDescription, DriverReport, DriverState, DriverToMaster,
-    ExecutorReport, ExecutorState, ExecutorTarget, HostWishes, MasterToDriver, MasterToWorker, Offered,
+    ExecutorReport, ExecutorState, ExecutorTarget, HostPreferences, MasterToDriver, MasterToWorker, Offered,
     Placing, ResourceProfile, Submitter, Usage, Used, WantedExecutors, Work, WorkerDescription, WorkerReport,
     WorkerToMaster, WorkerView,
 };
@@ -138,8 +138,8 @@ impl Story {
         let target = ExecutorTarget { id: ProfileId(0), profile: profile(), total: 3 };
         self.driver(driver, DriverToMaster::RequestExecutors { app: app.clone(), targets: vec![target] });
         let avoided = [host(one)].into();
-        let wishes = Box::new(HostWishes { avoided, ..HostWishes::default() });
-        self.driver(driver, DriverToMaster::PreferHosts { app: app.clone(), wishes });
+        let preferences = Box::new(HostPreferences { avoided, ..HostPreferences::default() });
+        self.driver(driver, DriverToMaster::PreferHosts { app: app.clone(), preferences });
         let taken = vec![executors[1].1.executor];
         self.driver(driver, DriverToMaster::KillExecutors { app, executors: taken });
         self.report(&executors[1], ExecutorState::Killed(Some(ExitStatus::Signal(15))));

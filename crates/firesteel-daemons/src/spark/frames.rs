@@ -3,8 +3,8 @@
 use std::io;
 
 use bytes::{Buf, BytesMut};
-use firesteel_host::net::{Guest, Place};
-use firesteel_host::tenure::Tenure;
+use firesteel_host::lease::Lease;
+use firesteel_host::net::{ConnectionPermit, OtherProtocolConnection};
 use firesteel_spark::frame::{Frame, FrameError};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -27,8 +27,8 @@ pub struct Frames {
     writer: OwnedWriteHalf,
     received: BytesMut,
     to_write: BytesMut,
-    tenure: Tenure,
-    _place: Option<Place>,
+    lease: Lease,
+    _permit: Option<ConnectionPermit>,
 }
 
 /// Why a connection ends, if the peer does not end it.
@@ -43,17 +43,17 @@ pub enum Broken {
 impl Frames {
     /// The frames of an accepted connection. Nothing is written after the lease is over.
     #[must_use]
-    pub fn of(guest: Guest, tenure: Tenure) -> Self {
-        let Guest { stream, remote: _, place } = guest;
-        Self { _place: Some(place), ..Self::of_stream(stream, tenure) }
+    pub fn of(connection: OtherProtocolConnection, lease: Lease) -> Self {
+        let OtherProtocolConnection { stream, remote: _, permit } = connection;
+        Self { _permit: Some(permit), ..Self::of_stream(stream, lease) }
     }
 
     /// The frames of a dialled connection. Nothing is written after the lease is over.
     #[must_use]
-    pub fn of_stream(stream: TcpStream, tenure: Tenure) -> Self {
+    pub fn of_stream(stream: TcpStream, lease: Lease) -> Self {
         let (reader, writer) = stream.into_split();
         let (received, to_write) = (BytesMut::new(), BytesMut::new());
-        Self { reader, writer, received, to_write, tenure, _place: None }
+        Self { reader, writer, received, to_write, lease, _permit: None }
     }
 
     /// Whether nothing more should be pushed, because too many bytes wait to be written.
@@ -86,7 +86,7 @@ impl Frames {
     /// The connection is broken.
     pub async fn exchange(&mut self) -> Result<bool, Broken> {
         let is_full = self.is_full();
-        if !self.tenure.holds() {
+        if !self.lease.holds() {
             return Ok(false);
         }
         tokio::select! {

@@ -5,9 +5,9 @@
 //! - [`verifier`]: answers whether an endpoint is there, and nothing else
 //!
 //! The state machines do not know this protocol. The task of a connection translates, and represents each of its peers
-//! by a [virtual peer](firesteel_host::net::Envoy).
+//! by a [virtual peer](firesteel_host::net::VirtualPeer).
 
-use firesteel_host::net::{Guest, Listener};
+use firesteel_host::net::{Listener, OtherProtocolConnection};
 use firesteel_spark::frame::FIRST_BYTE;
 use tokio::sync::mpsc;
 
@@ -16,13 +16,13 @@ pub mod master;
 pub mod verifier;
 
 /// The maximum number of accepted connections of Spark's that wait to be served.
-const GUESTS: usize = 64;
+const MAX_WAITING_CONNECTIONS: usize = 64;
 
 /// Makes a listener also accept connections that speak Spark's RPC, which come from the channel. Not in a local
 /// cluster, since such peers cannot prove that they belong to it.
 #[must_use]
-pub fn at(listener: Listener, is_local_cluster: bool) -> (Listener, mpsc::Receiver<Guest>) {
-    let (guests, arriving) = mpsc::channel(GUESTS);
-    let listener = if is_local_cluster { listener } else { listener.also_receive(FIRST_BYTE, guests) };
+pub fn at(listener: Listener, is_local_cluster: bool) -> (Listener, mpsc::Receiver<OtherProtocolConnection>) {
+    let (connections, arriving) = mpsc::channel(MAX_WAITING_CONNECTIONS);
+    let listener = if is_local_cluster { listener } else { listener.also_receive(FIRST_BYTE, connections) };
     (listener, arriving)
 }

@@ -6,8 +6,8 @@
 //!
 //! Source: Spark WorkerWatcher and RpcEndpointVerifier, 4.0.1.
 
-use firesteel_host::net::{FIRST_MESSAGE_TIMEOUT, Guest};
-use firesteel_host::tenure::Tenure;
+use firesteel_host::lease::Lease;
+use firesteel_host::net::{FIRST_MESSAGE_TIMEOUT, OtherProtocolConnection};
 use firesteel_spark::connection;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
@@ -15,15 +15,19 @@ use tokio::time::sleep;
 use super::frames::{Broken, Frames};
 
 /// Serves all connections that come, until the channel ends. Each connection ends with the lease.
-pub async fn serve(mut guests: mpsc::Receiver<Guest>, endpoint: &'static str, tenure: Tenure) {
-    while let Some(guest) = guests.recv().await {
-        let tenure = tenure.clone();
+pub async fn serve(
+    mut connections: mpsc::Receiver<OtherProtocolConnection>,
+    endpoint: &'static str,
+    lease: Lease,
+) {
+    while let Some(connection) = connections.recv().await {
+        let lease = lease.clone();
         tokio::spawn(async move {
-            let remote = guest.remote;
-            let answering = answer(Frames::of(guest, tenure.clone()), endpoint);
+            let remote = connection.remote;
+            let answering = answer(Frames::of(connection, lease.clone()), endpoint);
             let answered = tokio::select! {
                 answered = answering => answered,
-                () = tenure.over() => return,
+                () = lease.over() => return,
             };
             if let Err(broken) = answered {
                 tracing::debug!(%remote, "connection of Spark's: {broken}");

@@ -11,7 +11,7 @@ use firesteel_placement::explain::advice::{Advice, Change};
 use firesteel_placement::explain::shortfall::Reason;
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, Shortfall};
 use firesteel_protocol::messages::{
-    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ImpairedWorker, LateWorker, ProfileView,
+    ApplicationDetail, Blocker, ExecutorState, ExecutorView, ImpairedWorker, LateWorker, ProfileView,
     SchedulingStatus,
 };
 
@@ -40,7 +40,7 @@ pub fn sentences(detail: &ApplicationDetail) -> Vec<String> {
         all.push(wait);
     }
     all.extend(exclusions(detail, scheduling));
-    all.extend(scheduling.hindrance.as_ref().map(hindrance));
+    all.extend(scheduling.blocker.as_ref().map(blocker));
     for profile in &scheduling.profiles {
         all.extend(of_profile(detail, scheduling, profile));
     }
@@ -59,18 +59,18 @@ pub fn brief(detail: &ApplicationDetail) -> Option<String> {
     let lacks = shortfalls.filter(|shortfall| shortfall.is_lack(detail.application.executors_live));
     match lacks.min_by_key(|shortfall| shortfall.reason.rank()) {
         Some(shortfall) => Some(match by_order(scheduling, &shortfall.reason) {
-            Some(order) => hindrance(order),
+            Some(order) => blocker(order),
             None => sentence(&clean(&shortfall.to_string())),
         }),
-        None => scheduling.hindrance.as_ref().map(hindrance),
+        None => scheduling.blocker.as_ref().map(blocker),
     }
 }
 
 /// An addition to a reason that the serving order causes.
-fn by_order<'a>(scheduling: &'a SchedulingStatus, reason: &Reason) -> Option<&'a Hindrance> {
+fn by_order<'a>(scheduling: &'a SchedulingStatus, reason: &Reason) -> Option<&'a Blocker> {
     match reason {
         Reason::GangTooLarge { .. } | Reason::GangWaits { .. } | Reason::KeptForAnother => {
-            scheduling.hindrance.as_ref()
+            scheduling.blocker.as_ref()
         }
         Reason::LimitReached { .. }
         | Reason::TooFewCoresLeft { .. }
@@ -119,8 +119,8 @@ pub fn late_workers(detail: &ApplicationDetail) -> Option<String> {
 
 /// The reason, other than room, that keeps an application waiting.
 #[must_use]
-pub fn hindrance(hindrance: &Hindrance) -> String {
-    sentence(&clean(&hindrance.to_string()))
+pub fn blocker(blocker: &Blocker) -> String {
+    sentence(&clean(&blocker.to_string()))
 }
 
 fn sentence(words: &str) -> String {
@@ -213,7 +213,7 @@ pub fn reasons(
         Some(Shortfall { reason, .. }) if by_order(scheduling, reason).is_some() => {}
         Some(shortfall) => all.push(sentence(&clean(&without_holder(shortfall).to_string()))),
         // The profile lacks no room: something else keeps it waiting, which was explained above.
-        None if profile.may_have_more && profile.with_room > 0 && scheduling.hindrance.is_some() => {}
+        None if profile.may_have_more && profile.with_room > 0 && scheduling.blocker.is_some() => {}
         None if profile.may_have_more && profile.with_room > 0 => {
             all.push(format!("{} for one more now.", workers_have_room(profile.with_room)));
         }

@@ -20,18 +20,18 @@ use firesteel_protocol::wire::{self, DecodeError, Role};
 use firesteel_worker::{Config, Event, Exit, Inbound, Worker};
 use futures_util::future::BoxFuture;
 
+use super::cleanup::dead_workers::{self, DeadWorkers};
+use super::cleanup::executor_directories;
+use super::cleanup::executor_processes::ProcessCleanup;
+use super::cleanup::scratch_directories::{ScratchDirectories, ScratchRoots};
+use super::cleanup::worker_processes::{Reaper, ReaperError};
 use super::directories::files::{self};
-use super::directories::left_directories;
-use super::directories::scratch::{Scratch, ScratchRoots};
 use super::directories::work_directory::{UnusableDirectory, WorkDirectory};
 use super::java::spark_homes::SparkHomes;
 use super::java::{Java, LogUrls};
-use super::reaper::{Reaper, ReaperError};
 use super::runner::RunnerContext;
 use super::shell::WorkerShell;
 use super::shuffle_service::{ShuffleService, ShuffleServiceError};
-use super::strays::dead_workers::{self, DeadWorkers};
-use super::strays::sweeper::Sweeper;
 use crate::exposure;
 use crate::http::worker::WorkerSite;
 use crate::http::{HttpError, Server};
@@ -40,10 +40,10 @@ use crate::spark;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::inbox::Inbox;
-use firesteel_host::net::{Arrival, Introduction, ListenError, Listener, QueueLimits, Welcome};
+use firesteel_host::lease::Lease;
+use firesteel_host::net::{AcceptedRole, Arrival, Introduction, ListenError, Listener, QueueLimits};
 use firesteel_host::own_program::OwnProgram;
 use firesteel_host::owner::{self, Context};
-use firesteel_host::tenure::Tenure;
 use firesteel_settings::WorkerSettings;
 use firesteel_settings::http::HttpSettings;
 use firesteel_spark::connection::WORKER;
@@ -145,7 +145,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         Introduction::new(Role::Worker, id.as_str()).in_local_cluster(options.local_cluster.clone());
     let mut context = Context::introduced(introduction.clone(), QueueLimits::default(), clock);
     let site = Arc::new(WorkerSite::new(
-        context.peers.envoys(),
+        context.peers.virtual_peers(),
         options.resources.clone(),
         options.settings.retained_executors,
         work.clone(),
@@ -163,8 +163,8 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
             return Err(error.into());
         }
     };
-    tokio::spawn(spark::verifier::serve(arriving, WORKER, Tenure::default()));
-    context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
+    tokio::spawn(spark::verifier::serve(arriving, WORKER, Lease::default()));
+    context.peers.serve(listener, vec![AcceptedRole { role: Role::Client, decode: from_client }]);
     exposure::warn(&[(exposure::Port::Worker, local)]);
     announce(&options, &id, &reached, &work, server.as_ref());
     context.raise(Event::Start);
@@ -181,12 +181,12 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         work,
         java,
         firesteel,
-        sweeper: Sweeper::start(),
+        process_cleanup: ProcessCleanup::start(),
         rolling: options.settings.rolling,
         removed_bytes: Arc::default(),
         clock,
     };
-    let shell = WorkerShell::new(runner_context, dead_workers.looker(), scratch.clone(), site);
+    let shell = WorkerShell::new(runner_context, dead_workers.search(), scratch.clone(), site);
     let file_tasks = shell.files.tasks();
     let exit = owner::run(Worker::new(config), shell, context, &mut requests).await;
     files::finish(file_tasks).await;
@@ -220,7 +220,7 @@ fn announce(
 }
 
 /// Removes all scratch directories, on a separate thread.
-async fn remove(scratch: Scratch) {
+async fn remove(scratch: ScratchDirectories) {
     let removing = tokio::task::spawn_blocking(move || scratch.remove_all());
     removing.await.expect("removing directories does not panic");
 }
@@ -290,7 +290,8 @@ fn find_earlier(work: WorkDirectory, id: WorkerId, inbox: Inbox<Event>) {
     tokio::task::spawn_blocking(move || {
         if !dead_workers::is_shared(work.path(), &id) {
             // The owner may have ended already.
-            let _ = inbox.send_blocking(Event::EarlierFound { directories: left_directories::find(&work) });
+            let _ =
+                inbox.send_blocking(Event::EarlierFound { directories: executor_directories::find(&work) });
         }
     });
 }

@@ -11,10 +11,10 @@ use firesteel_protocol::process::{ExitStatus, NotStarted, StartFailure, StartSte
 use firesteel_spark::cluster_driver::SparkDriver;
 use firesteel_worker::{DriverPlan, Event};
 
+use super::cleanup::processes::Marker;
 use super::environment;
 use super::header::driver_header;
 use super::runner::{ChildCommand, OutputTargets, Prepared, Run, Runner, RunnerContext, run};
-use super::strays::Marker;
 use super::work_directory::Outputs;
 use firesteel_host::inbox::Inbox;
 

@@ -10,13 +10,13 @@ use firesteel_protocol::process::executor_command::ExecutorCommand;
 use firesteel_protocol::process::{ExitStatus, Fault, NotStarted, StartFailure, StartStep};
 use firesteel_worker::{Event, ExecutorPlan};
 
+use super::cleanup::executor_directories;
+use super::cleanup::processes::Marker;
 use super::environment;
 use super::header::header;
-use super::left_directories;
 use super::log::Roller;
 use super::log::segments::active_name;
 use super::runner::{ChildCommand, OutputTargets, Piped, Prepared, Run, Runner, RunnerContext, run};
-use super::strays::Marker;
 use super::work_directory::Outputs;
 use firesteel_host::exit_code::SHORTAGE;
 use firesteel_host::inbox::Inbox;
@@ -39,7 +39,8 @@ pub fn start_executor(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: In
         let _ = inbox.send(last).await;
         // Measured after the end is reported, since it may take long.
         let (executor, key) = (plan.executor.clone(), plan.executor.clone());
-        let measuring = tokio::task::spawn_blocking(move || left_directories::measure(&context.work, &key));
+        let measuring =
+            tokio::task::spawn_blocking(move || executor_directories::measure(&context.work, &key));
         if let Some(bytes) = measuring.await.expect("measuring a directory does not panic") {
             let _ = inbox.send(Event::DirectoryLeft { executor, bytes }).await;
         }

@@ -8,7 +8,6 @@
 //! - [`shuffle_service`]: Spark's external shuffle service, which serves the files of executors that have ended.
 //! - [`directories`]: the directories of executors, the files of applications, and the removal of both.
 //! - [`log`](mod@log): the logs of executors, which are rolled and read in pieces.
-//! - [`strays`], [`reaper`]: finding and killing the processes that executors or a Worker leave behind.
 //! - [`capacity`]: the default cores and memory of a Worker.
 //!
 //! # Processes
@@ -17,9 +16,9 @@
 //! outlives it, and none outlives the Worker:
 //!
 //! 1. When an executor's process has ended, its runner kills the rest of its process group. Then it kills every process
-//!    that carries the executor's [marker](strays): variables in its environment, which survive `setsid` and
+//!    that carries the executor's [marker](cleanup::processes): variables in its environment, which survive `setsid` and
 //!    re-parenting. Only then does it report the end.
-//! 2. The [reaper] is a small separate process that holds the read end of a pipe. When the Worker ends, even by
+//! 2. The [reaper](worker_processes) is a small separate process that holds the read end of a pipe. When the Worker ends, even by
 //!    SIGKILL, the pipe ends. Then the reaper kills every process that carries the Worker's marker.
 //! 3. If Worker and reaper are killed together, the next Worker in that work directory finds the [dead
 //!    one](dead_workers) by its record, and kills every process that carries its marker.
@@ -33,6 +32,7 @@
 //! The daemons of a local cluster end when their standard input does. It is a pipe from the command that started them.
 
 pub mod capacity;
+pub mod cleanup;
 pub mod daemon;
 pub mod directories;
 pub mod driver_runner;
@@ -42,13 +42,11 @@ pub mod header;
 pub mod java;
 pub mod log;
 pub mod measure;
-pub mod reaper;
 mod runner;
 mod shell;
 pub mod shuffle_service;
-pub mod strays;
 
+pub use cleanup::{dead_workers, executor_processes, scratch_directories, worker_processes};
 pub use daemon::{Options, WorkerError, run};
-pub use directories::{cleaner, files, left_directories, scratch, work_directory};
+pub use directories::{files, work_directory};
 pub use java::spark_homes;
-pub use strays::{dead_workers, sweeper};

@@ -28,12 +28,12 @@ use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::cleanup::executor_processes::ProcessCleanup;
+use super::cleanup::processes::Marker;
 use super::environment;
 use super::java::Java;
 use super::log::{Appender, RemovedBytesTable, Roller};
 use super::measure;
-use super::strays::Marker;
-use super::sweeper::Sweeper;
 use super::work_directory::WorkDirectory;
 
 /// The number of signals that may be queued for a runner. The machine sends at most two.
@@ -51,7 +51,7 @@ pub struct RunnerContext {
     pub java: Java,
     /// The Worker's own program, which replaces `{{FIRESTEEL}}`.
     pub firesteel: OwnProgram,
-    pub sweeper: Sweeper,
+    pub process_cleanup: ProcessCleanup,
     /// How their logs are rolled; `None` if they are not.
     pub rolling: Option<Rolling>,
     pub removed_bytes: Arc<RemovedBytesTable>,
@@ -143,7 +143,7 @@ pub(super) async fn run(
     if let Some(cpu_millis) = cpu_millis {
         let _ = inbox.send(what.measured(cpu_millis)).await;
     }
-    kill_leftovers(group, what.marker(&context.worker), &context.sweeper).await;
+    kill_leftovers(group, what.marker(&context.worker), &context.process_cleanup).await;
     for appender in appenders {
         appender.finish().await;
     }
@@ -299,9 +299,9 @@ async fn reap(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver
 }
 
 /// Kills the processes that an executor or a cluster driver left behind: first its group, then those that left the group.
-async fn kill_leftovers(group: ProcessGroup, marker: Marker, sweeper: &Sweeper) {
+async fn kill_leftovers(group: ProcessGroup, marker: Marker, process_cleanup: &ProcessCleanup) {
     group.signal(Signal::Kill);
-    if let Err(survivors) = sweeper.sweep(marker).await {
+    if let Err(survivors) = process_cleanup.end_matching(marker).await {
         tracing::error!("an executor or a driver has ended and {survivors}");
     }
 }

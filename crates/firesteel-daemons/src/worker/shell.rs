@@ -11,32 +11,32 @@ use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{DriverId, ExecutorKey, PeerId};
-use firesteel_protocol::messages::LogWish;
+use firesteel_protocol::messages::LogRange;
 use firesteel_protocol::process::Signal;
 use firesteel_protocol::wire::{self, DecodeError, Role};
 use firesteel_worker::{
     DriverPlan, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, StartTried, Worker,
 };
 
-use super::directories::cleaner::Cleaner;
+use super::cleanup::application_directories::DirectoryCleanup;
+use super::cleanup::dead_workers::DeadWorkerSearch;
+use super::cleanup::executor_directories;
+use super::cleanup::scratch_directories::ScratchDirectories;
 use super::directories::files::FileStore;
-use super::directories::left_directories;
-use super::directories::scratch::Scratch;
 use super::directories::work_directory::{Remade, WorkDirectory};
 use super::driver_runner::start_driver;
 use super::executor_runner::start_executor;
 use super::log::LogReader;
 use super::measure::measure;
 use super::runner::{Runner, RunnerContext};
-use super::strays::dead_workers::Looker;
 use crate::http::worker::WorkerSite;
 
 pub(super) struct WorkerShell {
-    cleaner: Cleaner,
-    dead_workers: Looker,
+    directory_cleanup: DirectoryCleanup,
+    dead_workers: DeadWorkerSearch,
     work: WorkDirectory,
     firesteel: OwnProgram,
-    scratch: Scratch,
+    scratch: ScratchDirectories,
     logs: Arc<LogReader>,
     runners: Runners,
     pub(super) files: FileStore,
@@ -46,15 +46,15 @@ pub(super) struct WorkerShell {
 impl WorkerShell {
     pub(super) fn new(
         context: RunnerContext,
-        dead_workers: Looker,
-        scratch: Scratch,
+        dead_workers: DeadWorkerSearch,
+        scratch: ScratchDirectories,
         site: Arc<WorkerSite>,
     ) -> Self {
         let (work, firesteel) = (context.work.clone(), context.firesteel.clone());
         let logs = LogReader::new(work.clone(), Arc::clone(&context.removed_bytes));
         let context = Arc::new(context);
         Self {
-            cleaner: Cleaner::new(work.clone()),
+            directory_cleanup: DirectoryCleanup::new(work.clone()),
             dead_workers,
             work,
             firesteel,
@@ -117,17 +117,17 @@ impl Shell for WorkerShell {
                 raise_later(context.inbox(), move || Event::Measured(measure(executors, drivers)));
             }
             Effect::FindStale { keep, unwritten_since } => {
-                let cleaner = self.cleaner.clone();
+                let directory_cleanup = self.directory_cleanup.clone();
                 raise_later(context.inbox(), move || Event::StaleFound {
-                    apps: cleaner.find_stale(&keep, unwritten_since),
+                    apps: directory_cleanup.find_stale(&keep, unwritten_since),
                 });
             }
-            Effect::RemoveDirectory { app } => self.cleaner.remove_application(&app, context.now()),
+            Effect::RemoveDirectory { app } => self.directory_cleanup.remove_application(&app, context.now()),
             Effect::RemoveExecutorDirectories { executors } => {
                 let work = self.work.clone();
-                tokio::task::spawn_blocking(move || left_directories::remove(&work, &executors));
+                tokio::task::spawn_blocking(move || executor_directories::remove(&work, &executors));
             }
-            Effect::ReadLog { peer, wish } => self.read_log(peer, wish, context.inbox()),
+            Effect::ReadLog { peer, range } => self.read_log(peer, range, context.inbox()),
             Effect::Exit(exit) => return ControlFlow::Break(exit),
             Effect::Note(note) => {
                 let mentions = note.mentions();
@@ -161,9 +161,9 @@ impl WorkerShell {
         });
     }
 
-    fn read_log(&self, peer: PeerId, wish: LogWish, inbox: Inbox<Event>) {
+    fn read_log(&self, peer: PeerId, range: LogRange, inbox: Inbox<Event>) {
         let logs = Arc::clone(&self.logs);
-        raise_later(inbox, move || Event::LogRead { peer, outcome: logs.read(&wish) });
+        raise_later(inbox, move || Event::LogRead { peer, outcome: logs.read(&range) });
     }
 }
 

@@ -8,4 +8,4 @@ pub(crate) mod peers;
 pub(crate) mod registration;
 pub(crate) mod starvation;
 
-pub use registration::Patience;
+pub use registration::ConnectTimeout;

@@ -6,11 +6,11 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{ExecutorId, PeerId};
 use firesteel_protocol::machine::Effects;
 use firesteel_protocol::master_search::connect_error::ConnectError;
-use firesteel_protocol::master_search::leadership::Dispute;
+use firesteel_protocol::master_search::leadership::LeaderConflict;
 use firesteel_protocol::master_search::{Order, Remark};
 use firesteel_protocol::messages::{DriverToMaster, MasterToDriver};
 
-use super::registration::{Patience, Registration};
+use super::registration::{ConnectTimeout, Registration};
 
 /// An action on a peer. Each owner of an application has an effect or a note for it.
 #[derive(Clone, Debug)]
@@ -33,10 +33,10 @@ pub(crate) enum Step {
     MasterUnreachable {
         master: Address,
         error: String,
-        patience: Patience,
+        patience: ConnectTimeout,
     },
     /// Note that two Masters both say that they lead.
-    Dispute(Dispute),
+    LeaderConflict(LeaderConflict),
     UnexpectedMessage {
         peer: PeerId,
     },
@@ -116,7 +116,9 @@ impl Registration {
                     let patience = self.patience();
                     effects.push(Step::MasterUnreachable { master, error, patience }.into());
                 }
-                Order::Remark(Remark::Dispute(dispute)) => effects.push(Step::Dispute(dispute).into()),
+                Order::Remark(Remark::LeaderConflict(dispute)) => {
+                    effects.push(Step::LeaderConflict(dispute).into())
+                }
                 // These remarks are not passed on while the search lasts. If no Master is found, the reasons are given
                 // at the end.
                 Order::Remark(

@@ -30,7 +30,7 @@ pub(crate) struct Registration {
 
 /// How long to retry a Master that cannot be reached, counted from the first attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
-pub enum Patience {
+pub enum ConnectTimeout {
     /// At most this long.
     #[display("retrying for {} s", _0.as_secs_f64())]
     UpTo(Duration),
@@ -120,8 +120,8 @@ impl Registration {
     }
 
     /// How long a Master that cannot be reached is tried.
-    pub(crate) fn patience(&self) -> Patience {
-        self.search.patience().map_or(Patience::Endless, Patience::UpTo)
+    pub(crate) fn patience(&self) -> ConnectTimeout {
+        self.search.patience().map_or(ConnectTimeout::Endless, ConnectTimeout::UpTo)
     }
 
     /// A Master registered the application. Returns what that means, the Master, and the orders that follow; `None` if

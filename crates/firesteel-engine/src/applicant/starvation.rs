@@ -13,12 +13,12 @@ pub(crate) struct Starvation {
     /// How long to wait before the first question.
     first: Duration,
     timeout: Duration,
-    hunger: Option<Hunger>,
+    hunger: Option<UnmetRequest>,
     asked: Asked,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Hunger {
+struct UnmetRequest {
     since: Timestamp,
     /// When to ask for the reason next.
     ask_at: Timestamp,
@@ -52,7 +52,7 @@ impl Starvation {
 
     /// No executor takes tasks: the measurement begins.
     pub(crate) fn hungry(&mut self, now: Timestamp) {
-        self.hunger.get_or_insert(Hunger { since: now, ask_at: now + self.first });
+        self.hunger.get_or_insert(UnmetRequest { since: now, ask_at: now + self.first });
     }
 
     pub(crate) fn deadline(&self) -> Option<Timestamp> {

@@ -59,10 +59,10 @@ fn check_tasks(driver: &Driver) -> Result<(), Violation> {
 fn check_peers(driver: &Driver) -> Result<(), Violation> {
     let is_registered = |peer| driver.executors.of_peer(peer).is_some();
     let app = driver.registration.app();
-    for (peer, newcomer) in &driver.early {
+    for (peer, new_executor) in &driver.early {
         ensure!("driver", !is_registered(*peer), "connection {peer} is early and registered");
-        let is_due = app == Some(&newcomer.app) && driver.executors.is_known(newcomer.executor);
-        ensure!("driver", !is_due, "executor {} waits, and the Master has told of it", newcomer.executor);
+        let is_due = app == Some(&new_executor.app) && driver.executors.is_known(new_executor.executor);
+        ensure!("driver", !is_due, "executor {} waits, and the Master has told of it", new_executor.executor);
     }
     for peer in driver.closing.iter() {
         ensure!("driver", !is_registered(peer), "connection {peer} is closing and registered");

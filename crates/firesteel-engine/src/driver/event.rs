@@ -94,7 +94,7 @@ pub enum Replacement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// Until the Master has been told.
-    Told,
+    Notified,
     /// Until the executors have ended, or no Master is left to report their ends.
     NothingLeft,
 }

@@ -16,7 +16,7 @@
 //!   profile needs the room (`giving_back`), and the hosts where they are wanted (`hints`);
 //! - `exclusion`: failures, and the executors and hosts that get no tasks because of them (`health_tracker`: by
 //!   comparison in `comparison`, `failure_rates` and `evidence`; by Spark's limits in `failure_limits`; before there is
-//!   proof in `doubt`);
+//!   proof in `suspect`);
 //! - `peers`: messages to and from peers; `question`: the shell's questions.
 //!
 //! The search for a Master is shared with launcher and Worker (`master_search`). The question why no executor comes is
@@ -50,7 +50,7 @@ use firesteel_protocol::time::Timestamp;
 use self::exclusion::health_tracker::HealthTracker;
 use self::executors::Executors;
 use self::executors::executor::State;
-use self::executors::membership::Newcomer;
+use self::executors::membership::NewExecutor;
 use self::question::Questions;
 use self::scaling::Scaling;
 use self::scaling::hints::Hints;
@@ -61,7 +61,7 @@ use crate::applicant::peers::Closing;
 use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::Starvation;
 
-pub use crate::applicant::Patience;
+pub use crate::applicant::ConnectTimeout;
 pub use config::{
     Allocation, Config, DynamicAllocation, Exclusion, ExclusionPolicy, Heartbeats, LocalityWait, Ratio,
 };
@@ -88,7 +88,7 @@ pub struct Driver {
     registration: Registration,
     executors: Executors,
     /// Executors that know the secret and registered before the Master announced them.
-    early: BTreeMap<PeerId, Newcomer>,
+    early: BTreeMap<PeerId, NewExecutor>,
     closing: Closing,
     tasks: Tasks,
     targets: Targets,
@@ -265,7 +265,7 @@ impl Machine for Driver {
                 let orders = self.registration.search.move_to(now, &masters);
                 self.follow(orders);
             }
-            Event::Removed { end } => self.finish(Ending::Removed(end), None, Until::Told),
+            Event::Removed { end } => self.finish(Ending::Removed(end), None, Until::Notified),
             Event::Cancel { outcome, until } => self.finish(Ending::Cancelled, outcome, until),
             Event::Deadline => self.on_deadline(now),
         }
@@ -339,7 +339,7 @@ impl Driver {
             Phase::Draining { outcome } if self.tasks.is_empty() => {
                 let outcome = outcome.clone();
                 if !self.waits_for_a_master(now) {
-                    return self.finish(Ending::Completed, outcome, Until::Told);
+                    return self.finish(Ending::Completed, outcome, Until::Notified);
                 }
             }
             Phase::Open | Phase::Draining { .. } => {}
@@ -347,9 +347,9 @@ impl Driver {
         self.end_drained();
         loop {
             self.update_exclusions(now);
-            self.hold_doubtful();
+            self.hold_suspects();
             self.offer(now);
-            if self.release_doubtful() {
+            if self.release_suspects() {
                 self.offer(now);
             }
             self.scale(now);
@@ -407,7 +407,7 @@ impl Driver {
         self.effects.push(Effect::Done(ending));
         self.phase = match (until, is_master_told) {
             (Until::NothingLeft, true) => Phase::Leaving,
-            (Until::NothingLeft, false) | (Until::Told, _) => {
+            (Until::NothingLeft, false) | (Until::Notified, _) => {
                 self.effects.push(Effect::Exit);
                 Phase::Done
             }

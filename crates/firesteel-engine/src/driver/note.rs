@@ -8,14 +8,14 @@ use firesteel_placement::explain::shortfall::Reason;
 use firesteel_placement::{Cores, MiB, Shortfall};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
-use firesteel_protocol::master_search::leadership::Dispute;
+use firesteel_protocol::master_search::leadership::LeaderConflict;
 use firesteel_protocol::messages::{
     ExecutorState, LossReason, MOST_PROFILES, RefusedExecutor, UnsoundProfile,
 };
 use firesteel_protocol::process::StartFailure;
 
 use super::{ExclusionCause, FailureCause, Replacement};
-use crate::applicant::Patience;
+use crate::applicant::ConnectTimeout;
 
 /// A line of the log: its level, its text and its fields.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Note)]
@@ -23,14 +23,14 @@ use crate::applicant::Patience;
 pub enum Note {
     /// The driver will try again, for as long as `patience` says.
     #[note(Warn, "cannot reach {}, {patience}: {error}", master.url())]
-    MasterUnreachable { master: Address, error: String, patience: Patience },
+    MasterUnreachable { master: Address, error: String, patience: ConnectTimeout },
     #[note(Info, "registered with {} as {app}", master.url())]
     Registered { app: AppId, master: Address },
     #[note(Warn, "lost the connection to {}: tasks go on; reconnecting", master.url())]
     MasterLost { master: Address },
     /// Two Masters say that they lead.
     #[note(Warn, "{_0}")]
-    Dispute(Dispute),
+    LeaderConflict(LeaderConflict),
     #[note(
         Info,
         "executor {executor} is assigned to {worker} on {host}: {}, {memory}",

@@ -9,7 +9,7 @@ use firesteel_protocol::messages::{
 use firesteel_protocol::time::Timestamp;
 
 use super::executors::executor::Assigned;
-use super::executors::membership::Newcomer;
+use super::executors::membership::NewExecutor;
 use super::{Driver, Effect, Ending, Event, ExecutorLoss, Inbound, Note, Outbound, Phase, Request, Until};
 use crate::applicant::peers::Step;
 use crate::applicant::registration::Registered;
@@ -24,7 +24,9 @@ impl Driver {
             MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _, first_executor } => {
                 self.on_registered(now, peer, app, first_executor);
             }
-            MasterToDriver::ApplicationRemoved(end) => self.finish(Ending::Removed(end), None, Until::Told),
+            MasterToDriver::ApplicationRemoved(end) => {
+                self.finish(Ending::Removed(end), None, Until::Notified)
+            }
             MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory, port: _ } => {
                 let resources = Resources::default();
                 let (worker_id, at) = (worker.clone(), host.clone());
@@ -109,7 +111,7 @@ impl Driver {
             Registered::Anew => self.lose_all_executors(),
         }
         match meaning {
-            Registered::Resumed => self.hints.doubt(),
+            Registered::Resumed => self.hints.resend(),
             Registered::First | Registered::Anew => self.hints.forget(),
         }
         // Tasks may have ended together with executors: ask for no more executors than the other tasks need.
@@ -139,7 +141,7 @@ impl Driver {
                 None,
             ) if !self.early.contains_key(&peer) && !self.closing.contains(peer) => {
                 let assigned = Assigned { profile, worker, host, cores, resources };
-                self.on_register_executor(now, peer, Newcomer { app, executor, assigned }, &secret);
+                self.on_register_executor(now, peer, NewExecutor { app, executor, assigned }, &secret);
             }
             (ExecutorToDriver::StatusUpdate { attempt, state }, Some(executor)) => {
                 self.on_status_update(now, executor, attempt, state);
@@ -186,7 +188,7 @@ impl Driver {
         let Self { registration, executors, closing, effects, .. } = self;
         let living = || executors.iter().map(|(executor, _)| executor);
         if let Some(errors) = registration.follow(orders, living, closing, effects) {
-            self.finish(Ending::NoMaster { errors }, None, Until::Told);
+            self.finish(Ending::NoMaster { errors }, None, Until::Notified);
         }
     }
 
@@ -223,7 +225,7 @@ impl From<Step> for Effect {
             Step::MasterUnreachable { master, error, patience } => {
                 Note::MasterUnreachable { master, error, patience }
             }
-            Step::Dispute(dispute) => Note::Dispute(dispute),
+            Step::LeaderConflict(dispute) => Note::LeaderConflict(dispute),
             Step::UnexpectedMessage { peer } => Note::UnexpectedMessage { peer },
         };
         Self::Note(note)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_protocol::last_heard::{LATE, LastHeard};
+use firesteel_protocol::last_seen::{LATE, LastSeen};
 use firesteel_protocol::messages::HeartbeatRules;
 use firesteel_protocol::time::Timestamp;
 
@@ -17,7 +17,7 @@ pub(super) struct Heartbeats {
     patience: Duration,
     next: Timestamp,
     /// When the latest message of the driver arrived.
-    heard: LastHeard,
+    heard: LastSeen,
 }
 
 impl Heartbeats {
@@ -26,12 +26,12 @@ impl Heartbeats {
         let HeartbeatRules { interval_millis, patience_millis } = rules;
         let interval = Duration::from_millis(interval_millis).max(SHORTEST);
         let patience = Duration::from_millis(patience_millis).max(interval);
-        Self { interval, patience, next: now + interval, heard: LastHeard::at(now) }
+        Self { interval, patience, next: now + interval, heard: LastSeen::at(now) }
     }
 
     /// Records a message of the driver as a sign of life.
     pub(super) fn hear(&mut self, now: Timestamp) {
-        self.heard = LastHeard::at(now);
+        self.heard = LastSeen::at(now);
     }
 
     /// Whether a heartbeat is due. If so, schedules the next one.

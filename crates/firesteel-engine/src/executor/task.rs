@@ -15,7 +15,7 @@ pub(super) struct Task {
 /// once it has started.
 ///
 /// ```text
-///  STARTING --told to end--> DOOMED ------.
+///  STARTING --told to end--> STOPPING ------.
 ///      |                        |          \ told to end hard
 ///      | started                | started   \
 ///      v                        v            v
@@ -24,7 +24,7 @@ pub(super) struct Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Starting,
-    Doomed(Signal),
+    Stopping(Signal),
     Running,
     Terminating { kill_at: Timestamp },
     Killing,
@@ -58,7 +58,7 @@ impl Task {
     pub(super) fn kill_at(&self) -> Option<Timestamp> {
         match self.state {
             State::Terminating { kill_at } => Some(kill_at),
-            State::Starting | State::Doomed(_) | State::Running | State::Killing => None,
+            State::Starting | State::Stopping(_) | State::Running | State::Killing => None,
         }
     }
 
@@ -69,7 +69,7 @@ impl Task {
                 self.state = State::Running;
                 Step::Nothing
             }
-            State::Doomed(signal) => {
+            State::Stopping(signal) => {
                 self.state = after(signal, kill_at);
                 Step::DrainAndSignal(signal)
             }
@@ -81,11 +81,11 @@ impl Task {
     pub(super) fn end(&mut self, signal: Signal, kill_at: Timestamp) -> Step {
         match (self.state, signal) {
             (State::Starting, _) => {
-                self.state = State::Doomed(signal);
+                self.state = State::Stopping(signal);
                 Step::Nothing
             }
-            (State::Doomed(earlier), _) => {
-                self.state = State::Doomed(earlier.max(signal));
+            (State::Stopping(earlier), _) => {
+                self.state = State::Stopping(earlier.max(signal));
                 Step::Nothing
             }
             (State::Running, _) => {

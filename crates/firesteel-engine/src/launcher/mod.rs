@@ -30,7 +30,7 @@ use crate::applicant::peers::Closing;
 use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::{Asked, Starvation};
 
-pub use crate::applicant::Patience;
+pub use crate::applicant::ConnectTimeout;
 pub use config::{Config, Until};
 pub use effect::{Effect, Ending};
 pub use event::Event;
@@ -89,7 +89,7 @@ pub enum Reason {
     /// There have been too few executors for a while.
     Starvation,
     /// The executors have not ended in time.
-    Patience,
+    ConnectTimeout,
 }
 
 impl Launcher {
@@ -166,7 +166,7 @@ impl Machine for Launcher {
                 ];
                 deadlines.into_iter().flatten().min()
             }
-            Phase::Ending { give_up, .. } => Some((*give_up, Reason::Patience)),
+            Phase::Ending { give_up, .. } => Some((*give_up, Reason::ConnectTimeout)),
             Phase::Done => None,
         }
     }
@@ -194,7 +194,7 @@ impl Launcher {
             | ExecutorState::Lost(_)
             | ExecutorState::Exited(_) => {
                 let cores = row.cores;
-                self.lose(now, executor, ExecutorEnd::Told(state.clone()));
+                self.lose(now, executor, ExecutorEnd::Reported(state.clone()));
                 let held = self.executors.len() as u64;
                 if self.phase == Phase::Running && self.until.relaunch().is_final(&state) {
                     self.final_ends.add(self.registration.description_mut(), &state, cores, held);

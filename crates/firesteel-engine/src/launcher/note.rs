@@ -6,10 +6,10 @@ use firesteel_placement::advanced::words::counted;
 use firesteel_placement::{Cores, MiB, Shortfall};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
-use firesteel_protocol::master_search::leadership::Dispute;
+use firesteel_protocol::master_search::leadership::LeaderConflict;
 use firesteel_protocol::messages::{ExecutorState, LossReason};
 
-use crate::applicant::Patience;
+use crate::applicant::ConnectTimeout;
 
 /// A line for the user: its level, its text and its fields.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Note)]
@@ -17,14 +17,14 @@ use crate::applicant::Patience;
 pub enum Note {
     /// The launcher will try again, for as long as `patience` says.
     #[note(Warn, "cannot reach {}, {patience}: {error}", master.url())]
-    MasterUnreachable { master: Address, error: String, patience: Patience },
+    MasterUnreachable { master: Address, error: String, patience: ConnectTimeout },
     #[note(Info, "registered with {} as {app}", master.url())]
     Registered { app: AppId, master: Address },
     #[note(Warn, "lost the connection to {}: executors keep running; reconnecting", master.url())]
     MasterLost { master: Address },
     /// Two Masters say that they lead.
     #[note(Warn, "{_0}")]
-    Dispute(Dispute),
+    LeaderConflict(LeaderConflict),
     #[note(
         Info,
         "executor {executor} on {host}: launching, {}, {memory} of {worker}",
@@ -64,7 +64,7 @@ pub enum Note {
 pub enum ExecutorEnd {
     /// It ended as the Master reports.
     #[display("{}", told(_0))]
-    Told(ExecutorState),
+    Reported(ExecutorState),
     /// A Master that does not know the application registered it as a new one, and has the old executors
     /// ended.
     #[display("lost: the restarted Master did not know this application")]

@@ -145,7 +145,7 @@ impl From<Step> for Effect {
             Step::MasterUnreachable { master, error, patience } => {
                 Note::MasterUnreachable { master, error, patience }
             }
-            Step::Dispute(dispute) => Note::Dispute(dispute),
+            Step::LeaderConflict(dispute) => Note::LeaderConflict(dispute),
             Step::UnexpectedMessage { peer } => Note::UnexpectedMessage { peer },
         };
         Self::Note(note)

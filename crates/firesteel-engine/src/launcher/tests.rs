@@ -118,7 +118,7 @@ fn gone(app: &str) -> MasterToDriver {
 }
 
 fn ended(number: u32, state: ExecutorState) -> Effect {
-    ended_so(number, ExecutorEnd::Told(state))
+    ended_so(number, ExecutorEnd::Reported(state))
 }
 
 fn ended_so(number: u32, end: ExecutorEnd) -> Effect {
@@ -165,7 +165,7 @@ fn an_executor_is_followed_from_its_launch_to_its_end() {
     assert_eq!(bench.says(updated(0, ExecutorState::Running)), [Effect::Note(running)]);
     assert_eq!(bench.says(updated(0, ExecutorState::Running)), []);
     bench.pass(12);
-    let (end, ran) = (ExecutorEnd::Told(exited(0)), Some(Duration::from_secs(12)));
+    let (end, ran) = (ExecutorEnd::Reported(exited(0)), Some(Duration::from_secs(12)));
     let note = Note::ExecutorEnded { executor, host, end, ran };
     assert_eq!(bench.exits(0, 0), [Effect::Note(note), unregister("app-1", succeeded())]);
     assert_eq!(bench.says(gone("app-1")), [Effect::Done(Ending::Met { code: 0 })]);
@@ -184,7 +184,7 @@ fn all_end_when_as_many_as_were_asked_for_have_ended_and_the_greatest_code_count
     let note = Note::ExecutorEnded {
         executor: ExecutorId(2),
         host: "h1".into(),
-        end: ExecutorEnd::Told(state.clone()),
+        end: ExecutorEnd::Reported(state.clone()),
         ran: None,
     };
     let unregister = unregister("app-1", failed("exit code 127"));
@@ -279,7 +279,7 @@ fn nobody_is_waited_for_who_cannot_speak() {
         |bench| bench.apply(Event::Disconnected { peer: MASTER }),
         |bench| {
             let (at, reason) = bench.launcher.next_deadline().expect("its patience ends");
-            assert_eq!((at, reason), (bench.now + PATIENCE, Reason::Patience));
+            assert_eq!((at, reason), (bench.now + PATIENCE, Reason::ConnectTimeout));
             bench.now = at;
             bench.apply(Event::Deadline)
         },

@@ -43,7 +43,7 @@ impl MapRun {
             Phase::Reading(_) | Phase::Draining => {
                 self.effects.extend(remark.map(Effect::Remark));
                 self.end_with(ending);
-                self.cancel(Until::Told);
+                self.cancel(Until::Notified);
                 self.phase = Phase::Ending(Output::Over);
             }
             Phase::Finishing | Phase::Ending(Output::Wanted) => {

@@ -55,7 +55,7 @@ impl MapRun {
                 }
             }
             Note::Excluded { cause, .. } => self.tally.exclude(cause),
-            Note::MasterUnreachable { .. } | Note::Dispute(_)
+            Note::MasterUnreachable { .. } | Note::LeaderConflict(_)
                 if !self.on_masters.insert(note.to_string()) =>
             {
                 return;
@@ -69,7 +69,7 @@ impl MapRun {
             }
             Note::MasterUnreachable { .. }
             | Note::MasterLost { .. }
-            | Note::Dispute(_)
+            | Note::LeaderConflict(_)
             | Note::ExecutorAdded { .. }
             | Note::ExecutorRefused { .. }
             | Note::ExecutorAbsent { .. }

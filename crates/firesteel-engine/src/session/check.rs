@@ -4,7 +4,7 @@ use firesteel_protocol::machine::{Violation, ensure};
 
 use super::commands::DEPTH;
 use super::state::{State, Wait};
-use super::{Place, TaskId};
+use super::{RunMode, TaskId};
 
 pub(super) fn check(state: &State) -> Result<(), Violation> {
     if let Some(sentence) = state.tasks.contradiction() {
@@ -27,7 +27,7 @@ pub(super) fn check(state: &State) -> Result<(), Violation> {
         }
         Wait::Piece(task) | Wait::More(task) => {
             let place = state.tasks.get(task).map(|row| row.place);
-            let has_record = place != Some(Place::Foreground);
+            let has_record = place != Some(RunMode::Foreground);
             ensure!("session", has_record, "task {task} is watched, and has no record");
         }
         Wait::Map(first) => {

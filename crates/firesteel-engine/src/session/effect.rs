@@ -8,7 +8,7 @@ use firesteel_protocol::messages::{ResourceProfile, TaskDirectory};
 use firesteel_protocol::process::Command;
 use firesteel_protocol::process::end_request::EndRequest;
 
-use super::{Answer, Complaint, Items, Message, Place, Position, Remark};
+use super::{Answer, Complaint, Items, Message, Position, Remark, RunMode};
 use crate::driver::{self, Replacement, TaskNeeds, TaskRequest};
 use crate::map::OutputOrder;
 
@@ -39,7 +39,7 @@ pub enum Effect {
     StartMap(Box<MapStart>),
     InterruptMap,
     /// Give a task to the driver. The output of a background task is kept in a record, which begins here.
-    Submit(TaskId, Box<TaskRequest>, Place),
+    Submit(TaskId, Box<TaskRequest>, RunMode),
     /// Have the driver end these tasks. `TaskEnded` comes back for each.
     CancelTasks(Vec<TaskId>),
     /// The record of a task starts over.

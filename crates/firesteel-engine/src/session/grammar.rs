@@ -13,7 +13,9 @@ use firesteel_protocol::{byte_text, size};
 
 use super::command::meant;
 use super::words::{Sentence, quote, sentences};
-use super::{Assignment, Command, Entry, Items, Map, Place, Request, Run, Surplus, Target, TaskShare, Which};
+use super::{
+    Assignment, Command, Entry, Items, Map, Request, Run, RunMode, Surplus, Target, TaskShare, Which,
+};
 use crate::driver::Replacement;
 use crate::map::{OutputOrder, Separator};
 
@@ -36,10 +38,10 @@ fn entry(Sentence { words, place, idle }: Sentence) -> Entry {
     Entry { request: request(words.into(), place), idle }
 }
 
-fn request(mut words: VecDeque<String>, place: Place) -> Result<Request, String> {
+fn request(mut words: VecDeque<String>, place: RunMode) -> Result<Request, String> {
     let command = known(&words.pop_front().unwrap_or_default())?;
     let mut arguments = Arguments { command, words };
-    if place == Place::Background && command.name != "run" {
+    if place == RunMode::Background && command.name != "run" {
         return Err(arguments.wrong("only run works in the background with &"));
     }
     let request = match command.name {
@@ -76,7 +78,7 @@ fn known(name: &str) -> Result<Command, String> {
     })
 }
 
-fn run(arguments: &mut Arguments, place: Place) -> Result<Request, String> {
+fn run(arguments: &mut Arguments, place: RunMode) -> Result<Request, String> {
     let (mut target, mut cores, mut retries) = (None, None, 0);
     while let Some(option) = arguments.leading_option() {
         match option.as_str() {

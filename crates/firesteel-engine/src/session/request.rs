@@ -79,12 +79,12 @@ pub struct Run {
     pub command: Vec<String>,
     /// The command as it is shown to people: short.
     pub words: String,
-    pub place: Place,
+    pub place: RunMode,
 }
 
 /// Whether the session waits for a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum RunMode {
     /// The session waits for the command.
     #[default]
     Foreground,

@@ -55,12 +55,12 @@ pub enum Answer {
     Ended(Vec<ExecutorId>, Option<u64>),
     Why(Shortfalls, View),
     /// A profile was added, and this number of its executors is wanted.
-    ProfileAdded(ProfileId, ResourceProfile, u64, Standing),
+    ProfileAdded(ProfileId, ResourceProfile, u64, AnswerState),
 }
 
 /// Whether a Master has answered a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum AnswerState {
     Answered,
     Unanswered,
 }

@@ -9,7 +9,7 @@ use firesteel_protocol::process::end_request::EndRequest;
 use firesteel_protocol::time::Timestamp;
 
 use super::{
-    AddedProfile, Commands, Config, Defaults, Effect, Ending, Event, Place, Position, Remark, Tasks,
+    AddedProfile, Commands, Config, Defaults, Effect, Ending, Event, Position, Remark, RunMode, Tasks,
 };
 use crate::driver::{ExecutorLoss, Note, TaskOutcome};
 
@@ -168,7 +168,7 @@ impl State {
         !matches!(self.wait, Wait::Registration | Wait::FirstExecutors | Wait::Line) && !self.is_leaving()
     }
 
-    fn place(&self, task: TaskId) -> Option<Place> {
+    fn place(&self, task: TaskId) -> Option<RunMode> {
         self.tasks.get(task).map(|row| row.place)
     }
 
@@ -176,8 +176,8 @@ impl State {
         match (self.wait, self.place(task)) {
             (Wait::Leaving | Wait::Closing | Wait::Nothing, _) => Route::Nowhere,
             (Wait::Map(first), _) if task >= first => Route::Map,
-            (_, Some(Place::Background)) => Route::Record,
-            (_, Some(Place::Foreground) | None) => Route::Console,
+            (_, Some(RunMode::Background)) => Route::Record,
+            (_, Some(RunMode::Foreground) | None) => Route::Console,
         }
     }
 
@@ -237,11 +237,11 @@ impl State {
 
     fn on_output_discarded(&mut self, task: TaskId) {
         match self.place(task) {
-            Some(Place::Background) => self.effects.push(Effect::RestartRecord(task)),
-            Some(Place::Foreground) if self.is_shown(task) => {
+            Some(RunMode::Background) => self.effects.push(Effect::RestartRecord(task)),
+            Some(RunMode::Foreground) if self.is_shown(task) => {
                 self.effects.push(Effect::Remark(Remark::OutputStartsOver(task)));
             }
-            Some(Place::Foreground) | None => {}
+            Some(RunMode::Foreground) | None => {}
         }
     }
 
@@ -249,11 +249,11 @@ impl State {
         if !self.is_script() && !self.is_shown(task) {
             self.effects.push(Effect::Remark(Remark::TaskEnded(task, outcome.clone())));
         }
-        if self.place(task) == Some(Place::Background) {
+        if self.place(task) == Some(RunMode::Background) {
             self.effects.push(Effect::CloseRecord(task));
         }
         if let Some((task, forgotten)) = self.tasks.end(self.now, task, outcome.clone())
-            && forgotten.place == Place::Background
+            && forgotten.place == RunMode::Background
         {
             self.effects.push(Effect::DropRecord(task));
         }

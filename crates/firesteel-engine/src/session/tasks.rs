@@ -8,7 +8,7 @@ use firesteel_protocol::messages::TaskEnd;
 use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::time::Timestamp;
 
-use super::Place;
+use super::RunMode;
 use crate::driver::{FailureCause, TaskOutcome};
 
 /// Maximum number of ended tasks that are remembered.
@@ -27,7 +27,7 @@ pub struct Task {
     /// The command as it is shown to people.
     pub words: String,
     /// Whether the session waited for the task.
-    pub place: Place,
+    pub place: RunMode,
     /// Time of the submission.
     pub submitted: Timestamp,
     /// Outcome and duration of the task, once it has ended.
@@ -86,7 +86,7 @@ impl Tasks {
     /// The latest task that was started in the background.
     #[must_use]
     pub fn last_in_background(&self) -> Option<TaskId> {
-        self.iter().rev().find(|(_, task)| task.place == Place::Background).map(|(id, _)| id)
+        self.iter().rev().find(|(_, task)| task.place == RunMode::Background).map(|(id, _)| id)
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
         let mut tasks = Tasks::default();
         for id in 0..1100 {
             let submitted = Timestamp::from_millis(id);
-            let task = Task { words: "true".to_owned(), place: Place::Foreground, submitted, end: None };
+            let task = Task { words: "true".to_owned(), place: RunMode::Foreground, submitted, end: None };
             tasks.add(TaskId(id), task);
             if id > 0 {
                 tasks.end(Timestamp::from_millis(id + 5), TaskId(id), TaskOutcome::Cancelled);

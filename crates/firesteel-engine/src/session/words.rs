@@ -7,14 +7,14 @@
 
 use std::str::Chars;
 
-use super::Place;
+use super::RunMode;
 
 /// One command of a line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sentence {
     /// At least one.
     pub(super) words: Vec<String>,
-    pub(super) place: Place,
+    pub(super) place: RunMode,
     /// The first word that has a meaning in a POSIX shell but none here: `|`, `*.txt`, `$HOME`.
     pub(super) idle: Option<String>,
 }
@@ -34,9 +34,9 @@ pub(super) fn sentences(line: &str) -> Result<Vec<Sentence>, String> {
             '\'' | '"' => cutter.keep(&quoted(&mut rest, character)?),
             '\\' => cutter.keep(&rest.next().ok_or(BACKSLASH)?.to_string()),
             '#' if cutter.word.is_none() => break,
-            ';' => cutter.end(Place::Foreground, ';')?,
+            ';' => cutter.end(RunMode::Foreground, ';')?,
             '&' if rest.as_str().starts_with('&') && cutter.has_words() => return Err(AND.to_owned()),
-            '&' => cutter.end(Place::Background, '&')?,
+            '&' => cutter.end(RunMode::Background, '&')?,
             blank if blank.is_whitespace() => cutter.end_word(),
             other => {
                 cutter.word.get_or_insert_default().push(other);
@@ -45,7 +45,7 @@ pub(super) fn sentences(line: &str) -> Result<Vec<Sentence>, String> {
         }
     }
     if cutter.has_words() {
-        cutter.end(Place::Foreground, ';')?;
+        cutter.end(RunMode::Foreground, ';')?;
     }
     Ok(cutter.sentences)
 }
@@ -97,7 +97,7 @@ impl Cutter {
         self.word.is_some() || !self.sentence.words.is_empty()
     }
 
-    fn end(&mut self, place: Place, by: char) -> Result<(), String> {
+    fn end(&mut self, place: RunMode, by: char) -> Result<(), String> {
         self.end_word();
         if self.sentence.words.is_empty() {
             return Err(format!("there is no command before {by}"));
@@ -128,7 +128,7 @@ pub fn quote(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn cut(line: &str) -> Result<Vec<(Vec<String>, Place)>, String> {
+    fn cut(line: &str) -> Result<Vec<(Vec<String>, RunMode)>, String> {
         let cut = sentences(line)?;
         Ok(cut.into_iter().map(|sentence| (sentence.words, sentence.place)).collect())
     }
@@ -150,14 +150,14 @@ mod tests {
             ("größe 'ü'", &["größe", "ü"]),
         ] {
             let words: Vec<String> = expected.iter().map(ToString::to_string).collect();
-            assert_eq!(cut(line), Ok(vec![(words, Place::Foreground)]), "{line}");
+            assert_eq!(cut(line), Ok(vec![(words, RunMode::Foreground)]), "{line}");
         }
     }
 
     #[test]
     fn a_line_may_have_several_commands_and_some_in_the_background() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let (front, back) = (Place::Foreground, Place::Background);
+        let (front, back) = (RunMode::Foreground, RunMode::Background);
         for (line, expected) in [
             ("", vec![]),
             ("   # nothing", vec![]),
@@ -213,7 +213,7 @@ mod tests {
     fn a_quoted_word_comes_back_as_it_was() {
         for word in ["a", "", "a b", "it's", "#x", "a;b", "$x", "\\", "{}", "ü"] {
             let words = vec![word.to_owned()];
-            assert_eq!(cut(&quote(word)), Ok(vec![(words, Place::Foreground)]), "{word}");
+            assert_eq!(cut(&quote(word)), Ok(vec![(words, RunMode::Foreground)]), "{word}");
         }
     }
 }

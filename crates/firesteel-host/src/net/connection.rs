@@ -14,14 +14,14 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{sleep, timeout};
 
 use super::frame::{FrameError, FrameReader, sign_of_life};
-use super::listener::places::Place;
+use super::listener::limits::ConnectionPermit;
 use super::outbound::{CloseMode, Load, LoadQueue, Next};
 use super::{
     Arrival, Decode, FIRST_MESSAGE_TIMEOUT, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, SIGN_OF_LIFE,
     WRITE_TIMEOUT,
 };
 use crate::inbox::Inbox;
-use crate::tenure::Tenure;
+use crate::lease::Lease;
 
 /// Why a connection ended. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
@@ -54,8 +54,8 @@ pub enum Disconnect {
     #[error("a message for it cannot be sent: {0}")]
     TooLong(#[from] TooLong),
     /// The lease of this side is over, so it may not send any more.
-    #[error("this side's tenure is over")]
-    TenureOver,
+    #[error("this side's lease is over")]
+    LeaseOver,
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -64,7 +64,7 @@ impl Disconnect {
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
         match self {
-            Self::ByPeer | Self::Here | Self::Mute | Self::TenureOver => true,
+            Self::ByPeer | Self::Here | Self::Mute | Self::LeaseOver => true,
             Self::Io(error) | Self::Frame(FrameError::Io(error)) => matches!(
                 error.kind(),
                 io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted
@@ -106,10 +106,10 @@ pub(super) struct Reading<E> {
 /// connections.
 pub(super) fn serve<E: Send + 'static>(
     (mut reader, mut writer): (FrameReader, OwnedWriteHalf),
-    (queue, tenure): (LoadQueue, Tenure),
+    (queue, lease): (LoadQueue, Lease),
     reading: Reading<E>,
     inbox: Inbox<E>,
-    place: Option<Place>,
+    permit: Option<ConnectionPermit>,
 ) -> impl Future<Output = ()> + Send {
     let peer = reading.peer;
     async move {
@@ -117,7 +117,7 @@ pub(super) fn serve<E: Send + 'static>(
         let why = tokio::select! {
             biased;
             why = close_request(&queue) => why,
-            why = write(&mut writer, &queue, &tenure) => why,
+            why = write(&mut writer, &queue, &lease) => why,
             why = read(&mut reader, reading, &inbox) => why,
         };
         if matches!(why, Disconnect::Here) {
@@ -125,7 +125,7 @@ pub(super) fn serve<E: Send + 'static>(
         }
         drop((reader, writer, queue));
         inbox.closed(peer, why);
-        drop(place);
+        drop(permit);
     }
 }
 
@@ -167,17 +167,17 @@ fn read<E: Send + 'static>(
 
 /// Writes queued frames until the owner has closed the queue, and nothing after its lease is over. If the lease may
 /// end, it sends signs of life in between.
-async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue, tenure: &Tenure) -> Disconnect {
+async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue, lease: &Lease) -> Disconnect {
     loop {
         let next = poll_fn(|context| queue.poll_next(context));
-        let next = match tenure.has_end() {
+        let next = match lease.has_end() {
             false => Ok(next.await),
             true => Box::pin(timeout(SIGN_OF_LIFE, next)).await,
         };
         let load = match next {
             Ok(Next::Load(load)) => load,
             Ok(Next::End) => break,
-            Err(_) if !tenure.holds() => return Disconnect::TenureOver,
+            Err(_) if !lease.holds() => return Disconnect::LeaseOver,
             Err(_) => match writer.write_all(&sign_of_life()).await {
                 Ok(()) => continue,
                 Err(error) => return Disconnect::Io(error),
@@ -185,8 +185,8 @@ async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue, tenure: &Tenure) 
         };
         let Load::Frames(mut frames) = load else { unreachable!("a connection has a queue of frames") };
         while frames.has_remaining() {
-            if !tenure.holds() {
-                return Disconnect::TenureOver;
+            if !lease.holds() {
+                return Disconnect::LeaseOver;
             }
             let weight = frames.weight();
             let written = match writer.write_buf(&mut frames).now_or_never() {

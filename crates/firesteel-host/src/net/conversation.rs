@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::dial::{self, DialError};
 use super::frame::{self, FrameError};
 use super::handshake::Introduced;
-use super::listener::places::Place;
+use super::listener::limits::ConnectionPermit;
 use super::older_peer::OlderPeer;
 use super::{Introduction, WRITE_TIMEOUT};
 
@@ -23,7 +23,7 @@ pub struct Conversation {
     introduced: Introduced,
     remote: SocketAddr,
     /// Its permit, if it was accepted.
-    _place: Option<Place>,
+    _permit: Option<ConnectionPermit>,
 }
 
 /// Why a conversation ended. Worded as a sentence about the peer, without its name.
@@ -47,8 +47,8 @@ pub enum ConversationError {
 }
 
 impl Conversation {
-    pub(super) fn new(introduced: Introduced, remote: SocketAddr, place: Place) -> Self {
-        Self { introduced, remote, _place: Some(place) }
+    pub(super) fn new(introduced: Introduced, remote: SocketAddr, permit: ConnectionPermit) -> Self {
+        Self { introduced, remote, _permit: Some(permit) }
     }
 
     /// Dials and checks that the peer has the wanted role.
@@ -57,7 +57,7 @@ impl Conversation {
     /// The peer does not answer, or has another role.
     pub async fn dial(address: &Address, ours: &Introduction, wanted: Role) -> Result<Self, DialError> {
         let (introduced, remote) = dial::open(address, ours, wanted).await?;
-        Ok(Self { introduced, remote, _place: None })
+        Ok(Self { introduced, remote, _permit: None })
     }
 
     /// The peer's name, as the peer gave it. It is untrusted text, which is only logged, and escaped.

@@ -25,7 +25,7 @@
 //! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.
 //! - [`conversation`]: a connection without an owner, for bulk data. [`Listener::also_serve`] accepts such connections
 //!   at an owner's own port.
-//! - [`guest`], [`envoy`]: connections that speak another protocol, and the virtual peers on them.
+//! - [`other_protocol`], [`virtual_peer`]: connections that speak another protocol, and the virtual peers on them.
 //!   [`Listener::also_receive`] accepts such connections.
 //! - [`route`], `socket`: the local address that reaches a peer, and the options of every socket.
 
@@ -33,12 +33,11 @@ pub mod call;
 pub mod connection;
 pub mod conversation;
 pub mod dial;
-pub mod envoy;
 pub mod frame;
-pub mod guest;
 pub mod handshake;
 pub mod listener;
 mod older_peer;
+pub mod other_protocol;
 pub mod outbound;
 pub mod peers;
 mod rope;
@@ -46,6 +45,7 @@ pub mod route;
 mod socket;
 #[cfg(test)]
 mod tests;
+pub mod virtual_peer;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -59,16 +59,16 @@ pub use call::{CallError, Inquiry, call};
 pub use connection::Disconnect;
 pub use conversation::{Conversation, ConversationError};
 pub use dial::DialError;
-pub use envoy::{Envoy, Envoys, Letter, Letters, Parcel};
 pub use firesteel_protocol::master_search::connect_error::Evidence;
-pub use guest::Guest;
 pub use handshake::HandshakeError;
 pub use handshake::introduction::Introduction;
-pub use listener::places::Place;
+pub use listener::limits::ConnectionPermit;
 pub use listener::{ListenError, Listener};
 pub use older_peer::OlderPeer;
+pub use other_protocol::OtherProtocolConnection;
 pub use outbound::QueueLimits;
 pub use peers::Peers;
+pub use virtual_peer::{BoxedMessage, OutgoingItem, OutgoingStream, VirtualPeer, VirtualPeers};
 
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -108,7 +108,7 @@ pub struct Arrival {
 pub type Decode<E> = fn(Arrival, &[u8]) -> Result<E, DecodeError>;
 
 #[derive(Debug)]
-pub struct Welcome<E> {
+pub struct AcceptedRole<E> {
     pub role: Role,
     pub decode: Decode<E>,
 }

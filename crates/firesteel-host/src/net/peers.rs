@@ -19,17 +19,17 @@ use tokio_util::task::TaskTracker;
 
 use super::connection::{self, Reading, log_end};
 use super::dial::{self, DialError};
-use super::envoy::Envoys;
 use super::handshake::Introduced;
 use super::listener::acceptor;
-use super::listener::places::Place;
+use super::listener::limits::ConnectionPermit;
 use super::older_peer::OlderPeer;
 use super::outbound::{self, CloseMode, Load, Outbound, Total};
 use super::rope::Rope;
-use super::{Decode, Disconnect, Introduction, Listener, PeerInfo, QueueLimits, Welcome};
+use super::virtual_peer::VirtualPeers;
+use super::{AcceptedRole, Decode, Disconnect, Introduction, Listener, PeerInfo, QueueLimits};
 use crate::inbox::{Inbox, InboxEntry, Opened};
+use crate::lease::Lease;
 use crate::meter::OwnerMeter;
-use crate::tenure::Tenure;
 
 /// The longest time until some connection has written something, if one can.
 const SETTLE: Duration = Duration::from_millis(5);
@@ -110,7 +110,7 @@ pub(super) struct Shared<E> {
     pub(super) tasks: TaskTracker,
     /// Cancels connections that are not open yet.
     pub(super) stop: CancellationToken,
-    pub(super) tenure: Tenure,
+    pub(super) lease: Lease,
     pub(super) meter: Arc<OwnerMeter>,
 }
 
@@ -124,7 +124,7 @@ impl<E> Clone for Shared<E> {
             last_id: Arc::clone(&self.last_id),
             tasks: self.tasks.clone(),
             stop: self.stop.clone(),
-            tenure: self.tenure.clone(),
+            lease: self.lease.clone(),
             meter: Arc::clone(&self.meter),
         }
     }
@@ -132,8 +132,8 @@ impl<E> Clone for Shared<E> {
 
 impl<E: Send + 'static> Peers<E> {
     /// Makes an empty table. Peers get the introduction, and nothing more when the lease is over.
-    pub fn new(ours: impl Into<Introduction>, limits: QueueLimits, inbox: Inbox<E>, tenure: Tenure) -> Self {
-        let stop = tenure.token().child_token();
+    pub fn new(ours: impl Into<Introduction>, limits: QueueLimits, inbox: Inbox<E>, lease: Lease) -> Self {
+        let stop = lease.token().child_token();
         let shared = Shared {
             introduction: Arc::new(ours.into()),
             limits,
@@ -142,14 +142,14 @@ impl<E: Send + 'static> Peers<E> {
             last_id: Arc::default(),
             tasks: TaskTracker::new(),
             stop,
-            tenure,
+            lease,
             meter: Arc::default(),
         };
         Self { table: HashMap::new(), touched: Vec::new(), gathered: 0, sealed: Vec::new(), shared }
     }
 
-    pub fn envoys(&self) -> Envoys<E> {
-        Envoys(self.shared.clone())
+    pub fn virtual_peers(&self) -> VirtualPeers<E> {
+        VirtualPeers(self.shared.clone())
     }
 
     pub(crate) fn meter(&self) -> &OwnerMeter {
@@ -157,8 +157,8 @@ impl<E: Send + 'static> Peers<E> {
     }
 
     /// Accepts peers that dial and have one of these roles.
-    pub fn serve(&self, listener: Listener, welcome: Vec<Welcome<E>>) {
-        self.shared.tasks.spawn(self.shared.clone().accept(listener, welcome, None));
+    pub fn serve(&self, listener: Listener, accepted_roles: Vec<AcceptedRole<E>>) {
+        self.shared.tasks.spawn(self.shared.clone().accept(listener, accepted_roles, None));
     }
 
     /// Serves like [`serve`](Self::serve), but on a thread of its own that also serves the clients. So clients do not
@@ -166,11 +166,11 @@ impl<E: Send + 'static> Peers<E> {
     ///
     /// # Errors
     /// The system gives no thread, or no means to wait for sockets.
-    pub fn serve_apart(&self, listener: Listener, welcome: Vec<Welcome<E>>) -> io::Result<()> {
+    pub fn serve_apart(&self, listener: Listener, accepted_roles: Vec<AcceptedRole<E>>) -> io::Result<()> {
         let (shared, home) = (self.shared.clone(), Handle::current());
         let accepting = async move {
             match listener.moved_here() {
-                Ok(listener) => shared.accept(listener, welcome, Some(home)).await,
+                Ok(listener) => shared.accept(listener, accepted_roles, Some(home)).await,
                 Err(error) => tracing::error!("cannot accept connections: {error}"),
             }
         };
@@ -192,9 +192,11 @@ impl<E: Send + 'static> Peers<E> {
             match shared.stop.run_until_cancelled(dial::open(&address, &shared.introduction, role)).await {
                 Some(Ok((introduced, remote))) => {
                     let leadership = Leadership::of(&introduced.hello);
-                    let newcomer = Newcomer { introduced, remote, decode, first_within: None, place: None };
+                    let accepted_peer =
+                        AcceptedPeer { introduced, remote, decode, first_within: None, permit: None };
                     let id = shared.next_id();
-                    if let Some(serving) = shared.open(id, newcomer, Some(outcome(Ok((id, leadership))))) {
+                    if let Some(serving) = shared.open(id, accepted_peer, Some(outcome(Ok((id, leadership)))))
+                    {
                         // A task of its own, so that the memory of dialling is given back.
                         shared.tasks.spawn(serving);
                     }
@@ -364,7 +366,7 @@ impl<E: Send + 'static> Peers<E> {
     /// Closes a connection at once. Nothing was sent on it.
     pub(crate) fn hang_up(&mut self, peer: PeerId) {
         if let Some(row) = self.table.get_mut(&peer) {
-            row.end(CloseMode::Now(Disconnect::TenureOver));
+            row.end(CloseMode::Now(Disconnect::LeaseOver));
         }
     }
 
@@ -398,10 +400,10 @@ impl<E: Send + 'static> Shared<E> {
     pub(super) fn open(
         &self,
         id: PeerId,
-        newcomer: Newcomer<E>,
+        accepted_peer: AcceptedPeer<E>,
         event: Option<E>,
     ) -> Option<impl Future<Output = ()> + Send + use<E>> {
-        let Newcomer { introduced, remote, decode, first_within, place } = newcomer;
+        let AcceptedPeer { introduced, remote, decode, first_within, permit } = accepted_peer;
         let Introduced { hello: Hello { role, name, .. }, version, reader, writer } = introduced;
         tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
         let urgency = urgency_of(role);
@@ -410,24 +412,24 @@ impl<E: Send + 'static> Shared<E> {
             outbound::queue(self.limits, self.queued.clone(), Load::Frames(Rope::default()));
         self.inbox.opened(info, urgency, outbound, event).ok()?;
         let reading = Reading { peer: id, decode, urgency, first_within };
-        let tenure = self.tenure.clone();
+        let lease = self.lease.clone();
         let serving =
-            connection::serve((reader, writer), (queue, tenure), reading, self.inbox.clone(), place);
-        let over = self.tenure.token().clone();
+            connection::serve((reader, writer), (queue, lease), reading, self.inbox.clone(), permit);
+        let over = self.lease.token().clone();
         Some(async move {
             over.run_until_cancelled_owned(serving).await;
         })
     }
 }
 
-pub(super) struct Newcomer<E> {
+pub(super) struct AcceptedPeer<E> {
     pub(super) introduced: Introduced,
     pub(super) remote: SocketAddr,
     pub(super) decode: Decode<E>,
     /// The time within which the first message has to come, if it is limited.
     pub(super) first_within: Option<Duration>,
     /// Its permit, if this side did not dial.
-    pub(super) place: Option<Place>,
+    pub(super) permit: Option<ConnectionPermit>,
 }
 
 /// Requests of clients are urgent, since people wait for them.

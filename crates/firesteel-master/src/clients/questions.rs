@@ -17,7 +17,7 @@ use firesteel_protocol::time::Timestamp;
 use crate::clients::plain_name::plain_name;
 use crate::clients::reasons::Reasons;
 use crate::tables::applications::application::{Application, Profile};
-use crate::tables::applications::exclusions::Blame;
+use crate::tables::applications::exclusions::FailureHistory;
 use crate::{Audit, Effect, Master, Note, Outbound};
 
 /// Advice is computed for this number of profiles only. Each piece of advice costs several placements.
@@ -170,7 +170,7 @@ impl Master {
             more_excluded,
             impaired: self.impaired().take(MOST_EXCLUDED).collect(),
             ahead,
-            hindrance: self.hindrance(app),
+            blocker: self.blocker(app),
             cluster: cluster(&self.workers.totals()),
             holders,
             more_holders,
@@ -197,11 +197,11 @@ impl Master {
 
     /// The Workers that are excluded for an application, longest exclusion first.
     fn excluded_for(&self, app: &Application) -> Vec<ExcludedWorker> {
-        let view = |(slot, blame): (Slot, &Blame)| ExcludedWorker {
+        let view = |(slot, failure_history): (Slot, &FailureHistory)| ExcludedWorker {
             worker: self.workers.row(slot).description.id.clone(),
-            end: if blame.failed { EarlyEnd::Failed } else { EarlyEnd::Finished },
-            times: blame.early_ends,
-            until: blame.until.unwrap_or_default(),
+            end: if failure_history.failed { EarlyEnd::Failed } else { EarlyEnd::Finished },
+            times: failure_history.early_ends,
+            until: failure_history.until.unwrap_or_default(),
             for_all: false,
         };
         let for_all = |slot| {
@@ -209,8 +209,8 @@ impl Master {
             ExcludedWorker {
                 worker: row.description.id.clone(),
                 end: EarlyEnd::Failed,
-                times: row.standing().distrust.times,
-                until: row.standing().distrust.until.unwrap_or_default(),
+                times: row.health().global_exclusion.times,
+                until: row.health().global_exclusion.until.unwrap_or_default(),
                 for_all: true,
             }
         };

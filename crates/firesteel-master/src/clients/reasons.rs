@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use firesteel_placement::explain::shortfall::{self, CoreHolder, Reason, held_back};
 use firesteel_placement::{Cores, Demand, Offer, Shortfall};
 use firesteel_protocol::ids::ProfileId;
-use firesteel_protocol::messages::Hindrance;
+use firesteel_protocol::messages::Blocker;
 use firesteel_protocol::scheduling::label::Label;
 
 use crate::Master;
 use crate::clients::plain_name::plain_name;
 use crate::tables::applications::application::{Application, Profile};
+use crate::tables::workers::health::Availability;
 use crate::tables::workers::row::WorkerRow;
-use crate::tables::workers::standing::Availability;
 
 /// A reason names at most this number of Workers' labels.
 const MOST_LABELS: usize = 4;
@@ -58,7 +58,7 @@ impl<'a> Reasons<'a> {
             millis: u64::try_from(until.since(master.now).as_millis()).unwrap_or(u64::MAX),
         });
         let first = app.asks().next().map(|(id, _)| id);
-        let held_back = first.zip(master.hindrance(app).map(|hindrance| reason_of(&hindrance)));
+        let held_back = first.zip(master.blocker(app).map(|blocker| reason_of(&blocker)));
         Self { master, app, workers, paused, held_back }
     }
 
@@ -167,7 +167,7 @@ impl<'a> Obstacle<'a> {
         if let Some(label) = row.description.label.as_ref().filter(|_| !app.is_admitted_by(row)) {
             return Some(Self::Label(label));
         }
-        if app.wishes.avoids(&row.description.host) {
+        if app.preferences.avoids(&row.description.host) {
             return Some(Self::Avoided);
         }
         if let Some(impairment) = row.impairment() {
@@ -176,7 +176,7 @@ impl<'a> Obstacle<'a> {
         if !row.link.is_here() {
             return Some(Self::Impaired("has not returned since the Master was restarted".to_owned()));
         }
-        if row.foreigners.is_some() {
+        if row.unknown_processes.is_some() {
             let why = "runs executors of another Master, which are left alone for now";
             return Some(Self::Impaired(why.to_owned()));
         }
@@ -184,10 +184,10 @@ impl<'a> Obstacle<'a> {
     }
 }
 
-fn reason_of(hindrance: &Hindrance) -> Reason {
-    match *hindrance {
-        Hindrance::NeverFits { executors, room } => Reason::GangTooLarge { executors, room },
-        Hindrance::Gang { executors, room, kept: _ } => Reason::GangWaits { executors, room },
-        Hindrance::Reserved { .. } => Reason::KeptForAnother,
+fn reason_of(blocker: &Blocker) -> Reason {
+    match *blocker {
+        Blocker::NeverFits { executors, room } => Reason::GangTooLarge { executors, room },
+        Blocker::Gang { executors, room, kept: _ } => Reason::GangWaits { executors, room },
+        Blocker::Reserved { .. } => Reason::KeptForAnother,
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use firesteel_placement::Cores;
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 use firesteel_protocol::messages::{
-    ApplicationState, ApplicationView, DriverView, ExecutorView, MasterView, StateHead, StatePage,
-    StatePlace, StateRow, StateTotals, Step,
+    ApplicationState, ApplicationView, DriverView, ExecutorView, MasterView, StateCursor, StateHead,
+    StatePage, StateRow, StateTotals, Step,
 };
 use firesteel_protocol::time::{Timestamp, millis};
 
@@ -42,8 +42,8 @@ impl Master {
         self.next_foreign_end().unwrap_or(self.now)
     }
 
-    pub(crate) fn state_page(&self, from: &StatePlace) -> StatePage {
-        let head = (*from == StatePlace::beginning()).then(|| self.head());
+    pub(crate) fn state_page(&self, from: &StateCursor) -> StatePage {
+        let head = (*from == StateCursor::beginning()).then(|| self.head());
         StatePage::of(self.now, head, self.config.page, self.rows_from(from))
     }
 
@@ -63,13 +63,13 @@ impl Master {
         }
     }
 
-    fn rows_from(&self, from: &StatePlace) -> impl Iterator<Item = Step> {
+    fn rows_from(&self, from: &StateCursor) -> impl Iterator<Item = Step> {
         let first = (0, ExecutorId(0));
         let (worker, application, driver, executor) = match from {
-            StatePlace::Worker(id) => (Some(id), Some(0), Some(0), first),
-            StatePlace::Application(number) => (None, Some(*number), Some(0), first),
-            StatePlace::Driver(number) => (None, None, Some(*number), first),
-            StatePlace::Executor { application, executor } => (None, None, None, (*application, *executor)),
+            StateCursor::Worker(id) => (Some(id), Some(0), Some(0), first),
+            StateCursor::Application(number) => (None, Some(*number), Some(0), first),
+            StateCursor::Driver(number) => (None, None, Some(*number), first),
+            StateCursor::Executor { application, executor } => (None, None, None, (*application, *executor)),
         };
         let workers = worker
             .into_iter()
@@ -110,7 +110,7 @@ impl Master {
             let rows =
                 self.live_executors(app, from).map(move |view| StateRow::Executor { application, view });
             let nothing =
-                app.executors.is_empty().then_some(StatePlace::Executor { application, executor: from });
+                app.executors.is_empty().then_some(StateCursor::Executor { application, executor: from });
             nothing.into_iter().map(Step::Nothing).chain(rows.map(Step::Row))
         })
     }

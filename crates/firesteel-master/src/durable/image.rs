@@ -11,12 +11,12 @@ use crate::durable::record::{
     ApplicationImage, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage, Record,
 };
 use crate::tables::applications::application::{Application, Profile};
-use crate::tables::applications::standing::ApplicationStanding;
-use crate::tables::capacity::Amounts;
+use crate::tables::applications::health::ApplicationHealth;
+use crate::tables::capacity::Holding;
 use crate::tables::drivers::cluster_driver::ClusterDriver;
 use crate::tables::drivers::table::PastDriver;
 use crate::tables::executors::record::ExecutorRecord;
-use crate::tables::workers::standing::WorkerStanding;
+use crate::tables::workers::health::WorkerHealth;
 
 /// The records of an image under construction, and what they have named so far.
 struct Image {
@@ -52,7 +52,7 @@ impl Image {
     fn executor(&mut self, record: &ExecutorRecord) -> ExecutorImage {
         let worker = self.number(&record.worker);
         let ExecutorRecord { id, worker: _, profile, share, state, launched, started, ended, used } = record;
-        let Amounts { cores, memory, resources } = share;
+        let Holding { cores, memory, resources } = share;
         ExecutorImage {
             id: *id,
             worker,
@@ -138,10 +138,10 @@ impl Master {
             description.resources = resources;
             let description = Box::new(description);
             image.records.push(Record::WorkerRegistered { worker, description });
-            let standing = row.standing();
-            if *standing != WorkerStanding::default() {
-                let standing = Box::new(standing.clone());
-                image.records.push(Record::WorkerChanged { worker, standing });
+            let health = row.health();
+            if *health != WorkerHealth::default() {
+                let health = Box::new(health.clone());
+                image.records.push(Record::WorkerChanged { worker, health });
             }
         }
     }
@@ -177,13 +177,13 @@ impl Master {
             ended,
             forgotten: application.forgotten,
         })));
-        if !application.wishes.is_empty() {
-            let wishes = Box::new(application.wishes.to_message());
-            image.records.push(Record::HostsPreferred { app, wishes });
+        if !application.preferences.is_empty() {
+            let preferences = Box::new(application.preferences.to_message());
+            image.records.push(Record::HostsPreferred { app, preferences });
         }
         for (executor, row) in application.executors.iter() {
             image.at(row.launched);
-            let Amounts { cores, memory, resources } = row.grant.amounts();
+            let Holding { cores, memory, resources } = row.grant.amounts();
             image.records.push(Record::ExecutorLaunched {
                 app,
                 executor,
@@ -202,10 +202,10 @@ impl Master {
             image.at(started);
             image.records.push(Record::ExecutorStarted { app, executor });
         }
-        let standing = application.standing(&self.workers);
-        if standing != ApplicationStanding::default() {
-            let standing = Box::new(standing);
-            image.records.push(Record::ApplicationChanged { app, standing });
+        let health = application.health(&self.workers);
+        if health != ApplicationHealth::default() {
+            let health = Box::new(health);
+            image.records.push(Record::ApplicationChanged { app, health });
         }
     }
 }

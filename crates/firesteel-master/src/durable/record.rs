@@ -13,7 +13,7 @@ use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, ResourceAmoun
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationView, DepartureCause, DriverDescription,
-    DriverRestarts, DriverState, DriverView, ExecutorState, ExecutorTarget, HostWishes, PastRow, Used,
+    DriverRestarts, DriverState, DriverView, ExecutorState, ExecutorTarget, HostPreferences, PastRow, Used,
     WorkerDescription, WorkerView,
 };
 use firesteel_protocol::process::ExitStatus;
@@ -22,11 +22,11 @@ use firesteel_protocol::{Display, Kind, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::durable::record_line::{
-    SizedWorker, again, and_used, archived, at_most, departure, described, gone_since,
-    standing_of_application, standing_of_worker, wanted,
+    SizedWorker, again, and_used, archived, at_most, departure, described, gone_since, health_of_application,
+    health_of_worker, wanted,
 };
-use crate::tables::applications::standing::ApplicationStanding;
-use crate::tables::workers::standing::WorkerStanding;
+use crate::tables::applications::health::ApplicationHealth;
+use crate::tables::workers::health::WorkerHealth;
 
 /// One decision of a Master, or a part of an image. `app`, `worker` and `driver` are numbers in the order of registration or
 /// submission. Its text shows no secrets: neither tokens nor what commands are told.
@@ -48,11 +48,11 @@ pub enum Record {
     #[display("Worker {worker} registered: {}", SizedWorker(description))]
     WorkerRegistered { worker: u64, description: Box<WorkerDescription> },
     /// A Worker may get executors again, or no longer.
-    #[display("Worker {worker}: {}", standing_of_worker(standing))]
-    WorkerChanged { worker: u64, standing: Box<WorkerStanding> },
+    #[display("Worker {worker}: {}", health_of_worker(health))]
+    WorkerChanged { worker: u64, health: Box<WorkerHealth> },
     /// A Worker is lost, or has left in order. The ends of its executors are recorded before.
-    #[display("Worker {worker} {}", departure(cause, *last_heard))]
-    WorkerRemoved { worker: u64, cause: DepartureCause, last_heard: Timestamp },
+    #[display("Worker {worker} {}", departure(cause, *last_seen))]
+    WorkerRemoved { worker: u64, cause: DepartureCause, last_seen: Timestamp },
     /// The description has the application's token.
     #[display(
         "application {app} registered: {id} ({:?} of {:?}){}",
@@ -66,13 +66,13 @@ pub enum Record {
     TargetsSet { app: u64, targets: Vec<ExecutorTarget> },
     #[display(
         "application {app}: prefers {} and avoids {}",
-        counted(wishes.preferred.len(), "host"),
-        wishes.avoided.len()
+        counted(preferences.preferred.len(), "host"),
+        preferences.avoided.len()
     )]
-    HostsPreferred { app: u64, wishes: Box<HostWishes> },
+    HostsPreferred { app: u64, preferences: Box<HostPreferences> },
     /// The consequences of an application's failures changed.
-    #[display("application {app}: {}", standing_of_application(standing))]
-    ApplicationChanged { app: u64, standing: Box<ApplicationStanding> },
+    #[display("application {app}: {}", health_of_application(health))]
+    ApplicationChanged { app: u64, health: Box<ApplicationHealth> },
     #[display(
         "application {app}: executor {executor} launched on Worker {worker} with {} and {memory}{}",
         counted(cores.0, "core"),

@@ -10,8 +10,8 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::time::Timestamp;
 
-use crate::tables::applications::standing::ApplicationStanding;
-use crate::tables::workers::standing::{Leave, WorkerStanding};
+use crate::tables::applications::health::ApplicationHealth;
+use crate::tables::workers::health::{Leave, WorkerHealth};
 
 /// Written as `w1 at node-1:7078 with 8 cores and 16 GiB`.
 pub(super) struct SizedWorker<'a>(pub(super) &'a WorkerDescription);
@@ -23,9 +23,9 @@ impl fmt::Display for SizedWorker<'_> {
     }
 }
 
-pub(super) fn standing_of_worker(standing: &WorkerStanding) -> String {
-    let WorkerStanding { leaving, asked, distrust } = standing;
-    match (leaving, asked, distrust.until) {
+pub(super) fn health_of_worker(health: &WorkerHealth) -> String {
+    let WorkerHealth { leaving, asked, global_exclusion } = health;
+    match (leaving, asked, global_exclusion.until) {
         (true, None, _) => "about to end".to_owned(),
         (true, Some(Leave { by: None }), _) => "asked to leave".to_owned(),
         (true, Some(Leave { by: Some(by) }), _) => format!("asked to leave by {by}"),
@@ -34,10 +34,10 @@ pub(super) fn standing_of_worker(standing: &WorkerStanding) -> String {
     }
 }
 
-pub(super) fn departure(cause: &DepartureCause, last_heard: Timestamp) -> String {
+pub(super) fn departure(cause: &DepartureCause, last_seen: Timestamp) -> String {
     match cause.state() {
-        WorkerState::Left => format!("left in order: {cause}; last heard at {last_heard}"),
-        _ => format!("lost: {cause}; last heard {last_heard}"),
+        WorkerState::Left => format!("left in order: {cause}; last heard at {last_seen}"),
+        _ => format!("lost: {cause}; last heard {last_seen}"),
     }
 }
 
@@ -58,13 +58,13 @@ pub(super) fn wanted(targets: &[ExecutorTarget]) -> String {
     targets.collect::<Vec<_>>().join(",")
 }
 
-pub(super) fn standing_of_application(standing: &ApplicationStanding) -> String {
-    let until = standing.hold_until.map(|until| format!(", waits until {until}")).unwrap_or_default();
-    let blamed = match standing.blame.len() {
+pub(super) fn health_of_application(health: &ApplicationHealth) -> String {
+    let until = health.hold_until.map(|until| format!(", waits until {until}")).unwrap_or_default();
+    let blamed = match health.failure_history.len() {
         0 => String::new(),
         workers => format!(", blames {}", counted(workers, "Worker")),
     };
-    format!("{} in a row{until}{blamed}", counted(standing.in_a_row, "failure"))
+    format!("{} in a row{until}{blamed}", counted(health.in_a_row, "failure"))
 }
 
 pub(super) fn and_used(used: Option<Used>) -> String {

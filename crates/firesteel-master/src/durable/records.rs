@@ -5,8 +5,8 @@ use firesteel_protocol::time::Timestamp;
 
 use crate::durable::record::Record;
 use crate::tables::applications::application::Application;
-use crate::tables::applications::standing::ApplicationStanding;
-use crate::tables::workers::standing::WorkerStanding;
+use crate::tables::applications::health::ApplicationHealth;
+use crate::tables::workers::health::WorkerHealth;
 use crate::tables::workers::table::WorkerTable;
 use crate::{Durability, Effect, Master};
 
@@ -46,70 +46,74 @@ impl Records {
 impl Master {
     /// Records the changed standings of applications and Workers in the current event. It compares the standings
     /// themselves, so it finds a change whichever code made it.
-    pub(crate) fn record_standings(&mut self, now: Timestamp) {
+    pub(crate) fn record_healths(&mut self, now: Timestamp) {
         for app in self.applications.take_changed() {
             let Some(application) = self.applications.recorded_mut(app) else { continue };
-            if let Some(standing) = application.changed_standing(&self.workers) {
-                let standing = Box::new(standing);
-                self.records.add(now, Record::ApplicationChanged { app, standing });
+            if let Some(health) = application.changed_health(&self.workers) {
+                let health = Box::new(health);
+                self.records.add(now, Record::ApplicationChanged { app, health });
             }
         }
         for slot in self.workers.take_changed() {
-            let Some((worker, standing)) = self.workers.changed_standing(slot) else { continue };
-            let standing = Box::new(standing);
-            self.records.add(now, Record::WorkerChanged { worker, standing });
+            let Some((worker, health)) = self.workers.changed_health(slot) else { continue };
+            let health = Box::new(health);
+            self.records.add(now, Record::WorkerChanged { worker, health });
         }
     }
 }
 
 impl Application {
-    pub(crate) fn standing(&self, workers: &WorkerTable) -> ApplicationStanding {
+    pub(crate) fn health(&self, workers: &WorkerTable) -> ApplicationHealth {
         let number = |slot| workers.row(slot).number;
-        let mut blame: Vec<_> = self.exclusions.blame().map(|(slot, blame)| (number(slot), *blame)).collect();
-        blame.sort_by_key(|(worker, _)| *worker);
-        let mut standing = ApplicationStanding {
+        let mut failure_history: Vec<_> = self
+            .exclusions
+            .failure_history()
+            .map(|(slot, failure_history)| (number(slot), *failure_history))
+            .collect();
+        failure_history.sort_by_key(|(worker, _)| *worker);
+        let mut health = ApplicationHealth {
             in_a_row: self.failures.in_a_row,
             hold_until: self.failures.hold_until,
             proven_until: None,
-            blame,
+            failure_history,
         };
-        if standing != ApplicationStanding::default() {
+        if health != ApplicationHealth::default() {
             let proven = self.executors.values().filter(|executor| executor.probation.is_proven());
-            standing.proven_until = proven.filter_map(|executor| executor.probation.started()).max();
+            health.proven_until = proven.filter_map(|executor| executor.probation.started()).max();
         }
-        standing
+        health
     }
 
     /// The standing, if it differs from the recorded one. It then counts as recorded.
-    fn changed_standing(&mut self, workers: &WorkerTable) -> Option<ApplicationStanding> {
+    fn changed_health(&mut self, workers: &WorkerTable) -> Option<ApplicationHealth> {
         let is_clean =
             self.failures.in_a_row == 0 && self.failures.hold_until.is_none() && self.exclusions.knows_none();
         if is_clean && self.recorded.is_none() {
             return None;
         }
-        let standing = self.standing(workers);
-        let recorded = self.recorded.replace(Box::new(standing.clone()));
+        let health = self.health(workers);
+        let recorded = self.recorded.replace(Box::new(health.clone()));
         if is_clean {
             self.recorded = None;
         }
-        (recorded.as_deref() != Some(&standing)).then_some(standing)
+        (recorded.as_deref() != Some(&health)).then_some(health)
     }
 }
 
 impl WorkerTable {
     /// A Worker's number and standing, if it is alive and the standing differs from the recorded one. It then counts as
     /// recorded.
-    fn changed_standing(&mut self, slot: Slot) -> Option<(u64, WorkerStanding)> {
+    fn changed_health(&mut self, slot: Slot) -> Option<(u64, WorkerHealth)> {
         if !self.is_alive(slot) {
             return None;
         }
         let row = self.row_mut(slot);
-        let standing = row.standing().clone();
-        let is_clean = standing == WorkerStanding::default();
-        if is_clean && row.recorded.is_none() || row.recorded.as_deref() == Some(&standing) {
+        let health = row.health().clone();
+        let is_clean = health == WorkerHealth::default();
+        if is_clean && row.recorded.is_none() || row.recorded.as_deref() == Some(&health) {
             return None;
         }
-        row.recorded = (!is_clean).then(|| Box::new(standing.clone()));
-        Some((row.number, standing))
+        row.recorded = (!is_clean).then(|| Box::new(health.clone()));
+        Some((row.number, health))
     }
 }

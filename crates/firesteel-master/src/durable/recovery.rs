@@ -14,7 +14,7 @@ use firesteel_protocol::time::Timestamp;
 
 use super::contradiction::Contradiction;
 use super::replay::Replay;
-use crate::config::Foreign;
+use crate::config::UnknownExecutors;
 use crate::durable::record::Record;
 use crate::tables::applications::application::Application;
 use crate::tables::workers::row::WorkerRow;
@@ -65,7 +65,7 @@ impl Master {
         if master.is_anyone_away() {
             master.away_until = Some(master.now + master.config.recovery_timeout);
         }
-        if holds_foreign && master.config.foreign == Foreign::Held {
+        if holds_foreign && master.config.foreign == UnknownExecutors::Held {
             master.hold_foreign_until(Some(master.now + master.config.recovery_timeout));
         }
         master.pass = Pass::Due;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use firesteel_placement::advanced::index::Slot;
 use firesteel_placement::{Cores, Resources};
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
-use firesteel_protocol::last_heard::LastHeard;
+use firesteel_protocol::last_seen::LastSeen;
 use firesteel_protocol::messages::{
     ApplicationDescription, ApplicationState, DepartureCause, DriverDescription, WorkerDescription,
 };
@@ -19,15 +19,15 @@ use crate::durable::record::{
 };
 use crate::tables::applications::application::{Application, Entry, Profile};
 use crate::tables::applications::ended::Ended;
-use crate::tables::applications::standing::ApplicationStanding;
-use crate::tables::applications::wishes::Wishes;
-use crate::tables::capacity::Amounts;
+use crate::tables::applications::health::ApplicationHealth;
+use crate::tables::applications::host_preferences::LimitedPreferences;
+use crate::tables::capacity::Holding;
 use crate::tables::drivers::cluster_driver::Run;
 use crate::tables::drivers::table::PastDriver;
 use crate::tables::executors::executor::Probation;
 use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::link::Link;
-use crate::tables::workers::standing::WorkerStanding;
+use crate::tables::workers::health::WorkerHealth;
 use crate::{Config, Durability, Master};
 
 /// A Master that is being recovered.
@@ -80,12 +80,12 @@ impl Replay {
                 self.master.workers.count_from(workers);
             }
             Record::WorkerRegistered { worker, description } => self.add_worker(worker, *description)?,
-            Record::WorkerChanged { worker, standing } => {
+            Record::WorkerChanged { worker, health } => {
                 let slot = self.slot(worker)?;
-                self.set_worker_standing(slot, *standing);
+                self.set_worker_health(slot, *health);
             }
-            Record::WorkerRemoved { worker, cause, last_heard } => {
-                self.take_out_worker(worker, cause, last_heard)?;
+            Record::WorkerRemoved { worker, cause, last_seen } => {
+                self.take_out_worker(worker, cause, last_seen)?;
             }
             Record::ApplicationRegistered { app, id, max_cores, description } => {
                 self.add_application(app, id, max_cores, *description)?;
@@ -94,14 +94,14 @@ impl Replay {
                 self.application(app)?;
                 self.master.set_targets(self.time, app, targets);
             }
-            Record::HostsPreferred { app, wishes } => {
+            Record::HostsPreferred { app, preferences } => {
                 self.application(app)?;
-                self.master.set_wishes(self.time, app, Wishes::new(*wishes));
+                self.master.set_preferences(self.time, app, LimitedPreferences::new(*preferences));
             }
-            Record::ApplicationChanged { app, standing } => self.set_application_standing(app, *standing)?,
+            Record::ApplicationChanged { app, health } => self.set_application_health(app, *health)?,
             Record::ExecutorLaunched { app, executor, worker, profile, cores, memory, resources } => {
                 let resources = resources.unwrap_or_default();
-                let share = Amounts { cores, memory, resources };
+                let share = Holding { cores, memory, resources };
                 self.launch(app, executor, worker, profile, share)?;
             }
             Record::ExecutorStarted { app, executor } => {
@@ -125,13 +125,13 @@ impl Replay {
                 if has_executors {
                     return Err(Contradiction::HasExecutors);
                 }
-                self.master.bury_application(self.time, &id, &end);
+                self.master.retire_application(self.time, &id, &end);
             }
             Record::FormerWorker { worker, description } => {
                 self.workers.insert(worker, Arc::from(description));
             }
             Record::DeadWorker { view, forgotten_at } => {
-                self.master.workers.bury_view(*view, forgotten_at);
+                self.master.workers.retire_view(*view, forgotten_at);
             }
             Record::ApplicationRestored(image) => self.restore_application(*image)?,
             Record::EndedRestored(image) => self.restore_ended(*image)?,
@@ -151,7 +151,7 @@ impl Replay {
             }
             Record::DriverEnded { driver, end } => {
                 self.driver(driver, Stay::Any)?;
-                self.master.bury_driver(self.time, driver, *end);
+                self.master.retire_driver(self.time, driver, *end);
             }
             Record::EndedDriverRestored(image) => {
                 let EndedDriver { driver, view, used } = *image;
@@ -159,7 +159,7 @@ impl Replay {
                     return Err(Contradiction::Twice);
                 }
                 let ended = PastDriver { view, used };
-                let dropped = self.master.drivers.bury(driver, ended, self.master.config.retained_drivers);
+                let dropped = self.master.drivers.retire(driver, ended, self.master.config.retained_drivers);
                 self.master.archive_drivers(self.time, dropped);
             }
             Record::Archived(row) => {
@@ -192,11 +192,11 @@ impl Replay {
         &mut self,
         worker: u64,
         cause: DepartureCause,
-        last_heard: Timestamp,
+        last_seen: Timestamp,
     ) -> Result<(), Contradiction> {
         let slot = self.slot(worker)?;
         let row = self.master.workers.row_mut(slot);
-        row.last_heartbeat = LastHeard::at(last_heard);
+        row.last_heartbeat = LastSeen::at(last_seen);
         let has_executors = row.executors.len() > 0;
         let has_drivers = row.drivers.len() > 0;
         if has_executors {
@@ -206,15 +206,15 @@ impl Replay {
             return Err(Contradiction::HasDrivers);
         }
         self.slots.remove(&worker);
-        self.master.bury_worker(self.time, slot, cause);
+        self.master.retire_worker(self.time, slot, cause);
         Ok(())
     }
 
-    fn set_worker_standing(&mut self, slot: Slot, standing: WorkerStanding) {
+    fn set_worker_health(&mut self, slot: Slot, health: WorkerHealth) {
         let workers = &mut self.master.workers;
-        workers.set_standing(slot, standing.clone());
-        let is_clean = standing == WorkerStanding::default();
-        workers.row_mut(slot).recorded = (!is_clean).then(|| Box::new(standing));
+        workers.set_health(slot, health.clone());
+        let is_clean = health == WorkerHealth::default();
+        workers.row_mut(slot).recorded = (!is_clean).then(|| Box::new(health));
     }
 
     fn add_application(
@@ -236,24 +236,22 @@ impl Replay {
         Ok(())
     }
 
-    fn set_application_standing(
-        &mut self,
-        app: u64,
-        standing: ApplicationStanding,
-    ) -> Result<(), Contradiction> {
-        let ApplicationStanding { in_a_row, hold_until, proven_until, blame } = standing.clone();
-        let blame: Result<Vec<_>, _> =
-            blame.into_iter().map(|(worker, blame)| Ok((self.slot(worker)?, blame))).collect();
-        let blame = blame?;
+    fn set_application_health(&mut self, app: u64, health: ApplicationHealth) -> Result<(), Contradiction> {
+        let ApplicationHealth { in_a_row, hold_until, proven_until, failure_history } = health.clone();
+        let failure_history: Result<Vec<_>, _> = failure_history
+            .into_iter()
+            .map(|(worker, failure_history)| Ok((self.slot(worker)?, failure_history)))
+            .collect();
+        let failure_history = failure_history?;
         let application = self.application(app)?;
-        application.recorded = (standing != ApplicationStanding::default()).then(|| Box::new(standing));
+        application.recorded = (health != ApplicationHealth::default()).then(|| Box::new(health));
         application.failures.in_a_row = in_a_row;
         if let Some(until) = proven_until {
             application.prove_until(until);
         }
         let id = application.id.clone();
         self.master.applications.hold(&id, hold_until);
-        self.master.applications.change_exclusions(&id, |exclusions| exclusions.restore(blame));
+        self.master.applications.change_exclusions(&id, |exclusions| exclusions.restore(failure_history));
         Ok(())
     }
 
@@ -263,7 +261,7 @@ impl Replay {
         executor: ExecutorId,
         worker: u64,
         profile: ProfileId,
-        share: Amounts,
+        share: Holding,
     ) -> Result<(), Contradiction> {
         let slot = self.slot(worker)?;
         let Master { applications, workers, records, .. } = &mut self.master;
@@ -343,7 +341,7 @@ impl Replay {
         self.driver(number, Stay::Waits)?;
         let slot = self.slot(worker)?;
         let DriverDescription { cores, memory, .. } = self.master.drivers.live(number).description;
-        let share = Amounts { cores, memory, resources };
+        let share = Holding { cores, memory, resources };
         let grant = self.master.workers.grant_exactly(slot, share).ok_or(Contradiction::NoAddresses)?;
         self.master.run_driver(
             self.time,
@@ -377,7 +375,7 @@ impl Replay {
             used,
         } = image;
         let worker = self.workers.get(&worker).ok_or(Contradiction::NoWorker(worker))?;
-        let (worker, share) = (Arc::clone(worker), Amounts { cores, memory, resources });
+        let (worker, share) = (Arc::clone(worker), Holding { cores, memory, resources });
         Ok(ExecutorRecord { id, worker, profile, share, state, launched, started, ended, used })
     }
 

@@ -11,8 +11,8 @@ use firesteel_protocol::time::Timestamp;
 
 use super::changes::executors;
 use crate::tables::applications::application::Entry;
-use crate::tables::applications::exclusions::Blame;
-use crate::tables::capacity::Amounts;
+use crate::tables::applications::exclusions::FailureHistory;
+use crate::tables::capacity::Holding;
 use crate::tables::drivers::cluster_driver::Run;
 use crate::tables::link::Link;
 use crate::{Config, Durability, Master, Pass};
@@ -222,7 +222,7 @@ impl Master {
         let wrong = || SnapshotError::Driver { worker: worker.clone() };
         let slot = self.workers.slot(&worker).ok_or_else(wrong)?;
         let grant =
-            self.workers.grant_exactly(slot, Amounts { cores, memory, resources }).ok_or_else(wrong)?;
+            self.workers.grant_exactly(slot, Holding { cores, memory, resources }).ok_or_else(wrong)?;
         let number = self.drivers.submitted();
         let description = DriverDescription {
             user: String::new(),
@@ -270,13 +270,13 @@ impl Master {
         for executor in executors {
             self.restore_executor(number, executor)?;
         }
-        let blame = |excluded: ExcludedWorker| {
+        let failure_history = |excluded: ExcludedWorker| {
             let slot = self.workers.slot(&excluded.worker)?;
-            Some((slot, Blame::excluded(&excluded, next_executor)))
+            Some((slot, FailureHistory::excluded(&excluded, next_executor)))
         };
-        let blame: Vec<_> = excluded.into_iter().filter_map(blame).collect();
+        let failure_history: Vec<_> = excluded.into_iter().filter_map(failure_history).collect();
         self.applications.hold(&id, relaunch_at);
-        self.applications.change_exclusions(&id, |exclusions| exclusions.restore(blame));
+        self.applications.change_exclusions(&id, |exclusions| exclusions.restore(failure_history));
         preempted.into_iter().for_each(|at| self.preempted.add(&id, at));
         self.see_wanted(&id);
         Ok(())
@@ -295,7 +295,7 @@ impl Master {
         let grant = match resources {
             HeldResources::Amounts(amounts) => workers.grant_at_once(slot, cores, memory, &amounts),
             HeldResources::These(resources) => {
-                workers.grant_exactly(slot, Amounts { cores, memory, resources })
+                workers.grant_exactly(slot, Holding { cores, memory, resources })
             }
         };
         let grant = grant.ok_or_else(wrong)?;

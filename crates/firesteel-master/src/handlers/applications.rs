@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use firesteel_placement::{Cores, ResourceAmounts};
 use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
-    ApplicationDescription, ApplicationEnd, ExecutorState, ExecutorTarget, HostWishes, MOST_PROFILES,
+    ApplicationDescription, ApplicationEnd, ExecutorState, ExecutorTarget, HostPreferences, MOST_PROFILES,
     MasterToDriver, MasterToWorker, Outcome, ResourceProfile, UnsoundGang,
 };
 use firesteel_protocol::time::Timestamp;
@@ -14,7 +14,7 @@ use crate::clients::reasons::Reasons;
 use crate::config::ResourceShares;
 use crate::limits::Limits;
 use crate::tables::applications::application::{Entry, Profile};
-use crate::tables::applications::wishes::Wishes;
+use crate::tables::applications::host_preferences::LimitedPreferences;
 use crate::tables::link::Link;
 use crate::{Audit, Ignored, Master, Note, Pass};
 
@@ -38,7 +38,7 @@ impl Master {
         description: ApplicationDescription,
     ) {
         if let Some(app) = self.applications.of_peer(peer).cloned() {
-            return self.welcome(peer, app);
+            return self.confirm_registration(peer, app);
         }
         let entry = match self.admits_application(&description) {
             Ok(entry) => entry,
@@ -50,10 +50,10 @@ impl Master {
         self.effects.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
         self.audit(Audit::register(peer, &description, Ok(&app)));
         // From now on, reports about executors refer to the new application.
-        self.leavers.forget_driver(peer);
+        self.ended_app_executors.forget_driver(peer);
         self.add_application(now, (number, app.clone()), description, peer.into(), &entry);
         self.see_wanted(&app);
-        self.welcome(peer, app);
+        self.confirm_registration(peer, app);
         self.pass = Pass::Due;
     }
 
@@ -119,7 +119,7 @@ impl Master {
         self.tell_driver(peer, MasterToDriver::ApplicationRemoved(end));
     }
 
-    pub(crate) fn welcome(&mut self, peer: PeerId, app: AppId) {
+    pub(crate) fn confirm_registration(&mut self, peer: PeerId, app: AppId) {
         let (master_url, max_cores) = (self.config.url.clone(), self.applications.live(&app).max_cores);
         let first_executor = ExecutorId::default();
         self.tell_driver(
@@ -195,10 +195,16 @@ impl Master {
     }
 
     /// Sets the hosts that a driver prefers and excludes. Its executors stay where they are.
-    pub(crate) fn on_prefer_hosts(&mut self, now: Timestamp, peer: PeerId, app: &AppId, wishes: HostWishes) {
+    pub(crate) fn on_prefer_hosts(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        app: &AppId,
+        preferences: HostPreferences,
+    ) {
         if self.is_own(peer, app) {
             let number = self.applications.live(app).sequence;
-            self.set_wishes(now, number, Wishes::new(wishes));
+            self.set_preferences(now, number, LimitedPreferences::new(preferences));
             self.pass = Pass::Due;
         }
     }
@@ -219,7 +225,7 @@ impl Master {
         if let Some(app) = self.applications.of_peer(peer).cloned() {
             self.remove_application(now, &app, ApplicationEnd::DriverLost);
         }
-        self.leavers.forget_driver(peer);
+        self.ended_app_executors.forget_driver(peer);
     }
 
     fn is_own(&mut self, peer: PeerId, app: &AppId) -> bool {
@@ -242,7 +248,7 @@ impl Master {
         for &executor in executors.keys() {
             self.kill_executor(now, ExecutorKey { app: app.clone(), executor });
         }
-        let (link, workers) = self.bury_application(now, app, &end);
+        let (link, workers) = self.retire_application(now, app, &end);
         // Some of these Workers may be lost by now.
         let workers: Vec<Link> = workers.iter().filter_map(|id| Some(self.workers.get(id)?.link)).collect();
         for worker in workers {
@@ -251,14 +257,14 @@ impl Master {
         self.effects.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
         match end {
             ApplicationEnd::DriverLost | ApplicationEnd::NotBack => {}
-            ApplicationEnd::Finished { .. } => self.see_off(app.clone(), link, executors),
+            ApplicationEnd::Finished { .. } => self.await_ends(app.clone(), link, executors),
             ApplicationEnd::ExecutorsFailed { .. }
             | ApplicationEnd::Killed { .. }
             | ApplicationEnd::GivenUp { .. }
             | ApplicationEnd::Refused { .. }
             | ApplicationEnd::GangRefused(_) => {
                 self.tell_driver(link, MasterToDriver::ApplicationRemoved(end));
-                self.see_off(app.clone(), link, executors);
+                self.await_ends(app.clone(), link, executors);
             }
         }
         self.pass = Pass::Due;

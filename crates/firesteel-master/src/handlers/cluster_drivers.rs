@@ -21,7 +21,7 @@ use firesteel_protocol::wire;
 use crate::durable::record::DriverEnd;
 use crate::limits::MOST_MEMORY;
 use crate::tables::drivers::cluster_driver::{ClusterDriver, Run};
-use crate::tables::workers::foreigners::Foreigner;
+use crate::tables::workers::unknown_processes::UnknownProcess;
 use crate::{Ignored, Master, Note, Pass};
 
 /// The longest description of a cluster driver, in bytes on the wire. The Master keeps each in memory.
@@ -161,7 +161,7 @@ impl Master {
                 }
             }
             None => {
-                self.see_foreigner_end(slot, &Foreigner::Driver(report.driver.clone()));
+                self.see_unknown_process_end(slot, &UnknownProcess::Driver(report.driver.clone()));
                 self.tell_worker(peer, MasterToWorker::DriverEndNoted { driver: report.driver });
             }
         }
@@ -206,7 +206,7 @@ impl Master {
                     }
                 }
                 None if report.state == DriverState::Running && self.is_driver_held(&report.driver) => {
-                    self.hold(slot, Foreigner::Driver(report.driver));
+                    self.hold(slot, UnknownProcess::Driver(report.driver));
                 }
                 None if report.state == DriverState::Running => {
                     let worker = self.workers.row(slot).description.id.clone();
@@ -341,7 +341,7 @@ impl Master {
         let (used, restarts) = (used.or(reported), driver.restarts);
         let restarts = restarts.map(|restarts| DriverRestarts { until: None, ..restarts });
         self.effects.note(Note::DriverEnded { driver: driver.id.clone(), state: state.clone() });
-        self.bury_driver(now, number, DriverEnd { state, restarts, used });
+        self.retire_driver(now, number, DriverEnd { state, restarts, used });
         self.pass = Pass::Due;
     }
 

@@ -9,7 +9,7 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::time::{Timestamp, millis};
 
-use crate::tables::workers::standing::Leave;
+use crate::tables::workers::health::Leave;
 use crate::{Master, Note};
 
 impl Master {
@@ -63,7 +63,7 @@ impl Master {
     /// Tells a Worker to leave, if it was asked to. A repeated message has the same time.
     pub(super) fn tell_to_leave(&mut self, now: Timestamp, slot: Slot) {
         let row = self.workers.row(slot);
-        if let Some(Leave { by }) = row.standing().asked {
+        if let Some(Leave { by }) = row.health().asked {
             let within_millis = by.map(|by| millis(by.since(now)));
             self.tell_worker(row.link, MasterToWorker::DecommissionWorker { within_millis });
         }

@@ -13,7 +13,7 @@ use firesteel_protocol::time::Timestamp;
 
 use crate::durable::changes::executors;
 use crate::tables::executors::executor::Probation;
-use crate::tables::workers::foreigners::Foreigner;
+use crate::tables::workers::unknown_processes::UnknownProcess;
 use crate::{Ignored, Master, Note, Pass};
 
 impl Master {
@@ -72,11 +72,11 @@ impl Master {
         let executor = report.executor;
         if report.state.is_finished() {
             self.learn_end(now, &worker, &executor, (&report.state, report.used));
-            self.see_gone(&worker, &executor, &report.state);
-            self.see_foreigner_end(slot, &Foreigner::Executor(executor.clone()));
+            self.report_end(&worker, &executor, &report.state);
+            self.see_unknown_process_end(slot, &UnknownProcess::Executor(executor.clone()));
             self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
         } else if self.is_held(&executor) {
-            self.hold(slot, Foreigner::Executor(executor));
+            self.hold(slot, UnknownProcess::Executor(executor));
         } else {
             self.ignore(peer, Ignored::UnknownExecutor { executor: executor.clone() });
             self.tell_worker(peer, MasterToWorker::KillExecutor { executor });

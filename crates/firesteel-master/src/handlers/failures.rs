@@ -9,7 +9,7 @@ use firesteel_protocol::messages::{ApplicationEnd, EarlyEnd, ExecutorState};
 use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::time::{Timestamp, doubled, millis};
 
-use crate::tables::applications::exclusions::{BlamedEnd, Exclusions};
+use crate::tables::applications::exclusions::{CountedEnd, Exclusions};
 use crate::tables::executors::executor::Probation;
 use crate::{Exclusion, Master, Note, Retries};
 
@@ -42,9 +42,9 @@ impl Master {
     ) {
         let app = &executor.app;
         let is_final = self.applications.live(app).description.relaunch.is_final(&end);
-        let Some(blamed) = blamed(&end, probation, is_final) else { return };
-        let counts = self.blame(now, executor, worker, blamed);
-        if !counts || is_final || blamed == BlamedEnd::Early(EarlyEnd::Finished) {
+        let Some(blamed) = counted_end(&end, probation, is_final) else { return };
+        let counts = self.count_failure(now, executor, worker, blamed);
+        if !counts || is_final || blamed == CountedEnd::Early(EarlyEnd::Finished) {
             return;
         }
         let application = self.applications.live_mut(app);
@@ -75,7 +75,13 @@ impl Master {
     /// Records the end of an executor in the failure history of its Worker. Excludes the Worker for the application if
     /// another one can be used. Returns whether the end counts: it does not if it belongs to an end that was already
     /// counted.
-    fn blame(&mut self, now: Timestamp, executor: &ExecutorKey, worker: Slot, end: BlamedEnd) -> bool {
+    fn count_failure(
+        &mut self,
+        now: Timestamp,
+        executor: &ExecutorKey,
+        worker: Slot,
+        end: CountedEnd,
+    ) -> bool {
         let exclusion = self.config.effective_exclusion();
         if exclusion == Exclusion::Off {
             return true;
@@ -84,9 +90,9 @@ impl Master {
         let next = self.applications.live(app).next_executor;
         let count = |exclusions: &mut Exclusions| exclusions.count(worker, number, next, end);
         let Some(early_ends) = self.applications.change_exclusions(app, count) else { return false };
-        let BlamedEnd::Early(early) = end else { return true };
+        let CountedEnd::Early(early) = end else { return true };
         if early == EarlyEnd::Failed {
-            self.distrust(now, app, worker);
+            self.global_exclusion(now, app, worker);
         }
         if early == EarlyEnd::Failed && !self.has_another_worker(app, worker) {
             self.applications.change_exclusions(app, Exclusions::forgive_failures);
@@ -111,7 +117,7 @@ impl Master {
         let others = self
             .workers
             .slots()
-            .filter(|(slot, row)| *slot != worker && row.stays() && !application.shuns(*slot, row));
+            .filter(|(slot, row)| *slot != worker && row.stays() && !application.excludes(*slot, row));
         let mut others = others.map(|(_, row)| row.whole_offer());
         others.any(|offer| application.fits(&offer))
     }
@@ -122,21 +128,21 @@ impl Master {
     /// If they failed on as many Workers as the application may have failures, the application is at fault.
     fn may_be_sound(&self, app: &AppId, retries: Retries) -> bool {
         let application = self.applications.live(app);
-        let blames = |slot| application.exclusions.blames(slot);
+        let has_failures = |slot| application.exclusions.has_failures_on(slot);
         if self.config.effective_exclusion() == Exclusion::Off {
             return false;
         }
-        if application.executors.values().any(|executor| !blames(executor.slot)) {
+        if application.executors.values().any(|executor| !has_failures(executor.slot)) {
             return true;
         }
-        let blamed = application.exclusions.blamed();
+        let blamed = application.exclusions.failed_workers();
         if retries.are_used_up(u32::try_from(blamed).unwrap_or(u32::MAX)) {
             return false;
         }
         let others = self
             .workers
             .slots()
-            .filter(|(slot, row)| row.stays() && !blames(*slot) && application.may_use(row));
+            .filter(|(slot, row)| row.stays() && !has_failures(*slot) && application.may_use(row));
         let mut others = others.map(|(_, row)| if blamed > 1 { row.offer() } else { row.whole_offer() });
         others.any(|offer| application.fits(&offer))
     }
@@ -158,7 +164,7 @@ impl Master {
 
 /// Classifies an end that a Worker or the application may be at fault for. `None` if no one is, or only the
 /// application's program.
-fn blamed(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<BlamedEnd> {
+fn counted_end(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<CountedEnd> {
     let end = match end {
         // The end of a program that is not replaced is its result.
         ExecutorState::Exited(_) if is_final => return None,
@@ -170,8 +176,8 @@ fn blamed(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<B
         | ExecutorState::Lost(_) => return None,
     };
     match (probation, end) {
-        (Probation::Launching | Probation::Running { .. }, end) => Some(BlamedEnd::Early(end)),
-        (Probation::Proven { .. }, EarlyEnd::Failed) => Some(BlamedEnd::LateFailure),
+        (Probation::Launching | Probation::Running { .. }, end) => Some(CountedEnd::Early(end)),
+        (Probation::Proven { .. }, EarlyEnd::Failed) => Some(CountedEnd::LateFailure),
         (Probation::Proven { .. }, EarlyEnd::Finished) => None,
     }
 }

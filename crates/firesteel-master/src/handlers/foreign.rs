@@ -13,7 +13,7 @@ use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, PeerId};
 use firesteel_protocol::messages::{MasterToWorker, Resumption};
 use firesteel_protocol::time::Timestamp;
 
-use crate::tables::workers::foreigners::{Foreigner, Foreigners};
+use crate::tables::workers::unknown_processes::{UnknownProcess, UnknownProcesses};
 use crate::{Master, Note, Pass, Record};
 
 /// How long foreign executors are left alone.
@@ -53,47 +53,49 @@ impl Master {
     }
 
     /// Records an executor or a cluster driver on a Worker that is left alone.
-    pub(crate) fn hold(&mut self, slot: Slot, foreigner: Foreigner) {
+    pub(crate) fn hold(&mut self, slot: Slot, unknown_process: UnknownProcess) {
         let row = self.workers.row_mut(slot);
-        let is_first = row.foreigners.is_none();
-        let foreigners = row.foreigners.get_or_insert_default();
-        match foreigner {
-            Foreigner::Executor(executor) => foreigners.executors.insert(executor),
-            Foreigner::Driver(driver) => foreigners.drivers.insert(driver),
+        let is_first = row.unknown_processes.is_none();
+        let unknown_processes = row.unknown_processes.get_or_insert_default();
+        match unknown_process {
+            UnknownProcess::Executor(executor) => unknown_processes.executors.insert(executor),
+            UnknownProcess::Driver(driver) => unknown_processes.drivers.insert(driver),
         };
         if is_first {
-            self.workers.set_foreigners(slot);
+            self.workers.set_unknown_processes(slot);
         }
     }
 
     /// Records the end of a foreign executor or cluster driver. After the last one, its Worker gets executors again.
-    pub(super) fn see_foreigner_end(&mut self, slot: Slot, foreigner: &Foreigner) {
-        let Some(foreigners) = self.workers.row_mut(slot).foreigners.as_mut() else { return };
-        match foreigner {
-            Foreigner::Executor(executor) => foreigners.executors.remove(executor),
-            Foreigner::Driver(driver) => foreigners.drivers.remove(driver),
+    pub(super) fn see_unknown_process_end(&mut self, slot: Slot, unknown_process: &UnknownProcess) {
+        let Some(unknown_processes) = self.workers.row_mut(slot).unknown_processes.as_mut() else { return };
+        match unknown_process {
+            UnknownProcess::Executor(executor) => unknown_processes.executors.remove(executor),
+            UnknownProcess::Driver(driver) => unknown_processes.drivers.remove(driver),
         };
-        if foreigners.executors.is_empty() && foreigners.drivers.is_empty() {
-            self.forget_foreigners(slot);
+        if unknown_processes.executors.is_empty() && unknown_processes.drivers.is_empty() {
+            self.forget_unknown_processes(slot);
         }
     }
 
     /// Forgets what runs on a Worker for another state, so that it gets executors again.
-    pub(super) fn forget_foreigners(&mut self, slot: Slot) {
-        if self.workers.row_mut(slot).foreigners.take().is_some() {
-            self.workers.set_foreigners(slot);
+    pub(super) fn forget_unknown_processes(&mut self, slot: Slot) {
+        if self.workers.row_mut(slot).unknown_processes.take().is_some() {
+            self.workers.set_unknown_processes(slot);
             self.pass = Pass::Due;
         }
     }
 
     /// Logs the foreign executors and cluster drivers of a Worker that has registered, if they are left alone.
-    pub(super) fn note_foreigners(&mut self, now: Timestamp, slot: Slot) {
+    pub(super) fn note_unknown_processes(&mut self, now: Timestamp, slot: Slot) {
         let row = self.workers.row(slot);
-        let (Some(foreigners), Some(until)) = (&row.foreigners, self.hold.until) else { return };
+        let (Some(unknown_processes), Some(until)) = (&row.unknown_processes, self.hold.until) else {
+            return;
+        };
         self.effects.note(Note::ForeignHeld {
             worker: row.description.id.clone(),
-            executors: foreigners.executors.len(),
-            drivers: foreigners.drivers.len(),
+            executors: unknown_processes.executors.len(),
+            drivers: unknown_processes.drivers.len(),
             place: self.config.state_place.clone(),
             remaining: until.since(now),
         });
@@ -133,9 +135,9 @@ impl Master {
         for slot in slots {
             let row = self.workers.row_mut(slot);
             let (worker, link) = (row.description.id.clone(), row.link);
-            let Some(foreigners) = row.foreigners.take() else { continue };
-            self.workers.set_foreigners(slot);
-            let Foreigners { executors, drivers } = *foreigners;
+            let Some(unknown_processes) = row.unknown_processes.take() else { continue };
+            self.workers.set_unknown_processes(slot);
+            let UnknownProcesses { executors, drivers } = *unknown_processes;
             for executor in executors {
                 self.effects
                     .note(Note::UnknownExecutor { executor: executor.clone(), worker: worker.clone() });

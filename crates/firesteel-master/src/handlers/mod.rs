@@ -3,11 +3,11 @@
 pub(crate) mod applications;
 pub(crate) mod cluster_drivers;
 pub(crate) mod decommission;
-pub(crate) mod distrust;
+pub(crate) mod ended_app_executors;
 pub(crate) mod executors;
 pub(crate) mod failures;
 pub(crate) mod foreign;
-pub(crate) mod leavers;
+pub(crate) mod global_exclusion;
 pub(crate) mod reports;
 pub(crate) mod resumption;
 pub(crate) mod workers;

@@ -10,7 +10,7 @@ use firesteel_protocol::secret::Secret;
 use firesteel_protocol::time::Timestamp;
 
 use crate::tables::applications::application::Application;
-use crate::tables::capacity::Amounts;
+use crate::tables::capacity::Holding;
 use crate::tables::executors::executor::Executor;
 use crate::tables::executors::record::ExecutorRecord;
 use crate::tables::link::Link;
@@ -81,7 +81,7 @@ impl Master {
             self.effects.push(Effect::Close { peer: old });
         }
         self.effects.note(Note::ApplicationReconnected { app: app.clone() });
-        self.welcome(peer, app.clone());
+        self.confirm_registration(peer, app.clone());
         for message in self.news_of(app, known, unseen) {
             self.tell_driver(peer, message);
         }
@@ -139,7 +139,7 @@ fn added(
     executor: ExecutorId,
     profile: ProfileId,
     worker: &WorkerDescription,
-    share: &Amounts,
+    share: &Holding,
 ) -> MasterToDriver {
     MasterToDriver::ExecutorAdded {
         executor,

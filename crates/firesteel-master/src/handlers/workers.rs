@@ -6,7 +6,7 @@ use std::time::Duration;
 use firesteel_placement::advanced::index::Slot;
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::{self, ExecutorKey, PeerId, WorkerId};
-use firesteel_protocol::last_heard::LATE;
+use firesteel_protocol::last_seen::LATE;
 use firesteel_protocol::messages::{
     DepartureCause, DriverReport, ExecutorReport, ExecutorState, Impairment, LossReason, MOST_CORES,
     MasterToDriver, MasterToWorker, RefusedRegistration, WorkerDescription, WorkerState,
@@ -16,10 +16,10 @@ use firesteel_protocol::time::{Timestamp, millis};
 use crate::limits::MOST_MEMORY;
 use crate::tables::executors::executor::Probation;
 use crate::tables::link::Link;
-use crate::tables::workers::foreigners::Foreigner;
+use crate::tables::workers::health::Availability;
 use crate::tables::workers::orders::Overdue;
 use crate::tables::workers::silence::Silence;
-use crate::tables::workers::standing::Availability;
+use crate::tables::workers::unknown_processes::UnknownProcess;
 use crate::{Effect, Ignored, Master, Note, Pass};
 
 impl Master {
@@ -94,12 +94,12 @@ impl Master {
                 self.lose_unnamed(now, &id, &executors);
             }
         }
-        self.forget_foreigners(slot);
+        self.forget_unknown_processes(slot);
         for report in executors {
             self.reconcile(now, peer, &id, report);
         }
         self.reconcile_drivers(now, (peer, slot), drivers, is_elsewhere);
-        self.note_foreigners(now, slot);
+        self.note_unknown_processes(now, slot);
     }
 
     /// Handles the list of executors of a Worker that listed none when it registered.
@@ -122,7 +122,7 @@ impl Master {
         for report in executors {
             self.reconcile(now, peer, worker, report);
         }
-        self.note_foreigners(now, slot);
+        self.note_unknown_processes(now, slot);
     }
 
     /// Removes an absent Worker with the same address as a new one. It must have ended.
@@ -180,7 +180,7 @@ impl Master {
         for executor in unnamed {
             self.end_executor(now, &executor, ExecutorState::Lost(LossReason::LaunchLost));
         }
-        self.see_gone_from(worker, &named, &LossReason::LaunchLost);
+        self.forget_executors_on(worker, &named, &LossReason::LaunchLost);
     }
 
     /// Handles one executor that a Worker lists when it registers.
@@ -189,10 +189,10 @@ impl Master {
             self.update_executor(now, peer, report);
         } else if report.state.is_finished() {
             self.learn_end(now, worker, &report.executor, (&report.state, report.used));
-            self.see_gone(worker, &report.executor, &report.state);
+            self.report_end(worker, &report.executor, &report.state);
         } else if self.is_held(&report.executor) {
             let slot = self.workers.slot(worker).expect("the Worker is alive");
-            self.hold(slot, Foreigner::Executor(report.executor));
+            self.hold(slot, UnknownProcess::Executor(report.executor));
         } else {
             let (executor, worker) = (report.executor.clone(), worker.clone());
             let ended = self.applications.ended_executor(&executor);
@@ -340,8 +340,8 @@ impl Master {
         }
         while let Some(silence) = self.workers.next_silent(now, heard_until, timeout) {
             let id = match silence {
-                Silence::Late { worker, last_heard } => {
-                    self.effects.note(Note::WorkerLate { worker, silent: now.since(last_heard) });
+                Silence::Late { worker, last_seen } => {
+                    self.effects.note(Note::WorkerLate { worker, silent: now.since(last_seen) });
                     continue;
                 }
                 Silence::Over(id) => id,
@@ -377,10 +377,10 @@ impl Master {
         for executor in &executors {
             self.end_executor(now, executor, ExecutorState::Lost(reason.clone()));
         }
-        self.see_gone_from(id, &BTreeSet::new(), &reason);
+        self.forget_executors_on(id, &BTreeSet::new(), &reason);
         let slot = self.workers.slot(id).expect("the Worker is alive");
         self.lose_drivers_on(now, slot, &reason);
-        self.bury_worker(now, slot, cause);
+        self.retire_worker(now, slot, cause);
         let drivers: Vec<Link> = self.applications.queue().map(|app| app.link).collect();
         for driver in drivers {
             let (worker, host, reason) = (id.clone(), host.clone(), reason.clone());

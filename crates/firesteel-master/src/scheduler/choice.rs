@@ -36,7 +36,7 @@ pub(super) fn choose(
 
 /// Whether an application treats all these Workers alike: it prefers none and excludes none.
 pub(super) fn is_indifferent(application: &Application, workers: &WorkerTable) -> bool {
-    application.wishes.is_empty()
+    application.preferences.is_empty()
         && application.exclusions.is_empty()
         && workers.all_admit(application.label.as_ref())
 }
@@ -85,8 +85,8 @@ impl Workers for WorkersOf<'_> {
     }
 
     fn rank(&self, slot: Slot) -> Rank {
-        let wishes = &self.application.wishes;
-        (!wishes.is_empty()).then(|| wishes.rank(self.host(slot)))
+        let preferences = &self.application.preferences;
+        (!preferences.is_empty()).then(|| preferences.rank(self.host(slot)))
     }
 
     fn are_alike(&self) -> bool {
@@ -94,7 +94,7 @@ impl Workers for WorkersOf<'_> {
     }
 
     fn excludes(&self, slot: Slot) -> bool {
-        self.application.shuns(slot, self.workers.row(slot))
+        self.application.excludes(slot, self.workers.row(slot))
     }
 
     fn has_late(&self) -> bool {
@@ -122,11 +122,11 @@ impl Workers for WorkersOf<'_> {
 impl WorkersOf<'_> {
     /// The Workers that come before all others, by rank.
     fn near(&self) -> Vec<Vec<Slot>> {
-        let (workers, wishes) = (&*self.workers, &self.application.wishes);
+        let (workers, preferences) = (&*self.workers, &self.application.preferences);
         let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
-        for host in wishes.near() {
+        for host in preferences.near() {
             let prompt = workers.on_host(host).filter(|slot| !workers.late().contains(slot));
-            ranks.entry(wishes.rank(host)).or_default().extend(prompt);
+            ranks.entry(preferences.rank(host)).or_default().extend(prompt);
         }
         // Workers of this rank come with all others.
         ranks.remove(&(Locality::Any, Reverse(0)));
@@ -137,7 +137,7 @@ impl WorkersOf<'_> {
     fn late(&self) -> Vec<Vec<Slot>> {
         let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
         for slot in self.workers.late() {
-            ranks.entry(self.application.wishes.rank(self.host(*slot))).or_default().push(*slot);
+            ranks.entry(self.application.preferences.rank(self.host(*slot))).or_default().push(*slot);
         }
         ranks.into_values().collect()
     }

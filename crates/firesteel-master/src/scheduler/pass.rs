@@ -50,7 +50,7 @@ impl Master {
 
     /// Makes the next pass consider every application, ignoring the backlog. The decisions are the same. For
     /// tests.
-    pub fn doubt(&mut self) {
+    pub fn reconsider_all(&mut self) {
         self.applications.touch_all();
     }
 
@@ -87,8 +87,8 @@ impl Master {
     /// this pass.
     pub(crate) fn offers<'a>(&'a self, application: &'a Application) -> impl Iterator<Item = Offer<'a>> {
         let rows = self.workers.slots();
-        let welcome = rows.filter(|(slot, row)| !application.shuns(*slot, row));
-        welcome.map(|(slot, row)| self.workers.open_offer(slot, row))
+        let eligible = rows.filter(|(slot, row)| !application.excludes(*slot, row));
+        eligible.map(|(slot, row)| self.workers.open_offer(slot, row))
     }
 
     /// The total amounts of the Workers that run executors of an application.

@@ -32,12 +32,12 @@ impl Master {
             Preemption::AtMost { every, .. } => self.preempted.next(every),
             Preemption::Off => None,
         };
-        let next = [ended, self.queue_scheduling.next_impatience];
+        let next = [ended, self.queue_scheduling.next_gang_timeout];
         next.into_iter().flatten().min()
     }
 
     /// When a waiting gang becomes impatient. `None` if it never does.
-    pub(super) fn impatience(&self, application: &Application) -> Option<Timestamp> {
+    pub(super) fn gang_timeout(&self, application: &Application) -> Option<Timestamp> {
         let gang = self.config.gang_preemption.filter(|_| self.config.preemption != Preemption::Off)?;
         application.gang_waits().then_some(application.submitted + gang.patience)
     }
@@ -46,9 +46,9 @@ impl Master {
     /// impatient since.
     pub(crate) fn forget_preemptions(&mut self, now: Timestamp) -> bool {
         let Preemption::AtMost { every, .. } = self.config.preemption else { return false };
-        let is_impatient = self.queue_scheduling.next_impatience.is_some_and(|at| at <= now);
+        let has_timed_out = self.queue_scheduling.next_gang_timeout.is_some_and(|at| at <= now);
         let applications = &self.applications;
-        self.preempted.forget(now, every, |app| applications.get(app).is_some()) || is_impatient
+        self.preempted.forget(now, every, |app| applications.get(app).is_some()) || has_timed_out
     }
 
     /// Ends executors to make room for an application's next need, if that helps and is allowed. Returns the
@@ -56,22 +56,22 @@ impl Master {
     pub(super) fn preempt_for(&mut self, now: Timestamp, app: &AppId) -> Vec<AppId> {
         let Preemption::AtMost { executors: most, .. } = self.config.preemption else { return Vec::new() };
         let most = (most as usize).saturating_sub(self.preempted.count(app));
-        let doomed = match most {
+        let victims = match most {
             0 => Vec::new(),
             most => self.victims_for(app, most),
         };
-        for executor in &doomed {
+        for executor in &victims {
             self.preempt(now, executor, app);
         }
-        doomed.into_iter().map(|executor| executor.app).collect()
+        victims.into_iter().map(|executor| executor.app).collect()
     }
 
     /// Which executors an application may end now. An impatient gang reaches further, unless this was in vain for
     /// several other gangs in this pass, since each attempt looks at all Workers.
     fn reach(&self, application: &Application) -> Reach {
         const MOST_IN_VAIN: usize = 4;
-        let is_impatient = self.impatience(application).is_some_and(|at| at <= self.now);
-        let reaches = is_impatient && self.queue_scheduling.gangs_in_vain < MOST_IN_VAIN;
+        let has_timed_out = self.gang_timeout(application).is_some_and(|at| at <= self.now);
+        let reaches = has_timed_out && self.queue_scheduling.gangs_in_vain < MOST_IN_VAIN;
         match self.config.gang_preemption.filter(|_| reaches) {
             Some(gang) => Reach::AndLaunchedSince(application.submitted - gang.reach),
             None => Reach::Lower,

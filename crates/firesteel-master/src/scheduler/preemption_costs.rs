@@ -168,7 +168,7 @@ impl Master {
         slot: Slot,
     ) -> Option<Cost> {
         let row = self.workers.row(slot);
-        if !row.serves() || application.shuns(slot, row) {
+        if !row.serves() || application.excludes(slot, row) {
             return None;
         }
         self.preemptible_worker(slot, row, &self.preemptible(application, reach, row)).cost(demand)
@@ -199,7 +199,7 @@ impl Master {
 
     fn preemptible_worker(&self, slot: Slot, row: &WorkerRow, here: &[Preemptible<'_>]) -> PreemptibleWorker {
         let victims = here.iter().map(|Preemptible { priority, executor, .. }| {
-            let capacity::Amounts { cores, memory, resources } = executor.grant.amounts();
+            let capacity::Holding { cores, memory, resources } = executor.grant.amounts();
             let launched = executor.launched.millis();
             Victim { priority: *priority, launched, cores, memory, resources }
         });

@@ -34,11 +34,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::advanced::forecast::{Booking, Ending, Forecast, Planned, beside, forecast};
 use firesteel_placement::advanced::index::Slot;
-use firesteel_placement::advanced::reservation::{WorkerAmounts, reserve};
+use firesteel_placement::advanced::reservation::{WorkerCapacity, reserve};
 use firesteel_placement::explain::shortfall::Amounts;
 use firesteel_placement::{Demand, ExecutorLimit, ExecutorSize, Offer};
 use firesteel_protocol::ids::{AppId, ProfileId, WorkerId};
-use firesteel_protocol::messages::{Hindrance, MOST_KEPT, ReservedRoom};
+use firesteel_protocol::messages::{Blocker, MOST_KEPT, ReservedRoom};
 use firesteel_protocol::scheduling::{Backfill, ServingOrder};
 use firesteel_protocol::time::Timestamp;
 
@@ -60,7 +60,7 @@ pub(crate) struct QueueScheduling {
     /// The gangs that can never fit and were logged.
     never_fit: BTreeSet<AppId>,
     /// When the next waiting gang of the last pass becomes impatient.
-    pub(super) next_impatience: Option<Timestamp>,
+    pub(super) next_gang_timeout: Option<Timestamp>,
     /// The number of impatient gangs in this pass that could end no executors.
     pub(super) gangs_in_vain: usize,
 }
@@ -74,12 +74,12 @@ pub(crate) struct Reservation {
     pub(crate) at: Option<Timestamp>,
     /// When the gang is expected to end, if it has an estimated run time.
     pub(crate) until: Option<Timestamp>,
-    pub(crate) kept: BTreeMap<Slot, Kept>,
+    pub(crate) reserved: BTreeMap<Slot, Reserved>,
 }
 
 /// The room that is reserved on one Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct Reserved {
     /// The number of the gang's executors that will run there.
     pub(crate) executors: u64,
     /// The amounts that are kept free for them.
@@ -129,8 +129,8 @@ impl Master {
     /// The reservations that the last pass made, in the order of serving.
     #[must_use]
     pub fn reservations(&self) -> Vec<ReservationView> {
-        let view = |Reservation { app, at, kept, .. }: &Reservation| {
-            let on = kept.iter().map(|(slot, Kept { executors, amounts, .. })| {
+        let view = |Reservation { app, at, reserved, .. }: &Reservation| {
+            let on = reserved.iter().map(|(slot, Reserved { executors, amounts, .. })| {
                 (self.workers.row(*slot).description.id.clone(), *executors, amounts.clone())
             });
             let mut on: Vec<_> = on.collect();
@@ -146,15 +146,16 @@ impl Master {
         let Some(application) = self.applications.get(&app).filter(waits) else { return };
         let profile = ProfileId::DEFAULT;
         let demand = application.demand(application.profile(profile));
-        let reservation = Reservation { app, profile, demand, at: None, until: None, kept: BTreeMap::new() };
+        let reservation =
+            Reservation { app, profile, demand, at: None, until: None, reserved: BTreeMap::new() };
         self.queue_scheduling.reservations.push(reservation);
     }
 
     /// The reservations, as clients see them.
     pub(crate) fn reserved_rooms(&self) -> Vec<ReservedRoom> {
-        let room = |Reservation { app, at, kept, .. }: &Reservation| {
-            let executors = kept.values().map(|kept| kept.executors).sum();
-            ReservedRoom { app: app.clone(), at: *at, executors, workers: kept.len() as u64 }
+        let room = |Reservation { app, at, reserved, .. }: &Reservation| {
+            let executors = reserved.values().map(|reserved| reserved.executors).sum();
+            ReservedRoom { app: app.clone(), at: *at, executors, workers: reserved.len() as u64 }
         };
         self.queue_scheduling.reservations.iter().map(room).collect()
     }
@@ -163,7 +164,7 @@ impl Master {
     pub(super) fn serve_queues(&mut self, now: Timestamp) -> bool {
         let mut ended = false;
         let mut before = self.queue_scheduling.take_holders();
-        self.queue_scheduling.next_impatience = None;
+        self.queue_scheduling.next_gang_timeout = None;
         self.queue_scheduling.gangs_in_vain = 0;
         let mut waiting = self.waiting_queues(before.first());
         while let Some(next) = waiting.next() {
@@ -188,9 +189,9 @@ impl Master {
                         continue;
                     }
                     if let Served::GangWaits { profile, demand, executors } = served {
-                        let next = self.impatience(self.applications.live(app)).filter(|at| *at > now);
-                        let kept = self.queue_scheduling.next_impatience;
-                        self.queue_scheduling.next_impatience = [kept, next].into_iter().flatten().min();
+                        let next = self.gang_timeout(self.applications.live(app)).filter(|at| *at > now);
+                        let earlier = self.queue_scheduling.next_gang_timeout;
+                        self.queue_scheduling.next_gang_timeout = [earlier, next].into_iter().flatten().min();
                         self.reserve_for(now, &before, app, profile, demand, executors);
                     }
                 }
@@ -214,12 +215,12 @@ impl Master {
         if !reservations.iter().any(|reservation| reservation.begins_after(end)) {
             return self.serve(now, app, size);
         }
-        let lifted = self.workers.lift_withheld();
+        let suspended = self.workers.suspend_withholding();
         for reservation in reservations.iter().filter(|reservation| !reservation.begins_after(end)) {
             reservation.withhold(&mut self.workers);
         }
         let served = self.serve(now, app, size);
-        self.workers.withhold_again(lifted);
+        self.workers.withhold_again(suspended);
         served
     }
 
@@ -276,16 +277,16 @@ impl Master {
             return;
         }
         let application = self.applications.live(app);
-        let (slots, sites): (Vec<Slot>, Vec<WorkerAmounts<'_>>) = self.sites(application).unzip();
-        if let Some((at, kept)) = self.forecast_for(now, &demand, executors, (&slots, &sites)) {
+        let (slots, sites): (Vec<Slot>, Vec<WorkerCapacity<'_>>) = self.sites(application).unzip();
+        if let Some((at, reserved)) = self.forecast_for(now, &demand, executors, (&slots, &sites)) {
             let until = application.run_time.map(|run_time| at + run_time);
             let (app, at) = (app.clone(), Some(at));
-            return self.add_reservation(before, Reservation { app, profile, demand, at, until, kept });
+            return self.add_reservation(before, Reservation { app, profile, demand, at, until, reserved });
         }
         if !earlier.is_empty() {
             return;
         }
-        let Some(kept) = reserve(&demand, executors, &sites) else {
+        let Some(reserved) = reserve(&demand, executors, &sites) else {
             let room = self.whole_room(application, &demand);
             if room < executors && self.queue_scheduling.never_fit.insert(app.clone()) {
                 self.effects.note(Note::GangNeverFits { app: app.clone(), executors, room });
@@ -293,13 +294,13 @@ impl Master {
             return;
         };
         self.queue_scheduling.never_fit.remove(app);
-        let kept = slots.into_iter().zip(kept).filter(|(_, count)| *count > 0);
+        let reserved = slots.into_iter().zip(reserved).filter(|(_, count)| *count > 0);
         let keep = |executors: u64| {
             let amounts = Amounts::needed(&demand, executors);
-            Kept { executors, amounts, with_addresses: executors }
+            Reserved { executors, amounts, with_addresses: executors }
         };
-        let kept = kept.map(|(slot, count)| (slot, keep(count))).collect();
-        let reservation = Reservation { app: app.clone(), profile, demand, at: None, until: None, kept };
+        let reserved = reserved.map(|(slot, count)| (slot, keep(count))).collect();
+        let reservation = Reservation { app: app.clone(), profile, demand, at: None, until: None, reserved };
         self.add_reservation(before, reservation);
     }
 
@@ -310,15 +311,15 @@ impl Master {
         now: Timestamp,
         demand: &Demand,
         executors: u64,
-        (slots, sites): (&[Slot], &[WorkerAmounts<'_>]),
-    ) -> Option<(Timestamp, BTreeMap<Slot, Kept>)> {
+        (slots, sites): (&[Slot], &[WorkerCapacity<'_>]),
+    ) -> Option<(Timestamp, BTreeMap<Slot, Reserved>)> {
         let numbers: BTreeMap<Slot, usize> = slots.iter().copied().zip(0..).collect();
         let mut endings = Vec::new();
         for other in self.applications.queue().filter(|other| !other.executors.is_empty()) {
             let Some(end) = other.told_end(now) else { continue };
             endings.extend(other.executors.iter().filter_map(|(_, executor)| {
                 let worker = *numbers.get(&executor.slot)?;
-                let crate::tables::capacity::Amounts { cores, memory, resources } = executor.grant.amounts();
+                let crate::tables::capacity::Holding { cores, memory, resources } = executor.grant.amounts();
                 Some(Ending { worker, at: end.millis(), cores, memory, resources })
             }));
         }
@@ -327,7 +328,7 @@ impl Master {
         let Forecast { at, on } = forecast(demand, executors, sites, endings)?;
         let keep = |on: Planned| {
             let Planned { executors, kept: amounts, with_addresses, .. } = on;
-            (slots[on.worker], Kept { executors, amounts, with_addresses })
+            (slots[on.worker], Reserved { executors, amounts, with_addresses })
         };
         Some((Timestamp::from_millis(at).max(now), on.into_iter().map(keep).collect()))
     }
@@ -335,11 +336,11 @@ impl Master {
     /// Withholds the reserved room until the end of the pass.
     fn add_reservation(&mut self, before: &[AppId], reservation: Reservation) {
         reservation.withhold(&mut self.workers);
-        let Reservation { app, at, kept, .. } = &reservation;
+        let Reservation { app, at, reserved, .. } = &reservation;
         self.queue_scheduling.never_fit.remove(app);
         if !before.contains(app) {
-            let executors = kept.values().map(|kept| kept.executors).sum();
-            let (app, workers) = (app.clone(), kept.len());
+            let executors = reserved.values().map(|reserved| reserved.executors).sum();
+            let (app, workers) = (app.clone(), reserved.len());
             self.effects.note(Note::Reserved { app, executors, workers, at: *at });
         }
         self.queue_scheduling.reservations.push(reservation);
@@ -356,10 +357,11 @@ impl Master {
         }
         let end = application.told_end(self.now);
         reserved.retain(|reservation| !reservation.begins_after(end));
-        let free = |(slot, site): (Slot, WorkerAmounts<'_>)| {
-            let kept = reserved.iter().filter_map(|it| Some((it.kept.get(&slot)?, &it.demand.resources)));
+        let free = |(slot, site): (Slot, WorkerCapacity<'_>)| {
+            let reserved =
+                reserved.iter().filter_map(|it| Some((it.reserved.get(&slot)?, &it.demand.resources)));
             let (mut free, mut resources) = (site.free, Cow::Borrowed(site.free.resources));
-            for (Kept { amounts, with_addresses, .. }, each) in kept {
+            for (Reserved { amounts, with_addresses, .. }, each) in reserved {
                 (free.cores, free.memory) = (free.cores - amounts.cores, free.memory - amounts.memory);
                 resources = Cow::Owned(resources.less(each, *with_addresses));
             }
@@ -376,7 +378,7 @@ impl Master {
     }
 
     /// What an application waits for, besides room for one more executor. Computed only on request.
-    pub(crate) fn hindrance(&self, application: &Application) -> Option<Hindrance> {
+    pub(crate) fn blocker(&self, application: &Application) -> Option<Blocker> {
         let served = self.queue_scheduling.active && application.link.is_here();
         let (_, demand) = application.asks().next().filter(|_| served)?;
         let room_for = self.open_room(application, &demand);
@@ -384,20 +386,21 @@ impl Master {
         let before = reservations.iter().find(|reservation| !self.precedes(application, reservation));
         match (application.gang(&demand), before) {
             (Some(executors), _) if self.whole_room(application, &demand) < executors => {
-                Some(Hindrance::NeverFits { executors, room: self.whole_room(application, &demand) })
+                Some(Blocker::NeverFits { executors, room: self.whole_room(application, &demand) })
             }
             (Some(executors), _) => {
                 let own = reservations.iter().find(|it| it.app == application.id);
-                let kept = own.into_iter().flat_map(|it| &it.kept).take(MOST_KEPT);
-                let named =
-                    kept.map(|(slot, kept)| (self.workers.row(*slot).description.id.clone(), kept.executors));
-                Some(Hindrance::Gang { executors, room: room_for, kept: named.collect() })
+                let reserved = own.into_iter().flat_map(|it| &it.reserved).take(MOST_KEPT);
+                let named = reserved.map(|(slot, reserved)| {
+                    (self.workers.row(*slot).description.id.clone(), reserved.executors)
+                });
+                Some(Blocker::Gang { executors, room: room_for, kept: named.collect() })
             }
             (None, Some(reservation)) => {
                 let free = self.sites(application).any(|(_, site)| site.free.executors_that_fit(&demand) > 0);
                 let name = self.applications.live(&reservation.app).description.name.clone();
                 let (app, backfill) = (reservation.app.clone(), self.config.backfill == Backfill::On);
-                (free && room_for == 0).then_some(Hindrance::Reserved { app, name, backfill })
+                (free && room_for == 0).then_some(Blocker::Reserved { app, name, backfill })
             }
             (None, None) => None,
         }
@@ -414,13 +417,13 @@ impl Master {
     pub(crate) fn sites<'a>(
         &'a self,
         application: &'a Application,
-    ) -> impl Iterator<Item = (Slot, WorkerAmounts<'a>)> {
+    ) -> impl Iterator<Item = (Slot, WorkerCapacity<'a>)> {
         let rows = self.workers.slots().filter(|(_, row)| row.serves());
-        let welcome = rows.filter(|(slot, row)| !application.shuns(*slot, row));
+        let eligible = rows.filter(|(slot, row)| !application.excludes(*slot, row));
         let amounts = |(slot, row): (Slot, &'a WorkerRow)| {
-            (slot, WorkerAmounts { free: self.workers.open_offer(slot, row), total: row.whole_offer() })
+            (slot, WorkerCapacity { free: self.workers.open_offer(slot, row), total: row.whole_offer() })
         };
-        welcome.map(amounts)
+        eligible.map(amounts)
     }
 }
 
@@ -439,7 +442,7 @@ impl Reservation {
     }
 
     fn withhold(&self, workers: &mut WorkerTable) {
-        for (slot, Kept { amounts, with_addresses, .. }) in &self.kept {
+        for (slot, Reserved { amounts, with_addresses, .. }) in &self.reserved {
             workers.withhold(*slot, amounts, &self.demand.resources, *with_addresses);
         }
     }
@@ -448,15 +451,15 @@ impl Reservation {
     fn bookings<'a>(&'a self, numbers: &BTreeMap<Slot, usize>) -> impl Iterator<Item = Booking<'a>> {
         let until = self.until.map(Timestamp::millis);
         self.at.into_iter().flat_map(move |at| {
-            self.kept.iter().filter_map(move |(slot, kept)| {
+            self.reserved.iter().filter_map(move |(slot, reserved)| {
                 Some(Booking {
                     worker: *numbers.get(slot)?,
                     at: at.millis(),
                     until,
                     demand: &self.demand,
-                    executors: kept.executors,
-                    kept: &kept.amounts,
-                    with_addresses: kept.with_addresses,
+                    executors: reserved.executors,
+                    kept: &reserved.amounts,
+                    with_addresses: reserved.with_addresses,
                 })
             })
         })

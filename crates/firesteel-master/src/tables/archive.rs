@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_protocol::messages::{
-    ApplicationView, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastRow,
+    ApplicationView, HistoryCursor, MOST_PAST_EXECUTORS, PastApplication, PastRow,
 };
 use firesteel_protocol::time::Timestamp;
 use firesteel_protocol::wire;
@@ -18,7 +18,7 @@ use crate::tables::drivers::table::PastDriver;
 /// The rows of the history, in the order of their ends.
 #[derive(Debug, Default)]
 pub(crate) struct Archive {
-    rows: BTreeMap<HistoryPlace, PastRow>,
+    rows: BTreeMap<HistoryCursor, PastRow>,
     /// The length of all rows, in bytes.
     bytes: u64,
 }
@@ -27,7 +27,7 @@ impl Archive {
     /// Adds a row at this time, and drops the oldest ones to stay within the limits.
     pub(crate) fn insert(&mut self, now: Timestamp, row: PastRow, limits: HistoryLimits) {
         self.bytes += wire::length(&row) as u64;
-        if let Some(same) = self.rows.insert(row.place(), row) {
+        if let Some(same) = self.rows.insert(row.cursor(), row) {
             self.bytes -= wire::length(&same) as u64;
         }
         while let Some(oldest) = self.rows.first_entry() {
@@ -43,13 +43,13 @@ impl Archive {
     }
 
     /// Copies of the rows from this place on, each with its place.
-    pub(crate) fn from(&self, from: HistoryPlace) -> impl Iterator<Item = (HistoryPlace, PastRow)> {
-        self.rows.range(from..).map(|(place, row)| (*place, row.clone()))
+    pub(crate) fn from(&self, from: HistoryCursor) -> impl Iterator<Item = (HistoryCursor, PastRow)> {
+        self.rows.range(from..).map(|(cursor, row)| (*cursor, row.clone()))
     }
 
     #[cfg(test)]
     fn is_consistent(&self) -> bool {
-        let placed = self.rows.iter().all(|(place, row)| row.place() == *place);
+        let placed = self.rows.iter().all(|(cursor, row)| row.cursor() == *cursor);
         placed && self.rows.values().map(|row| wire::length(row) as u64).sum::<u64>() == self.bytes
     }
 }

@@ -5,13 +5,13 @@ use firesteel_placement::{Cores, MiB, Offer, ResourceAmounts, Resources};
 
 #[derive(Debug)]
 pub(crate) struct Capacity {
-    total: Amounts,
-    free: Amounts,
+    total: Holding,
+    free: Holding,
 }
 
 /// Cores, memory and the addresses of custom resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Amounts {
+pub(crate) struct Holding {
     pub(crate) cores: Cores,
     pub(crate) memory: MiB,
     pub(crate) resources: Resources,
@@ -28,16 +28,16 @@ pub(crate) struct Grant {
 }
 
 impl Capacity {
-    pub(crate) fn new(total: Amounts) -> Self {
+    pub(crate) fn new(total: Holding) -> Self {
         Self { free: total.clone(), total }
     }
 
-    pub(crate) fn total(&self) -> &Amounts {
+    pub(crate) fn total(&self) -> &Holding {
         &self.total
     }
 
     /// The free amounts. They may be negative after a restore.
-    pub(crate) fn free(&self) -> &Amounts {
+    pub(crate) fn free(&self) -> &Holding {
         &self.free
     }
 
@@ -53,7 +53,7 @@ impl Capacity {
 
     /// Takes exactly this share. Returns `None` if one of the addresses, or the requested part of an address, is not
     /// free.
-    pub(crate) fn take_exactly(&mut self, Amounts { cores, memory, resources }: Amounts) -> Option<Grant> {
+    pub(crate) fn take_exactly(&mut self, Holding { cores, memory, resources }: Holding) -> Option<Grant> {
         if !self.free.resources.take_these(&resources) {
             return None;
         }
@@ -71,8 +71,8 @@ impl Capacity {
         }
     }
 
-    pub(crate) fn used(&self) -> Amounts {
-        Amounts {
+    pub(crate) fn used(&self) -> Holding {
+        Holding {
             cores: self.total.cores - self.free.cores,
             memory: self.total.memory - self.free.memory,
             resources: self.total.resources.without(&self.free.resources),
@@ -80,12 +80,12 @@ impl Capacity {
     }
 
     pub(crate) fn offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
-        let Amounts { cores, memory, ref resources } = self.free;
+        let Holding { cores, memory, ref resources } = self.free;
         Offer { worker, cores, memory, resources }
     }
 
     pub(crate) fn whole_offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
-        let Amounts { cores, memory, ref resources } = self.total;
+        let Holding { cores, memory, ref resources } = self.total;
         Offer { worker, cores, memory, resources }
     }
 }
@@ -107,7 +107,7 @@ impl Grant {
         self.resources.as_deref().unwrap_or(Resources::NONE)
     }
 
-    pub(crate) fn amounts(&self) -> Amounts {
-        Amounts { cores: self.cores, memory: self.memory, resources: self.resources().clone() }
+    pub(crate) fn amounts(&self) -> Holding {
+        Holding { cores: self.cores, memory: self.memory, resources: self.resources().clone() }
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 fn an_application_is_placed_when_it_registers_and_again_when_a_worker_comes() {
     let mut bench = Bench::new(Config::default());
     assert_eq!(bench.worker(1, 8), [registered(1, false)]);
-    let expected: Vec<_> = [welcome(Cores(24))].into_iter().chain(launch(0, 1, 6)).collect();
+    let expected: Vec<_> = [confirmation(Cores(24))].into_iter().chain(launch(0, 1, 6)).collect();
     assert_eq!(bench.application(Some(24), 6), expected);
     let expected: Vec<_> = [registered(2, false)].into_iter().chain(launch(1, 2, 6)).collect();
     assert_eq!(bench.worker(2, 8), expected);
@@ -15,8 +15,8 @@ fn an_application_is_placed_when_it_registers_and_again_when_a_worker_comes() {
 #[test]
 fn registering_twice_gives_the_same_application() {
     let mut bench = Bench::new(Config::default());
-    assert_eq!(bench.application(None, 1), [welcome(Cores::UNLIMITED)]);
-    assert_eq!(bench.application(None, 1), [welcome(Cores::UNLIMITED)]);
+    assert_eq!(bench.application(None, 1), [confirmation(Cores::UNLIMITED)]);
+    assert_eq!(bench.application(None, 1), [confirmation(Cores::UNLIMITED)]);
     assert_eq!(bench.master.view().applications.len(), 1);
 }
 

@@ -109,7 +109,7 @@ fn questions_leave_no_audit_line() {
     bench.application(Some(4), 4);
     for question in [
         ClientToMaster::RequestReadyz,
-        ClientToMaster::RequestMasterState { from: StatePlace::Application(0) },
+        ClientToMaster::RequestMasterState { from: StateCursor::Application(0) },
         ClientToMaster::RequestApplication { app: "test".to_owned(), executors_from: ExecutorId(0) },
         ClientToMaster::RequestDriverStatus { driver: DriverId::new("driver-1") },
     ] {

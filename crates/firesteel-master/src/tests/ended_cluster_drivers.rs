@@ -72,7 +72,7 @@ fn the_name_and_the_restarts_of_a_driver_are_known_after_its_end_and_after_a_res
     {
         let driver = bench.driver(1);
         assert_eq!((driver.name, driver.restarts), known, "{when}");
-        let rows = bench.master.history_page(HistoryPlace::default()).rows;
+        let rows = bench.master.history_page(HistoryCursor::default()).rows;
         let named = |row: PastRow| match row {
             PastRow::Driver { view, .. } => (view.name, view.restarts),
             other => panic!("{when}: {other:?}"),

@@ -229,7 +229,7 @@ fn executors_go_to_preferred_hosts_then_to_their_racks_then_anywhere_and_not_to_
     let mut wanted = description(None, Some(4));
     wanted.initial_limit = ExecutorLimit::AtMost(0);
     bench.driver_says(DriverToMaster::RegisterApplication(Box::new(wanted)));
-    let wishes = HostWishes {
+    let preferences = HostPreferences {
         tasks: 14,
         preferred: BTreeMap::from([("host2".to_owned(), 5), ("host4".to_owned(), 9)]),
         racks: BTreeMap::from(
@@ -237,12 +237,15 @@ fn executors_go_to_preferred_hosts_then_to_their_racks_then_anywhere_and_not_to_
         ),
         avoided: BTreeSet::from(["host5".to_owned()]),
     };
-    assert_eq!(bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes: Box::new(wishes) }), []);
+    assert_eq!(
+        bench.driver_says(DriverToMaster::PreferHosts { app: app(), preferences: Box::new(preferences) }),
+        []
+    );
     let target = ExecutorTarget { id: ProfileId::DEFAULT, profile: ResourceProfile::default(), total: 5 };
     let effects = bench.driver_says(DriverToMaster::RequestExecutors { app: app(), targets: vec![target] });
     // Without preferences, Workers with the same number of cores are used in descending order of their ids.
     let expected = [launch(0, 4, 4), launch(1, 2, 4), launch(2, 1, 4), launch(3, 3, 4)].concat();
     assert_eq!(effects[1..], expected);
-    let none = DriverToMaster::PreferHosts { app: app(), wishes: Box::default() };
+    let none = DriverToMaster::PreferHosts { app: app(), preferences: Box::default() };
     assert_eq!(bench.driver_says(none), launch(4, 5, 4));
 }

@@ -18,11 +18,11 @@ mod audit;
 mod clients;
 mod cluster_driver_addresses;
 mod cluster_drivers;
-mod distrust;
 mod ended_cluster_drivers;
 mod exclusions;
 mod executors;
 mod flaws;
+mod global_exclusion;
 mod impairments;
 mod labels;
 mod nights;
@@ -170,7 +170,7 @@ fn registered(peer: u64, duplicate: bool) -> Effect {
     to_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address })
 }
 
-fn welcome(max_cores: Cores) -> Effect {
+fn confirmation(max_cores: Cores) -> Effect {
     to_driver(MasterToDriver::RegisteredApplication {
         app: app(),
         master_url: "spark://localhost:7077".to_owned(),

@@ -36,14 +36,14 @@ fn workers_for(bench: &mut Bench, total: u64) -> Vec<u64> {
 fn preferred_hosts_come_first_and_a_policy_decides_among_those_that_are_equally_welcome() {
     for policy in [Policy::BestFit, Policy::LeastFragmentation] {
         let mut bench = bench(policy);
-        let wishes = HostWishes {
+        let preferences = HostPreferences {
             preferred: BTreeMap::from([("host3".to_owned(), 1)]),
             avoided: BTreeSet::from(["host1".to_owned()]),
-            ..HostWishes::default()
+            ..HostPreferences::default()
         };
-        bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes: Box::new(wishes) });
+        bench.driver_says(DriverToMaster::PreferHosts { app: app(), preferences: Box::new(preferences) });
         assert_eq!(workers_for(&mut bench, 8), [3, 3, 3, 3, 3, 3, 2, 2], "{policy}");
-        let none = DriverToMaster::PreferHosts { app: app(), wishes: Box::default() };
+        let none = DriverToMaster::PreferHosts { app: app(), preferences: Box::default() };
         bench.driver_says(none);
         assert_eq!(
             workers_for(&mut bench, 9),
@@ -56,12 +56,12 @@ fn preferred_hosts_come_first_and_a_policy_decides_among_those_that_are_equally_
 #[test]
 fn where_executors_are_spread_preferred_hosts_come_first_among_those_that_run_equally_few() {
     let mut bench = bench(Policy::SpreadHeld);
-    let wishes = HostWishes {
+    let preferences = HostPreferences {
         preferred: BTreeMap::from([("host1".to_owned(), 9)]),
         avoided: BTreeSet::from(["host2".to_owned()]),
-        ..HostWishes::default()
+        ..HostPreferences::default()
     };
-    bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes: Box::new(wishes) });
+    bench.driver_says(DriverToMaster::PreferHosts { app: app(), preferences: Box::new(preferences) });
     assert_eq!(workers_for(&mut bench, 1), [1]);
     assert_eq!(workers_for(&mut bench, 3), [3, 1]);
 }

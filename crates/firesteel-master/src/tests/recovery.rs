@@ -79,7 +79,7 @@ fn executors_that_run_are_adopted_and_nobody_is_told_to_end_one() {
     bench.restart();
     assert_eq!(bench.master.away(), Away { workers: 2, applications: 1, executors: 2 });
     assert_eq!(bench.returns(1, &[1]), [registered(51, false)]);
-    let mut told = vec![again(welcome(Cores(8)))];
+    let mut told = vec![again(confirmation(Cores(8)))];
     for (executor, worker) in [(0, 2), (1, 1)] {
         let [_, added] = launch(executor, worker, 4);
         told.extend([again(added), again(updated(executor, ExecutorState::Running))]);
@@ -99,7 +99,7 @@ fn what_ended_meanwhile_is_told_counted_and_replaced() {
     let answers = [registered(52, false), noted(52, 0)];
     assert_eq!(bench.worker_says(52, register(2, 8, vec![report])), answers);
     let told = bench.resume(&[0, 1], "token");
-    assert_eq!(told[0], again(welcome(Cores(8))));
+    assert_eq!(told[0], again(confirmation(Cores(8))));
     assert_eq!(told[1], again(updated(0, ended)));
     let [_, added] = launch(2, 2, 4);
     assert_eq!(told.last(), Some(&again(added)), "it is replaced on the Worker that is back");
@@ -166,7 +166,7 @@ fn a_driver_that_was_called_hears_of_ends_that_it_may_have_missed_and_of_no_olde
     let [resumption] = &bench.master.to_call()[..] else { panic!("one waits") };
     let message = Inbound::Driver(DriverToMaster::ResumeApplication(resumption.clone()));
     let told = bench.apply(Event::Received { peer: AGAIN, arrived: bench.now, message });
-    assert_eq!(told[..2], [again(welcome(Cores(8))), again(updated(1, ended))]);
+    assert_eq!(told[..2], [again(confirmation(Cores(8))), again(updated(1, ended))]);
     assert_eq!(told.len(), 4, "and of the two that live: {told:?}");
     assert_eq!(bench.master.to_call(), []);
 }
@@ -343,7 +343,7 @@ fn a_driver_on_another_connection_has_its_application_before_the_old_one_ends() 
     let mut bench = two_executors();
     let told = bench.resume(&[0, 1], "token");
     assert_eq!(told[0], Effect::Close { peer: DRIVER });
-    assert_eq!(told[1], again(welcome(Cores(8))));
+    assert_eq!(told[1], again(confirmation(Cores(8))));
     assert_eq!(bench.apply(Event::Disconnected { peer: DRIVER }), []);
     assert_eq!(bench.master.view().applications.len(), 1);
 }
@@ -408,7 +408,7 @@ fn most_records_take_some_ten_bytes() {
 }
 
 /// A Master with a new state that no Worker or driver has contacted yet.
-fn new_state(foreign: Foreign) -> Bench {
+fn new_state(foreign: UnknownExecutors) -> Bench {
     let mut bench = Bench::new(Config { foreign, first_application: 10, ..Config::default() });
     bench.journal.clear();
     bench.restart();
@@ -422,7 +422,7 @@ fn to_kill(peer: u64, executor: u32) -> Effect {
 
 #[test]
 fn a_master_with_new_state_leaves_executors_that_it_does_not_know_alone_for_the_recovery_time() {
-    let mut bench = new_state(Foreign::Held);
+    let mut bench = new_state(UnknownExecutors::Held);
     assert_eq!(bench.returns(1, &[0, 1]), [registered(51, false)]);
     assert_eq!(bench.master.view().workers[0].state, WorkerState::Unknown);
     assert_eq!(bench.resume(&[0, 1], "token"), [], "its driver waits for the Master that it had");
@@ -443,7 +443,7 @@ fn a_master_with_new_state_leaves_executors_that_it_does_not_know_alone_for_the_
 
 #[test]
 fn a_worker_is_given_executors_again_when_the_last_unknown_one_has_ended() {
-    let mut bench = new_state(Foreign::Held);
+    let mut bench = new_state(UnknownExecutors::Held);
     bench.returns(1, &[0]);
     let other = Box::new(description(Some(4), Some(4)));
     bench.driver_says(DriverToMaster::RegisterApplication(other));
@@ -453,7 +453,7 @@ fn a_worker_is_given_executors_again_when_the_last_unknown_one_has_ended() {
 
 #[test]
 fn a_master_that_is_told_to_begin_anew_ends_unknown_executors_at_once() {
-    let mut bench = new_state(Foreign::Ended);
+    let mut bench = new_state(UnknownExecutors::Ended);
     assert_eq!(bench.returns(1, &[0]), [registered(51, false), to_kill(51, 0)]);
 }
 

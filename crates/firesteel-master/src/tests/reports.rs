@@ -23,7 +23,7 @@ fn reports(bench: &Bench) -> Vec<TimedReport> {
 }
 
 fn history(bench: &mut Bench) -> Vec<PastRow> {
-    let (mut from, mut rows) = (HistoryPlace::default(), Vec::new());
+    let (mut from, mut rows) = (HistoryCursor::default(), Vec::new());
     loop {
         let MasterToClient::HistoryResponse(page) = bench.client(ClientToMaster::RequestHistory { from }).1
         else {
@@ -60,13 +60,13 @@ fn the_latest_report_of_each_worker_is_handed_on_without_what_it_cannot_know() {
 fn a_worker_is_told_where_the_master_serves_http() {
     let address = "http://m:8080/".to_owned();
     let mut bench = Bench::new(Config { web_address: Some(address.clone()), ..Config::default() });
-    let welcome = MasterToWorker::RegisteredWorker {
+    let confirmation = MasterToWorker::RegisteredWorker {
         master_url: "spark://localhost:7077".to_owned(),
         heartbeat_millis: 15_000,
         duplicate: false,
         web_address: Some(address.clone()),
     };
-    assert_eq!(bench.worker(1, 8), [to_worker(1, welcome)]);
+    assert_eq!(bench.worker(1, 8), [to_worker(1, confirmation)]);
     assert_eq!(bench.master.view().web_address, Some(address));
 }
 

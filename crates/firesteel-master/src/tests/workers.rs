@@ -382,7 +382,7 @@ fn a_worker_that_said_that_it_would_end_and_has_nothing_left_has_left_and_is_not
         };
         let gone = WorkerRemark::Gone(Departure { at: bench.now, cause });
         assert_eq!(view.workers[0].remark, Some(gone));
-        let page = bench.master.state_page(&StatePlace::beginning());
+        let page = bench.master.state_page(&StateCursor::beginning());
         assert_eq!(page.rows[0], StateRow::Worker(Box::new(view.workers[0].clone())));
     }
 }

@@ -28,10 +28,10 @@
 //! A summary has the maximum of each amount by itself. If one Worker of a group has the memory and another one the
 //! resources that are required, the search looks into the group in vain. In the worst case it looks at every Worker.
 
-mod amounts;
 mod bucket;
 mod buckets;
 mod free;
+mod free_amounts;
 mod leaves;
 mod place;
 mod positions;

@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use super::amounts::{Amounts, NO_SLOT};
 use super::bucket::{WORD, bit};
 use super::free::Free;
+use super::free_amounts::{FreeAmounts, NO_SLOT};
 use super::sorted::SortKey;
 use super::summary::{Maximum, Summary};
 use super::{Share, Slot};
@@ -22,7 +22,7 @@ const NO_POSITION: u32 = u32::MAX;
 #[derive(Debug)]
 pub(super) struct Positions {
     sort_key: SortKey,
-    pub(super) amounts: Amounts,
+    pub(super) amounts: FreeAmounts,
     /// The slot at each position once more, for searches that read nothing else.
     slots: Vec<Slot>,
     /// The position of each slot.
@@ -50,7 +50,7 @@ pub(super) enum NoGap {
 impl Positions {
     /// Positions without Workers.
     pub(super) fn new(sort_key: SortKey) -> Self {
-        let (amounts, slots) = (Amounts::new(WINDOW), vec![NO_SLOT; WINDOW]);
+        let (amounts, slots) = (FreeAmounts::new(WINDOW), vec![NO_SLOT; WINDOW]);
         Self { sort_key, amounts, slots, by_slot: Vec::new(), workers: 0 }
     }
 

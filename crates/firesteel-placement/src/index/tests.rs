@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::amounts::Amounts;
 use super::bucket::{WORD, bit};
 use super::buckets::BucketKeys;
 use super::free::{Free, ResourceMask};
+use super::free_amounts::FreeAmounts;
 use super::positions::{NoGap, Positions};
 use super::sorted::{Direction, SortKey};
 use super::update::Update;
@@ -163,7 +163,7 @@ fn amounts_are_those_that_were_set_and_changed_however_large_they_are() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % sides
     };
-    let (mut amounts, mut expected) = (Amounts::new(POSITIONS), BTreeMap::new());
+    let (mut amounts, mut expected) = (FreeAmounts::new(POSITIONS), BTreeMap::new());
     for step in 0..40_000 {
         let (position, word) = (dice(POSITIONS), dice(2));
         // Ordinary amounts nearly always, or the words would hardly ever be without far ones.

@@ -26,7 +26,7 @@ const WORKERS: usize = 1 << 19;
 /// ranks.
 ///
 /// The owner reports each change of a Worker ([`changed`](Self::changed)), and calls [`clear`](Self::clear) when Workers
-/// come or go, and when there is another lesson.
+/// come or go, and when there is another demand model.
 #[derive(Debug, Default)]
 pub struct PlacementCache {
     workers: Versions,
@@ -94,7 +94,7 @@ impl PlacementCache {
     }
 
     /// Forgets everything. Required when a Worker came or left, since scores are relative to the whole cluster, and when
-    /// there is another lesson.
+    /// there is another demand model.
     pub fn clear(&mut self) {
         *self = Self::default();
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use super::{
-    Candidate, Changes, Expression, Formula, Lesson, Measure, PlacementCache, Policy, Rule, SeenDemands,
-    Workers, fill, fill_by_rest, spread_held,
+    Candidate, Changes, DemandModel, DemandStatistics, Expression, Formula, Measure, PlacementCache, Policy,
+    Rule, Workers, fill, fill_by_rest, spread_held,
 };
 use crate::index::{Share, Slot};
 use crate::place::place_ranked;
@@ -18,7 +18,7 @@ pub struct Chooser {
     /// The heaps of Workers that policies keep between placements.
     cache: PlacementCache,
     /// What applications have asked for, for policies that learn.
-    seen: SeenDemands,
+    seen: DemandStatistics,
 }
 
 /// A rule by which Workers are measured one by one.
@@ -74,22 +74,22 @@ impl Chooser {
         workers: &mut W,
     ) -> Vec<Share> {
         if !workers.are_alike() {
-            return of_all(measured, self.seen.lesson(), demand, &*workers);
+            return of_all(measured, self.seen.demand_model(), demand, &*workers);
         }
         self.hear(&workers.take_changes());
         let workers = &*workers;
-        if measured == Measured::LearnedFragmentation && self.seen.is_lesson_due() {
+        if measured == Measured::LearnedFragmentation && self.seen.is_demand_model_due() {
             self.seen.learn(workers.free());
             self.cache.clear();
         }
         let total_of = |slot| workers.total_offer(slot);
-        let measure = measured.measure(self.seen.lesson(), &total_of);
+        let measure = measured.measure(self.seen.demand_model(), &total_of);
         let (plain, offer) = (|slot| workers.index().plain(slot), |slot| workers.offer(slot));
         let slots = workers.index().slots();
         let shares = self.cache.place(measure, demand, workers.total(), slots, plain, offer);
         debug_assert_eq!(
             shares,
-            of_all(measured, self.seen.lesson(), demand, workers),
+            of_all(measured, self.seen.demand_model(), demand, workers),
             "the best of those that are kept in order are the best of all"
         );
         shares
@@ -97,21 +97,30 @@ impl Chooser {
 }
 
 impl<'e> Measured<'e> {
-    /// Its measure, if this lesson was learned last. `total_of` has the total amounts of a Worker.
-    fn measure(self, lesson: &'e Lesson, total_of: &'e dyn Fn(Slot) -> Option<Offer<'e>>) -> Measure<'e> {
+    /// Its measure, if this demand model was learned last. `total_of` has the total amounts of a Worker.
+    fn measure(
+        self,
+        demand_model: &'e DemandModel,
+        total_of: &'e dyn Fn(Slot) -> Option<Offer<'e>>,
+    ) -> Measure<'e> {
         match self {
             Self::BestFit => Measure::LeftOver,
             Self::LeastFragmentation => Measure::Unusable,
-            Self::LearnedFragmentation => Measure::Learned(lesson),
+            Self::LearnedFragmentation => Measure::Learned(demand_model),
             Self::Expression(expression) => Measure::Expression(Formula { expression, whole: total_of }),
         }
     }
 }
 
 /// By a measure, with a look at every Worker.
-fn of_all<W: Workers>(measured: Measured<'_>, lesson: &Lesson, demand: &Demand, workers: &W) -> Vec<Share> {
+fn of_all<W: Workers>(
+    measured: Measured<'_>,
+    demand_model: &DemandModel,
+    demand: &Demand,
+    workers: &W,
+) -> Vec<Share> {
     let total_of = |slot| workers.total_offer(slot);
-    fill(measured.measure(lesson, &total_of), demand, candidates(workers), workers.total())
+    fill(measured.measure(demand_model, &total_of), demand, candidates(workers), workers.total())
 }
 
 /// Packs executors that end at the same time.

@@ -39,7 +39,7 @@ pub use chooser::Chooser;
 pub use expression::Expression;
 pub use fill::fill;
 pub(crate) use fill::fill_by;
-pub use learned::{Lesson, SeenDemands};
+pub use learned::{DemandModel, DemandStatistics};
 pub use lifetimes::fill_by_rest;
 pub use rule::{EXPRESSION, Rule, UnknownRule};
 pub use score::{ClusterTotal, Formula, Measure};

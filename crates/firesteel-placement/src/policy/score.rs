@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::expression::{Expression, Number};
-use super::learned::Lesson;
+use super::learned::DemandModel;
 use super::room::Room;
 use crate::explain::shortfall::Amounts;
 use crate::index::Slot;
@@ -79,8 +79,8 @@ pub enum Measure<'a> {
     /// The left-over addresses of custom resources that one more executor of the same kind could not use. Ties are broken
     /// by what is left over.
     Unusable,
-    /// By how much the loss of the Worker grows, by this lesson. Ties are broken by what is left over.
-    Learned(&'a Lesson),
+    /// By how much the loss of the Worker grows, by this demand model. Ties are broken by what is left over.
+    Learned(&'a DemandModel),
     /// The value of this formula. Ties are broken by what is left over.
     Expression(Formula<'a>),
 }
@@ -101,7 +101,7 @@ impl fmt::Debug for Formula<'_> {
     }
 }
 
-/// Which measure it is, whatever the lesson.
+/// Which measure it is, whatever the demand model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MeasureKind {
     LeftOver,
@@ -220,10 +220,10 @@ impl<'a, 'm> Scorer<'a, 'm> {
                 let unusable = if one_more_fits() { not_asked } else { not_asked.saturating_add(asked) };
                 Number::whole(i64::try_from(unusable).unwrap_or(i64::MAX))
             }
-            Measure::Learned(lesson) => {
+            Measure::Learned(demand_model) => {
                 let mut room = Room::of(offer);
                 (0..before).for_each(|_| room.take(self.demand));
-                Number::whole(lesson.growth(&room, self.demand))
+                Number::whole(demand_model.growth(&room, self.demand))
             }
             Measure::Expression(formula) => formula.value(self.demand, self.total, (slot, offer), before),
         };

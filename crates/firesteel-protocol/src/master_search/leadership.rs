@@ -51,7 +51,7 @@ impl Leaders {
     ///
     /// # Errors
     /// A Master with a greater epoch was met.
-    pub(crate) fn meet(&mut self, master: &Address, epoch: u64) -> Result<(), Dispute> {
+    pub(crate) fn check_epoch(&mut self, master: &Address, epoch: u64) -> Result<(), LeaderConflict> {
         if let Some(dispute) = self.outdated(master, epoch) {
             return Err(dispute);
         }
@@ -60,9 +60,9 @@ impl Leaders {
     }
 
     /// Why a Master with this epoch no longer counts: a Master with a greater epoch was met.
-    pub(crate) fn outdated(&self, master: &Address, epoch: u64) -> Option<Dispute> {
+    pub(crate) fn outdated(&self, master: &Address, epoch: u64) -> Option<LeaderConflict> {
         let is_outdated = epoch != 0 && epoch < self.epoch;
-        is_outdated.then(|| Dispute::Deposed { master: master.clone(), epoch, latest: self.epoch })
+        is_outdated.then(|| LeaderConflict::Deposed { master: master.clone(), epoch, latest: self.epoch })
     }
 
     /// Records the leader that a standby Master names. Returns whether the name is news: it is neither in `masters` nor
@@ -82,7 +82,7 @@ impl Leaders {
 
 /// Two Masters that both claim to lead.
 #[derive(Clone, Debug, PartialEq, Eq, crate::Display)]
-pub enum Dispute {
+pub enum LeaderConflict {
     /// Another Master has led since. This one is not asked, and its messages no longer count.
     #[display(
         "{} believes that it leads, in epoch {epoch}; epoch {latest} has begun: not listening to it",
@@ -103,7 +103,7 @@ pub enum Dispute {
     },
 }
 
-impl Dispute {
+impl LeaderConflict {
     /// The dispute between a Master and the Masters that were met before, if there is one. Each comes with its epoch.
     pub fn among<'a>(
         met: impl IntoIterator<Item = (&'a Address, u64)>,

@@ -24,12 +24,12 @@ pub use pace::{GiveUp, Pace};
 use crate::address::Address;
 use crate::ids::PeerId;
 use crate::master_search::connect_error::ConnectError;
-use crate::master_search::leadership::{Dispute, Leaders, Leadership};
+use crate::master_search::leadership::{LeaderConflict, Leaders, Leadership};
 use crate::time::Timestamp;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The search of one seeker. It keeps a `Told` for each asked Master, and the `Terms` of the Master that registered it.
+/// The search of one seeker. It keeps a `SentReport` for each asked Master, and the `Terms` of the Master that registered it.
 ///
 /// ```text
 ///           start              a Master registers the seeker
@@ -40,7 +40,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 ///                     +-------- the Master wants to be asked again ---+
 /// ```
 #[derive(Clone, Debug)]
-pub struct MasterSearch<Told, Terms> {
+pub struct MasterSearch<SentReport, Terms> {
     /// The Masters to try, in this order.
     masters: Vec<Address>,
     pace: Pace,
@@ -49,7 +49,7 @@ pub struct MasterSearch<Told, Terms> {
     /// Masters that are being connected to. If connecting outlasts its round, no second attempt is made until then.
     dialling: BTreeSet<Address>,
     /// Connected Masters that lead and have not answered.
-    asked: BTreeMap<PeerId, Asked<Told>>,
+    asked: BTreeMap<PeerId, Asked<SentReport>>,
     /// Connected Masters that stand by. They are not asked. Each closes the connection when it begins to lead, or when
     /// another Master does.
     standbys: BTreeMap<PeerId, Address>,
@@ -62,17 +62,17 @@ pub struct MasterSearch<Told, Terms> {
 }
 
 #[derive(Clone, Debug)]
-pub struct Asked<Told> {
+pub struct Asked<SentReport> {
     pub master: Address,
     epoch: u64,
     until: Timestamp,
     /// What the seeker keeps about this Master.
-    pub told: Told,
+    pub told: SentReport,
 }
 
-impl<Told: Default> Asked<Told> {
+impl<SentReport: Default> Asked<SentReport> {
     fn new(now: Timestamp, master: Address, epoch: u64) -> Self {
-        Self { master, epoch, until: now + ANSWER_TIMEOUT, told: Told::default() }
+        Self { master, epoch, until: now + ANSWER_TIMEOUT, told: SentReport::default() }
     }
 }
 
@@ -98,7 +98,7 @@ pub struct Registered<Terms> {
     pub terms: Terms,
 }
 
-impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
+impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
     /// A search that has not begun, for one of these Masters.
     pub fn new(masters: &[Address], pace: Pace, give_up: GiveUp, seed: u64) -> Self {
         Self {
@@ -132,12 +132,12 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
     }
 
     /// A Master that was asked and has not answered.
-    pub fn asked(&self, peer: PeerId) -> Option<&Asked<Told>> {
+    pub fn asked(&self, peer: PeerId) -> Option<&Asked<SentReport>> {
         self.asked.get(&peer)
     }
 
     /// Stores what the seeker told a Master that it is asking.
-    pub fn tell(&mut self, peer: PeerId, told: Told) {
+    pub fn tell(&mut self, peer: PeerId, told: SentReport) {
         if let Some(asked) = self.asked.get_mut(&peer) {
             asked.told = told;
         }
@@ -208,17 +208,17 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
     }
 
     fn on_leader(&mut self, now: Timestamp, peer: PeerId, master: Address, epoch: u64) -> Vec<Order<Terms>> {
-        if let Err(dispute) = self.leaders.meet(&master, epoch) {
+        if let Err(dispute) = self.leaders.check_epoch(&master, epoch) {
             self.errors.insert(master, ConnectError::no_answer(dispute.to_string()));
-            let mut orders = vec![Order::Remark(Remark::Dispute(dispute)), Order::Close(peer)];
+            let mut orders = vec![Order::Remark(Remark::LeaderConflict(dispute)), Order::Close(peer)];
             orders.extend(self.end_round(now));
             return orders;
         }
         let mut orders = self.leave_outdated(now);
         let asked = self.asked.values().map(|asked| (&asked.master, asked.epoch));
         let registered = self.registered().map(|registered| (&registered.master, registered.epoch));
-        let dispute = Dispute::among(asked.chain(registered), (&master, epoch));
-        orders.extend(dispute.map(Remark::Dispute).map(Order::Remark));
+        let dispute = LeaderConflict::among(asked.chain(registered), (&master, epoch));
+        orders.extend(dispute.map(Remark::LeaderConflict).map(Order::Remark));
         if self.is_seeking() {
             self.asked.insert(peer, Asked::new(now, master, epoch));
             orders.push(Order::Ask(peer));
@@ -236,13 +236,13 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         asked.retain(|peer, asked| {
             let Some(dispute) = leaders.outdated(&asked.master, asked.epoch) else { return true };
             errors.insert(asked.master.clone(), ConnectError::no_answer(dispute.to_string()));
-            orders.extend([Order::Remark(Remark::Dispute(dispute)), Order::Close(*peer)]);
+            orders.extend([Order::Remark(Remark::LeaderConflict(dispute)), Order::Close(*peer)]);
             false
         });
         if let Some(Registered { peer, master, epoch, .. }) = self.registered()
             && let Some(dispute) = self.leaders.outdated(master, *epoch)
         {
-            orders.extend([Order::Remark(Remark::Dispute(dispute)), Order::Close(*peer)]);
+            orders.extend([Order::Remark(Remark::LeaderConflict(dispute)), Order::Close(*peer)]);
             orders.extend(self.lose(now));
         }
         orders
@@ -296,7 +296,11 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
 
     /// Keeps the Master that registers the seeker, and closes the connections to all others. `None`: this Master was
     /// not asked, or had answered before.
-    pub fn on_registered(&mut self, peer: PeerId, terms: Terms) -> Option<(Asked<Told>, Vec<Order<Terms>>)> {
+    pub fn on_registered(
+        &mut self,
+        peer: PeerId,
+        terms: Terms,
+    ) -> Option<(Asked<SentReport>, Vec<Order<Terms>>)> {
         let asked = self.asked.remove(&peer)?;
         let orders = self.leave_others();
         let (master, epoch) = (asked.master.clone(), asked.epoch);

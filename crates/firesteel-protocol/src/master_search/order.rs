@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::address::Address;
 use crate::ids::PeerId;
-use crate::master_search::leadership::Dispute;
+use crate::master_search::leadership::LeaderConflict;
 
 /// The orders of a search to the seeker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub enum Remark {
         /// The Master that leads, if it knows.
         leader: Option<Address>,
     },
-    Dispute(Dispute),
+    LeaderConflict(LeaderConflict),
     /// All Masters of this round have failed, and the next round begins after this pause.
     NextRound {
         /// The number of rounds that have failed. 0 if a Master was lost.

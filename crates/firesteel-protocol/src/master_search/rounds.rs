@@ -11,7 +11,7 @@ use crate::time::{Timestamp, doubled};
 /// How long before the time of [`GiveUp::After`] the last round begins, so that a Master can still answer.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 
-impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
+impl<SentReport: Default, Terms: Clone> MasterSearch<SentReport, Terms> {
     /// When the seeker wakes up next, and what for.
     pub fn next_deadline(&self) -> Option<(Timestamp, Due)> {
         let State::Seeking { next_round, give_up, .. } = self.state else { return None };

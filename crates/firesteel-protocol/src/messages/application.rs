@@ -79,7 +79,7 @@ pub struct SchedulingStatus {
     /// priority in its queue, or the same priority and an earlier registration.
     pub ahead: u64,
     /// What the application waits for besides room.
-    pub hindrance: Option<Hindrance>,
+    pub blocker: Option<Blocker>,
     pub cluster: ClusterView,
     /// The other applications that hold the most cores, at most [`MOST_HOLDERS`].
     pub holders: Vec<Holder>,
@@ -109,7 +109,7 @@ pub struct ImpairedWorker {
 
 /// What an application waits for, besides room for one more executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, crate::Display)]
-pub enum Hindrance {
+pub enum Blocker {
     /// The application starts with several executors at once.
     #[display(
         "it needs {executors} executors at once, and there is room for {}{}",
@@ -172,7 +172,7 @@ pub enum EarlyEnd {
 /// The maximum number of Workers listed in [`SchedulingStatus::excluded`].
 pub const MOST_EXCLUDED: usize = 20;
 
-/// The maximum number of Workers listed in [`Hindrance::Gang`].
+/// The maximum number of Workers listed in [`Blocker::Gang`].
 pub const MOST_KEPT: usize = 20;
 
 fn room_words(room: u64) -> String {

@@ -182,7 +182,7 @@ pub struct DriverView {
     pub launched: Option<Timestamp>,
     pub ended: Option<Timestamp>,
     /// Its Worker, or the last one that it had.
-    pub worker: Option<DriverPlace>,
+    pub worker: Option<DriverLocation>,
     /// The name under which it was submitted, if it was given one.
     pub name: Option<String>,
     pub needs: ResourceAmounts,
@@ -195,7 +195,7 @@ pub struct DriverView {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DriverPlace {
+pub struct DriverLocation {
     pub worker: WorkerId,
     pub host: String,
     pub port: u16,

@@ -30,7 +30,7 @@ pub enum DriverToMaster {
     KillExecutors { app: AppId, executors: Vec<ExecutorId> },
     /// Names the hosts on which the application wants executors, and the hosts on which it wants none. Replaces the
     /// previous message; sent at most once a second.
-    PreferHosts { app: AppId, wishes: Box<HostWishes> },
+    PreferHosts { app: AppId, preferences: Box<HostPreferences> },
     /// Asks why the application has fewer executors than it asked for.
     RequestShortfall { app: AppId },
     /// Registers an application that a Master had registered before: the first message on a new connection. If the
@@ -203,7 +203,7 @@ pub enum UnsoundProfile {
 
 /// The hosts where an application's waiting tasks prefer to run. Hosts have the names that Workers give themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostWishes {
+pub struct HostPreferences {
     /// The number of waiting tasks with preferred hosts. A task that prefers three hosts counts once here, and once for
     /// each of them below.
     pub tasks: u64,

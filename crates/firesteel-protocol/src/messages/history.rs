@@ -41,9 +41,9 @@ pub struct Used {
     pub peak_memory: u64,
 }
 
-/// The place of a row in the history. They are in the order of their ends.
+/// The position of a row in the history. They are in the order of their ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct HistoryPlace {
+pub struct HistoryCursor {
     pub ended: Timestamp,
     pub what: PastNumber,
 }
@@ -68,17 +68,17 @@ pub struct HistoryPage {
     /// The rows, in the order of their ends.
     pub rows: Vec<PastRow>,
     /// The place to ask from next, if there are more.
-    pub next: Option<HistoryPlace>,
+    pub next: Option<HistoryCursor>,
 }
 
 impl PastRow {
     #[must_use]
-    pub fn place(&self) -> HistoryPlace {
+    pub fn cursor(&self) -> HistoryCursor {
         let (ended, what) = match self {
             Self::Application(past) => (past.view.ended, PastNumber::Application(past.number)),
             Self::Driver { number, view, .. } => (view.ended, PastNumber::Driver(*number)),
         };
-        HistoryPlace { ended: ended.unwrap_or_default(), what }
+        HistoryCursor { ended: ended.unwrap_or_default(), what }
     }
 }
 

@@ -28,7 +28,7 @@ pub struct DriverLogRequest {
 
 /// The part of a log of an executor or a cluster driver that a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogWish {
+pub struct LogRange {
     pub author: LogAuthor,
     pub stream: Stream,
     pub from: LogStart,
@@ -53,7 +53,7 @@ impl LogAuthor {
     }
 }
 
-impl LogWish {
+impl LogRange {
     /// The request to send to the Worker.
     #[must_use]
     pub fn question(self) -> ClientToWorker {
@@ -69,13 +69,13 @@ impl LogWish {
     }
 }
 
-impl From<LogRequest> for LogWish {
+impl From<LogRequest> for LogRange {
     fn from(LogRequest { executor, stream, from }: LogRequest) -> Self {
         Self { author: LogAuthor::Executor(executor), stream, from }
     }
 }
 
-impl From<DriverLogRequest> for LogWish {
+impl From<DriverLogRequest> for LogRange {
     fn from(DriverLogRequest { driver, stream, from }: DriverLogRequest) -> Self {
         Self { author: LogAuthor::Driver(driver), stream, from }
     }

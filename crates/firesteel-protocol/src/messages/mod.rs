@@ -23,7 +23,7 @@ mod totals;
 mod worker_master;
 
 pub use application::{
-    ApplicationAnswer, ApplicationDetail, ClusterView, EarlyEnd, ExcludedWorker, Hindrance, Holder,
+    ApplicationAnswer, ApplicationDetail, Blocker, ClusterView, EarlyEnd, ExcludedWorker, Holder,
     ImpairedWorker, KillAnswer, LateWorker, MOST_EXCLUDED, MOST_HOLDERS, MOST_KEPT, ProfileView,
     SchedulingStatus,
 };
@@ -33,7 +33,7 @@ pub use client::{
     WorkerViewOfItself,
 };
 pub use cluster_driver::{
-    DRIVER_NAME, DriverDescription, DriverError, DriverLaunch, DriverPlace, DriverReport, DriverRestarts,
+    DRIVER_NAME, DriverDescription, DriverError, DriverLaunch, DriverLocation, DriverReport, DriverRestarts,
     DriverState, DriverView, DriverWait, KillDriverAnswer, RefusedDriver, SubmitDriverAnswer,
 };
 pub use decommission::{DecommissionAnswer, LeavingWorker, MOST_LEAVING};
@@ -43,8 +43,8 @@ pub use driver_executor::{
     TaskSpec, TaskState,
 };
 pub use driver_master::{
-    ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PREFERRED, MOST_PROFILES, MOST_ROWS,
-    MasterToDriver, Relaunch, ResourceProfile, Resumption, UnsoundProfile, limit_after_final_end,
+    ApplicationEnd, DriverToMaster, ExecutorTarget, HostPreferences, MOST_PREFERRED, MOST_PROFILES,
+    MOST_ROWS, MasterToDriver, Relaunch, ResourceProfile, Resumption, UnsoundProfile, limit_after_final_end,
 };
 pub use executor::{ExecutorState, LossReason};
 pub use files::{
@@ -52,9 +52,9 @@ pub use files::{
     Sha256, UnsoundFiles, WorkerToDriver, is_file_name,
 };
 pub use history::{
-    HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow, Used,
+    HistoryCursor, HistoryPage, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow, Used,
 };
-pub use logs::{DriverLogRequest, LogAuthor, LogPiece, LogRequest, LogStart, LogWish, RefusedLog};
+pub use logs::{DriverLogRequest, LogAuthor, LogPiece, LogRange, LogRequest, LogStart, RefusedLog};
 pub use outcome::{Outcome, OutcomeWords};
 pub use report::{
     Departure, DepartureCause, DiskSpace, MachineUsage, TimedReport, Usage, WorkerRemark, WorkerReport,
@@ -62,9 +62,9 @@ pub use report::{
 };
 pub use reserved_room::ReservedRoom;
 pub use shared::Shared;
-pub use state::{PageSize, StateHead, StatePage, StatePlace, StateRow, StateTotals};
+pub use state::{PageSize, StateCursor, StateHead, StatePage, StateRow, StateTotals};
 pub use state::{Step, page};
-pub use totals::{ClusterTotals, Standing, WorkerShare};
+pub use totals::{ClusterTotals, ShareState, WorkerShare};
 pub use worker_master::{
     Bounded, ExecutorLaunch, ExecutorReport, ExecutorWork, MOST_CORES, MasterToWorker, Offered,
     RefusedRegistration, WorkerDescription, WorkerToMaster,

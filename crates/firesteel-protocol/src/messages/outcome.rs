@@ -99,7 +99,7 @@ mod tests {
         /// An outcome as a peer sends it, before its words are cut.
         #[derive(Serialize)]
         #[expect(dead_code, reason = "only the place of Failed among the variants counts")]
-        enum Foreign {
+        enum Unchecked {
             Succeeded,
             Failed(String),
         }
@@ -107,7 +107,7 @@ mod tests {
         let cut = format!("{}...", "é".repeat(98));
         for (words, kept) in [("a\u{1b}[2J\nb\u{7f}", "a[2Jb"), (long.as_str(), cut.as_str()), ("", "")] {
             let bytes =
-                wire::encode(&Foreign::Failed(words.to_owned()), wire::MAX_FRAME).expect("it is short");
+                wire::encode(&Unchecked::Failed(words.to_owned()), wire::MAX_FRAME).expect("it is short");
             let outcome: Outcome = wire::decode(&bytes).expect("it is an outcome");
             assert_eq!(outcome.words(), Some(kept));
             assert!(kept.len() <= OutcomeWords::LONGEST);

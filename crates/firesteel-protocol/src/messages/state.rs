@@ -13,9 +13,9 @@ use crate::scheduling::SchedulingSettings;
 use crate::time::Timestamp;
 use crate::wire;
 
-/// The place of a row in a Master's state.
+/// The position of a row in a Master's state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum StatePlace {
+pub enum StateCursor {
     /// The Worker with this id, alive or dead.
     Worker(WorkerId),
     /// The application with this number, live or ended. Applications are numbered in the order of registration.
@@ -55,7 +55,7 @@ pub struct StatePage {
     /// The rows, in the order of their places.
     pub rows: Vec<StateRow>,
     /// The place to ask from next, if there are more rows.
-    pub next: Option<StatePlace>,
+    pub next: Option<StateCursor>,
 }
 
 /// The part of a Master's state that describes the Master itself.
@@ -99,10 +99,10 @@ pub struct PageSize {
 pub enum Step {
     Row(StateRow),
     /// A place without a row. Looking there takes time, too.
-    Nothing(StatePlace),
+    Nothing(StateCursor),
 }
 
-impl StatePlace {
+impl StateCursor {
     /// The place before all rows.
     #[must_use]
     pub fn beginning() -> Self {
@@ -112,13 +112,13 @@ impl StatePlace {
 
 impl StateRow {
     #[must_use]
-    pub fn place(&self) -> StatePlace {
+    pub fn cursor(&self) -> StateCursor {
         match self {
-            Self::Worker(view) => StatePlace::Worker(view.id.clone()),
-            Self::Application { number, .. } => StatePlace::Application(*number),
-            Self::Driver { number, .. } => StatePlace::Driver(*number),
+            Self::Worker(view) => StateCursor::Worker(view.id.clone()),
+            Self::Application { number, .. } => StateCursor::Application(*number),
+            Self::Driver { number, .. } => StateCursor::Driver(*number),
             Self::Executor { application, view } => {
-                StatePlace::Executor { application: *application, executor: view.id }
+                StateCursor::Executor { application: *application, executor: view.id }
             }
         }
     }
@@ -134,7 +134,7 @@ impl StatePage {
     ) -> Self {
         let (steps, next) = cut(size, all, Step::length);
         let rows = steps.into_iter().filter_map(Step::into_row).collect();
-        Self { now, head, rows, next: next.map(|step| step.place()) }
+        Self { now, head, rows, next: next.map(|step| step.cursor()) }
     }
 }
 
@@ -153,10 +153,10 @@ impl Step {
         }
     }
 
-    fn place(&self) -> StatePlace {
+    fn cursor(&self) -> StateCursor {
         match self {
-            Self::Row(row) => row.place(),
-            Self::Nothing(place) => place.clone(),
+            Self::Row(row) => row.cursor(),
+            Self::Nothing(cursor) => cursor.clone(),
         }
     }
 }

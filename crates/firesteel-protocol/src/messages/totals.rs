@@ -27,7 +27,7 @@ pub struct ClusterTotals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerShare {
     /// Whether it counts, and what it offers.
-    pub standing: Standing,
+    pub state: ShareState,
     pub cores: Cores,
     pub cores_used: Cores,
     pub memory: MiB,
@@ -36,7 +36,7 @@ pub struct WorkerShare {
 
 /// How a Worker counts in the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ShareState {
     /// It is alive, and its free amounts can be given away.
     Serving,
     /// It is alive, and gets nothing new for now: it is excluded for all applications, or impaired.
@@ -49,7 +49,7 @@ impl WorkerShare {
     /// Whether the Worker is alive, and counts.
     #[must_use]
     pub fn counts(&self) -> bool {
-        self.standing != Standing::Away
+        self.state != ShareState::Away
     }
 
     /// The free cores that can be given away now.
@@ -64,7 +64,7 @@ impl WorkerShare {
     }
 
     fn free(&self) -> Option<()> {
-        (self.standing == Standing::Serving).then_some(())
+        (self.state == ShareState::Serving).then_some(())
     }
 }
 
@@ -96,14 +96,14 @@ impl WorkerView {
     pub fn share(&self) -> WorkerShare {
         let is_foreign = matches!(self.remark, Some(WorkerRemark::Foreign { .. }));
         let gets_nothing = self.excluded_until.is_some() || self.impairment.is_some() || is_foreign;
-        let standing = match self.state {
-            WorkerState::Alive if gets_nothing => Standing::Withheld,
-            WorkerState::Alive => Standing::Serving,
+        let state = match self.state {
+            WorkerState::Alive if gets_nothing => ShareState::Withheld,
+            WorkerState::Alive => ShareState::Serving,
             WorkerState::Decommissioned | WorkerState::Unknown | WorkerState::Dead | WorkerState::Left => {
-                Standing::Away
+                ShareState::Away
             }
         };
         let Self { cores, cores_used, memory, memory_used, .. } = *self;
-        WorkerShare { standing, cores, cores_used, memory, memory_used }
+        WorkerShare { state, cores, cores_used, memory, memory_used }
     }
 }

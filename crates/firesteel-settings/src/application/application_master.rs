@@ -94,7 +94,7 @@ fn allocator(
             Some(false) | None => HostExclusion::Off,
         },
         never: list(properties, keys::YARN_EXCLUDED).into_iter().collect(),
-        decommissioning: Decommissioning::Told,
+        decommissioning: Decommissioning::Notified,
     })
 }
 

@@ -1,11 +1,11 @@
 use firesteel_protocol::byte_text;
 
-use super::{Audience, Finding, Outcome};
+use super::{Finding, FindingReaders, Outcome};
 use crate::secrets::shown_options;
 use crate::sources::variables::{self, Environment, Role};
 
 #[must_use]
-pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Finding> {
+pub fn of_variables(environment: &Environment, audience: FindingReaders) -> Vec<Finding> {
     let readers = audience.readers();
     let mut findings: Vec<Finding> = Vec::new();
     for variable in variables::TABLE {
@@ -80,7 +80,7 @@ mod tests {
             ]
             .map(|(name, outcome)| (name.to_owned(), outcome))
         };
-        assert_eq!(found(Audience::All), expected(Outcome::Read));
-        assert_eq!(found(Audience::One(Reader::Master)), expected(Outcome::Ignored));
+        assert_eq!(found(FindingReaders::All), expected(Outcome::Read));
+        assert_eq!(found(FindingReaders::One(Reader::Master)), expected(Outcome::Ignored));
     }
 }

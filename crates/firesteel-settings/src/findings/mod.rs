@@ -81,13 +81,13 @@ impl Outcome {
 
 /// The readers to report on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Audience {
+pub enum FindingReaders {
     One(Reader),
     /// All readers: a property counts as read if any of them reads it.
     All,
 }
 
-impl Audience {
+impl FindingReaders {
     #[must_use]
     pub fn readers(self) -> Vec<Reader> {
         match self {
@@ -98,7 +98,7 @@ impl Audience {
 }
 
 #[must_use]
-pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec<Finding> {
+pub fn of_properties(loaded: &Loaded, reader: Reader, audience: FindingReaders) -> Vec<Finding> {
     let mut findings = Vec::new();
     let manager = ClusterManager::of(&loaded.properties, reader);
     let of_property =
@@ -147,16 +147,16 @@ fn of_property(
     key: &str,
     property: &Property,
     (reader, manager): (Reader, ClusterManager),
-    audience: Audience,
+    audience: FindingReaders,
 ) -> Finding {
     let Property { value, origin } = property;
     let effect = PropertyEffect::of(key, value, reader, manager);
     let (outcome, why) = match (effect, audience) {
-        (PropertyEffect::Read(row) | PropertyEffect::Others(row), Audience::All) => {
+        (PropertyEffect::Read(row) | PropertyEffect::Others(row), FindingReaders::All) => {
             (Outcome::Read, PropertyEffect::Others(row).to_string())
         }
-        (PropertyEffect::Read(_), Audience::One(_)) => (Outcome::Read, effect.to_string()),
-        (PropertyEffect::Others(_), Audience::One(_)) | (PropertyEffect::NotOurs(_), _) => {
+        (PropertyEffect::Read(_), FindingReaders::One(_)) => (Outcome::Read, effect.to_string()),
+        (PropertyEffect::Others(_), FindingReaders::One(_)) | (PropertyEffect::NotOurs(_), _) => {
             (Outcome::Ignored, effect.to_string())
         }
         (PropertyEffect::Harmless, _) => (Outcome::Read, effect.to_string()),
@@ -281,7 +281,7 @@ mod tests {
         Loaded { properties, ..Loaded::default() }
     }
 
-    fn outcomes(pairs: &[&str], reader: Reader, audience: Audience) -> Vec<(String, Outcome)> {
+    fn outcomes(pairs: &[&str], reader: Reader, audience: FindingReaders) -> Vec<(String, Outcome)> {
         let findings = of_properties(&loaded(pairs), reader, audience);
         findings.into_iter().map(|finding| (finding.name, finding.outcome)).collect()
     }
@@ -297,7 +297,7 @@ mod tests {
             "spark.deploy.spreadOutDrivers=true",
             "spark.colour=red",
         ];
-        let found = outcomes(&pairs, Reader::Master, Audience::All);
+        let found = outcomes(&pairs, Reader::Master, FindingReaders::All);
         let expected = [
             ("spark.authenticate", Outcome::Refused),
             ("spark.colour", Outcome::NotHonoured),
@@ -366,7 +366,7 @@ mod tests {
     fn a_value_that_no_property_has_is_found_in_each_that_does_not_take_any_text() {
         let is_taken = |name: &&str| {
             let pair = format!("{name}=?");
-            outcomes(&[&pair], Reader::Master, Audience::All)[0].1 != Outcome::BadValue
+            outcomes(&[&pair], Reader::Master, FindingReaders::All)[0].1 != Outcome::BadValue
         };
         let taken: BTreeSet<&str> = keys::TABLE.iter().map(|key| key.name).filter(is_taken).collect();
         assert_eq!(taken, TEXTS.into_iter().chain(UNCHECKED).collect());
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn what_yarn_does_not_have_is_no_wrong_value() {
-        let outcome = |pair: &str| outcomes(&[pair], Reader::Application, Audience::All)[0].1;
+        let outcome = |pair: &str| outcomes(&[pair], Reader::Application, FindingReaders::All)[0].1;
         assert_eq!(outcome("spark.executor.resource.gpu.amount=0.25"), Outcome::Read);
     }
 
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn what_belongs_to_another_daemon_is_ignored_by_this_one() {
-        let one = |reader| outcomes(&["spark.worker.timeout=60"], reader, Audience::One(reader))[0].1;
+        let one = |reader| outcomes(&["spark.worker.timeout=60"], reader, FindingReaders::One(reader))[0].1;
         assert_eq!(one(Reader::Master), Outcome::Read);
         assert_eq!(one(Reader::Worker), Outcome::Ignored);
     }
@@ -412,7 +412,7 @@ mod tests {
                 "spark.app.name=x",
             ]),
             Reader::Application,
-            Audience::All,
+            FindingReaders::All,
         );
         let values: Vec<_> = findings.iter().filter_map(|finding| finding.value.as_deref()).collect();
         assert_eq!(values, ["x", "*********(redacted)", "*********(redacted)"]);

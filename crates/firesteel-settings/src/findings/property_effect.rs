@@ -162,7 +162,7 @@ mod tests {
         spark.excludeOnFailure.enabled spark.speculation spark.files spark.archives spark.task.resource.gpu.amount";
 
     #[test]
-    fn every_property_of_spark_standalone_has_its_standing() {
+    fn every_property_of_spark_standalone_has_its_effect() {
         for name in LISTED.split_whitespace() {
             for reader in Reader::ALL {
                 let found = effect(name, "x", reader);

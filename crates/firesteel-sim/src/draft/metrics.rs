@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use firesteel_placement::advanced::resources::ResourceQuantities;
 use firesteel_placement::advanced::resources::serves;
 use firesteel_placement::{Cores, MiB};
-use firesteel_protocol::messages::{ClusterTotals, ProfileView, Standing};
+use firesteel_protocol::messages::{ClusterTotals, ProfileView, ShareState};
 
 use super::{ApplicationOutcome, Outcome, WorkerOutcome};
 
@@ -80,7 +80,7 @@ impl Metrics {
                 demand.resources.iter().any(|(asked, amount)| serves(name, asked) && !amount.is_none())
             };
             let of_it = demands.iter().filter(asks);
-            if worker.standing == Standing::Serving && worker.has_no_room_for(of_it.copied()) {
+            if worker.state == ShareState::Serving && worker.has_no_room_for(of_it.copied()) {
                 *stranded += free;
             }
         }

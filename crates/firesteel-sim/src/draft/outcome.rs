@@ -7,7 +7,7 @@ use firesteel_placement::advanced::resources::ResourceQuantities;
 use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_protocol::ids::{ExecutorId, WorkerId};
 use firesteel_protocol::messages::{
-    ApplicationDetail, ExecutorView, MasterView, ProfileView, Standing, WorkerShare,
+    ApplicationDetail, ExecutorView, MasterView, ProfileView, ShareState, WorkerShare,
 };
 
 use super::{Cells, Draft, User};
@@ -38,7 +38,7 @@ pub struct WorkerOutcome {
     /// Its executors, by application and number.
     pub executors: Vec<WorkerExecutor>,
     /// Whether it counts in sums, and whether its free capacity is offered.
-    pub standing: Standing,
+    pub state: ShareState,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,7 +114,7 @@ impl Outcome {
                 free,
                 cells: Cells::of(&worker.resources, held.remove(&worker.id).into_iter().flatten()),
                 executors: on.remove(&worker.id).unwrap_or_default(),
-                standing: worker.share().standing,
+                state: worker.share().state,
             }
         });
         Self { workers: workers.collect(), applications }
@@ -201,7 +201,7 @@ impl WorkerOutcome {
     #[must_use]
     pub fn share(&self) -> WorkerShare {
         WorkerShare {
-            standing: self.standing,
+            state: self.state,
             cores: self.cores,
             cores_used: self.cores - self.cores_free,
             memory: self.memory,
@@ -242,7 +242,7 @@ impl ApplicationOutcome {
     #[must_use]
     pub fn is_short(&self) -> bool {
         let scheduling = self.detail.as_ref().and_then(|detail| detail.scheduling.as_ref());
-        scheduling.is_some_and(|scheduling| scheduling.hindrance.is_some())
+        scheduling.is_some_and(|scheduling| scheduling.blocker.is_some())
             || self.profiles().any(|profile| self.lacks(profile))
     }
 

@@ -71,18 +71,18 @@ pub fn replay(how: &Replay, workload: &Workload, apply: &mut impl Apply) -> Outc
         stage,
     };
     for (driver, application) in workload.applications.iter().enumerate() {
-        run.schedule(application.arrival, driver, Happening::Arrival);
+        run.schedule(application.arrival, driver, ScheduledEvent::Arrival);
     }
     for worker in 0..run.workers {
         run.schedule_failure(worker);
     }
-    while let Some(((at, _, driver), happening)) = run.next() {
+    while let Some(((at, _, driver), scheduled)) = run.next() {
         run.pass_time(at);
-        match happening {
-            Happening::Arrival => run.arrive(driver),
-            Happening::End => run.end(driver),
-            Happening::Failure => run.fail(driver),
-            Happening::Return => run.come_back(driver),
+        match scheduled {
+            ScheduledEvent::Arrival => run.arrive(driver),
+            ScheduledEvent::End => run.end(driver),
+            ScheduledEvent::Failure => run.fail(driver),
+            ScheduledEvent::Return => run.come_back(driver),
         }
     }
     run.finish()
@@ -90,7 +90,7 @@ pub fn replay(how: &Replay, workload: &Workload, apply: &mut impl Apply) -> Outc
 
 /// An event of an application or of a Worker. Ends come before arrivals at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Happening {
+enum ScheduledEvent {
     End,
     Return,
     Failure,
@@ -110,19 +110,19 @@ struct Run<'a, A> {
     last_arrival: Duration,
     applications: &'a [TraceApplication],
     times: Vec<ApplicationTimes>,
-    calendar: BTreeMap<(Duration, Happening, usize), Happening>,
+    calendar: BTreeMap<(Duration, ScheduledEvent, usize), ScheduledEvent>,
     /// Applications that retry, in order of arrival.
     waiting: Vec<usize>,
     meter: Meter,
 }
 
 impl<A: Apply> Run<'_, A> {
-    fn schedule(&mut self, at: Duration, driver: usize, happening: Happening) {
-        self.calendar.insert((at, happening, driver), happening);
+    fn schedule(&mut self, at: Duration, driver: usize, scheduled: ScheduledEvent) {
+        self.calendar.insert((at, scheduled, driver), scheduled);
     }
 
     /// The next event. The Master's own deadlines before it, such as preemptions, are handled first.
-    fn next(&mut self) -> Option<((Duration, Happening, usize), Happening)> {
+    fn next(&mut self) -> Option<((Duration, ScheduledEvent, usize), ScheduledEvent)> {
         loop {
             let (at, ..) = *self.calendar.first_key_value()?.0;
             match self.stage.next_deadline() {
@@ -249,10 +249,10 @@ impl<A: Apply> Run<'_, A> {
 
     fn set_end(&mut self, driver: usize, end: Option<Duration>) {
         if let Some(before) = std::mem::replace(&mut self.ends[driver], end) {
-            self.calendar.remove(&(before, Happening::End, driver));
+            self.calendar.remove(&(before, ScheduledEvent::End, driver));
         }
         if let Some(end) = end {
-            self.schedule(end, driver, Happening::End);
+            self.schedule(end, driver, ScheduledEvent::End);
         }
     }
 
@@ -264,14 +264,14 @@ impl<A: Apply> Run<'_, A> {
         let after = self.failures.every.mul_f64(-(1.0 - self.dice.part()).ln());
         let at = self.meter.now + after;
         if at <= self.last_arrival {
-            self.schedule(at, worker, Happening::Failure);
+            self.schedule(at, worker, ScheduledEvent::Failure);
         }
     }
 
     fn fail(&mut self, worker: usize) {
         self.stage.fail_worker(worker);
         self.learn();
-        self.schedule(self.meter.now + REPAIR, worker, Happening::Return);
+        self.schedule(self.meter.now + REPAIR, worker, ScheduledEvent::Return);
     }
 
     fn come_back(&mut self, worker: usize) {

@@ -7,7 +7,7 @@ use firesteel_master::{Config, Effect, Event, Inbound, Master, Outbound, Resourc
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_protocol::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorTarget, HostWishes,
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorTarget, HostPreferences,
     MasterToDriver, MasterToWorker, Offered, ResourceProfile, WorkerDescription, WorkerToMaster,
 };
 use firesteel_protocol::{Machine, Timestamp};
@@ -101,12 +101,15 @@ impl<'a, A: Apply> Stage<'a, A> {
     /// executors.
     pub(super) fn prefer(&mut self, driver: u64, worker: usize, executors: u64) {
         let Some(app) = self.applications.get(&driver).cloned() else { return };
-        let wishes = HostWishes {
+        let preferences = HostPreferences {
             tasks: executors,
             preferred: [(host(worker as u64), executors)].into_iter().collect(),
-            ..HostWishes::default()
+            ..HostPreferences::default()
         };
-        self.say(driver, DriverToMaster::PreferHosts { app: app.clone(), wishes: Box::new(wishes) });
+        self.say(
+            driver,
+            DriverToMaster::PreferHosts { app: app.clone(), preferences: Box::new(preferences) },
+        );
         let profile = ResourceProfile::default();
         let target = ExecutorTarget { id: ProfileId::DEFAULT, profile, total: executors };
         self.say(driver, DriverToMaster::RequestExecutors { app, targets: vec![target] });

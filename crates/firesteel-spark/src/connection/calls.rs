@@ -93,14 +93,14 @@ impl Connection {
         match called {
             Called::Driver(resumption) => {
                 let name = resumption.description.name.clone();
-                let seat = self.open(Occupant::Driver(peer), Role::Driver, name);
+                let channel = self.open(Occupant::Driver(peer), Role::Driver, name);
                 self.peers.give(peer, resumption.app.as_str());
-                self.peers[peer].driver = Some(Driver::called(seat, resumption));
+                self.peers[peer].driver = Some(Driver::called(channel, resumption));
                 self.send_driver(peer, &ToDriver::MasterChanged { web_ui_url, master });
             }
             Called::Worker(description) => {
-                let seat = self.open(Occupant::Worker(peer), Role::Worker, description.id.to_string());
-                self.peers.employ(peer, SparkWorker::called(seat, *description, master.clone()));
+                let channel = self.open(Occupant::Worker(peer), Role::Worker, description.id.to_string());
+                self.peers.employ(peer, SparkWorker::called(channel, *description, master.clone()));
                 self.send_worker(peer, &ToWorker::MasterChanged { web_ui_url, master });
             }
         }

@@ -6,7 +6,7 @@
 //! log this. Only the classes of an unknown generation are asked for one by one, which the client does log. Its
 //! requests wait until it has answered.
 
-use crate::dialect::{NotTold, Vocabulary, of_failure};
+use crate::dialect::{ClassNames, UnknownSerialId, of_failure};
 use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
 use crate::java::{self, Bounds};
@@ -16,7 +16,7 @@ use crate::translate::clients;
 use firesteel_protocol::ids::DriverId;
 use firesteel_protocol::messages::ClientToMaster;
 
-use super::asker::Owed;
+use super::master_client::PendingAnswer;
 use super::questions::Question;
 use super::{Connection, Effect, Note};
 
@@ -31,7 +31,7 @@ pub(super) struct Client {
     address: Option<Address>,
     /// The address by which it knows the Master.
     master: Address,
-    vocabulary: Vocabulary,
+    vocabulary: ClassNames,
     /// The numbers of its possible releases. `None` until it was asked.
     releases: Option<&'static [&'static str]>,
     /// Whether a question to it is open.
@@ -86,7 +86,7 @@ impl Connection {
             ClientRequest::SubmitDriver(submission) => {
                 let releases = self.clients[client.0].releases.unwrap_or_default();
                 match clients::submission(*submission, releases) {
-                    Ok(question) => self.ask_master(Owed::Submission(client, id), question),
+                    Ok(question) => self.ask_master(PendingAnswer::Submission(client, id), question),
                     Err(unfit) => {
                         let answer = clients::refusal(unfit.to_string());
                         self.note(Note::ClusterDriverRefused { unfit });
@@ -98,11 +98,11 @@ impl Connection {
                 let by = format!("Spark's client at {}", self.remote);
                 let question =
                     ClientToMaster::RequestKillDriver { driver: DriverId::new(driver.as_str()), by };
-                self.ask_master(Owed::Kill(client, id, driver), question);
+                self.ask_master(PendingAnswer::Kill(client, id, driver), question);
             }
             ClientRequest::DriverStatus { driver } => {
                 let question = ClientToMaster::RequestDriverStatus { driver: DriverId::new(driver) };
-                self.ask_master(Owed::Status(client, id), question);
+                self.ask_master(PendingAnswer::Status(client, id), question);
             }
         }
     }
@@ -132,7 +132,7 @@ impl Connection {
             endpoint: ENDPOINT.to_owned(),
         };
         let (object, question) = match lack {
-            Lack::Serial(class) => (Vocabulary::question(class), Question::Client(client, class)),
+            Lack::Serial(class) => (ClassNames::question(class), Question::Client(client, class)),
             // Any object of Java's own library would do.
             Lack::Release => (messages::answer(true), Question::Release(client)),
         };
@@ -150,7 +150,7 @@ impl Connection {
     }
 
     /// Fails the requests of a client, which cannot be answered.
-    fn refuse_client(&mut self, client: ClientNumber, error: &NotTold) {
+    fn refuse_client(&mut self, client: ClientNumber, error: &UnknownSerialId) {
         for (id, _) in std::mem::take(&mut self.clients[client.0].held) {
             self.fail(id, error.to_string());
         }

@@ -5,14 +5,14 @@ use firesteel_protocol::ids::AppId;
 use firesteel_protocol::messages::{DriverToMaster, MasterToDriver, ResourceProfile, Resumption};
 use firesteel_protocol::wire::Role;
 
-use super::{Connection, Effect, Note, Occupant, PeerNumber, Seat};
+use super::{Channel, Connection, Effect, Note, Occupant, PeerNumber};
 use crate::messages::{FromDriver, Registration, ToDriver};
-use crate::translate::{self, Told, Unfit};
+use crate::translate::{self, OutgoingMessage, Unfit};
 
 /// A driver that has registered.
 #[derive(Debug)]
 pub(super) struct Driver {
-    pub(super) seat: Seat,
+    pub(super) channel: Channel,
     /// The default profile of its application.
     default: ResourceProfile,
     /// For a called driver: the message to the Master once the driver acknowledges the call.
@@ -21,7 +21,7 @@ pub(super) struct Driver {
 
 /// Whether a driver's message was passed on to the Master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Saying {
+pub(super) enum Admission {
     /// It was, and the Master will answer a request.
     Said,
     /// It was not.
@@ -30,9 +30,9 @@ pub(super) enum Saying {
 
 impl Driver {
     /// A driver that was called with its application.
-    pub(super) fn called(seat: Seat, resumption: Resumption) -> Self {
+    pub(super) fn called(channel: Channel, resumption: Resumption) -> Self {
         let default = resumption.description.profile.clone();
-        Self { seat, default, resumption: Some(resumption) }
+        Self { channel, default, resumption: Some(resumption) }
     }
 }
 
@@ -43,21 +43,21 @@ impl Connection {
             // Spark's Master does not answer it either: its answer could be taken for that of another request.
             return self.fail(id, "a message that has no answer".to_owned());
         }
-        if self.peers[peer].owed.len() >= self.limits.owed {
-            return self.fail(id, format!("more than {} requests wait", self.limits.owed));
+        if self.peers[peer].pending.len() >= self.limits.pending {
+            return self.fail(id, format!("more than {} requests wait", self.limits.pending));
         }
         match self.driver_says(peer, message) {
-            Saying::Said => self.peers[peer].owed.push_back(id),
-            Saying::Unsaid => self.answer(id, false),
+            Admission::Said => self.peers[peer].pending.push_back(id),
+            Admission::Unsaid => self.answer(id, false),
         }
     }
 
     /// A driver with an application sends a message. Passed on if it is valid and the driver still is a peer of the
     /// Master.
-    pub(super) fn driver_says(&mut self, peer: PeerNumber, message: FromDriver) -> Saying {
+    pub(super) fn driver_says(&mut self, peer: PeerNumber, message: FromDriver) -> Admission {
         // Its application has ended.
-        let Some(driver) = &self.peers[peer].driver else { return Saying::Unsaid };
-        let seat = driver.seat;
+        let Some(driver) = &self.peers[peer].driver else { return Admission::Unsaid };
+        let channel = driver.channel;
         let request = match message {
             FromDriver::RequestExecutors { app, wanted } => {
                 let targets = translate::targets(&wanted, &driver.default);
@@ -72,21 +72,21 @@ impl Connection {
             }
             FromDriver::MasterChangeAcknowledged { .. } => match driver.resumption.clone() {
                 Some(resumption) => Ok(DriverToMaster::ResumeApplication(resumption)),
-                None => return Saying::Unsaid,
+                None => return Admission::Unsaid,
             },
             // Neither message comes from a driver with an application.
             FromDriver::UnregisterApplication { app: None } | FromDriver::RegisterApplication(_) => {
-                return Saying::Unsaid;
+                return Admission::Unsaid;
             }
         };
         match request {
             Ok(request) => {
-                self.say(seat, Inbound::Driver(request));
-                Saying::Said
+                self.say(channel, Inbound::Driver(request));
+                Admission::Said
             }
             Err(unfit) => {
                 self.note(Note::DriverRefused { unfit });
-                Saying::Unsaid
+                Admission::Unsaid
             }
         }
     }
@@ -102,23 +102,23 @@ impl Connection {
             }
             Err(unfit) => return self.refuse(peer, name, unfit),
         };
-        let seat = match &mut self.peers[peer].driver {
+        let channel = match &mut self.peers[peer].driver {
             Some(driver) => {
                 // A driver that registers by itself gets the answer to that, even over a connection by which it was
                 // called.
                 driver.resumption = None;
-                driver.seat
+                driver.channel
             }
             None => {
-                let seat = self.open(Occupant::Driver(peer), Role::Driver, name);
+                let channel = self.open(Occupant::Driver(peer), Role::Driver, name);
                 self.see_use();
                 let default = description.profile.clone();
-                self.peers[peer].driver = Some(Driver { seat, default, resumption: None });
-                seat
+                self.peers[peer].driver = Some(Driver { channel, default, resumption: None });
+                channel
             }
         };
         let description = Box::new(description);
-        self.effects.push(Effect::Register { seat, bytes: self.bytes, description });
+        self.effects.push(Effect::Register { channel, bytes: self.bytes, description });
     }
 
     /// Tells a driver why its application is refused, with the only message that its protocol has for it.
@@ -130,14 +130,14 @@ impl Connection {
 
     /// Answers a driver's oldest request, if it waits for an answer.
     fn answer_driver(&mut self, peer: PeerNumber, yes: bool) {
-        if let Some(id) = self.peers[peer].owed.pop_front() {
+        if let Some(id) = self.peers[peer].pending.pop_front() {
             self.answer(id, yes);
         }
     }
 
     /// Answers a driver's open requests, because the Master will not answer them.
-    pub(super) fn answer_owed(&mut self, peer: PeerNumber) {
-        while !self.peers[peer].owed.is_empty() {
+    pub(super) fn answer_pending(&mut self, peer: PeerNumber) {
+        while !self.peers[peer].pending.is_empty() {
             self.answer_driver(peer, false);
         }
     }
@@ -145,25 +145,25 @@ impl Connection {
     /// The Master tells a driver something.
     pub(super) fn tell_driver(&mut self, peer: PeerNumber, message: &MasterToDriver) {
         let Some(driver) = &self.peers[peer].driver else { return };
-        let seat = driver.seat;
+        let channel = driver.channel;
         if driver.resumption.is_some() && matches!(message, MasterToDriver::RegisteredApplication { .. }) {
             // The Master has told it before.
             return;
         }
         match translate::to_driver(message, self.master(peer)) {
-            Told::Message(message) => {
+            OutgoingMessage::Message(message) => {
                 if let ToDriver::RegisteredApplication { app, .. } = &message {
                     self.peers.give(peer, app);
                 }
                 self.send_driver(peer, &message);
                 if let ToDriver::ApplicationRemoved { .. } = message {
                     self.peers[peer].driver = None;
-                    self.leave(seat);
-                    self.answer_owed(peer);
+                    self.leave(channel);
+                    self.answer_pending(peer);
                 }
             }
-            Told::Answer(yes) => self.answer_driver(peer, yes),
-            Told::Nothing => {}
+            OutgoingMessage::Answer(yes) => self.answer_driver(peer, yes),
+            OutgoingMessage::Nothing => {}
         }
     }
 

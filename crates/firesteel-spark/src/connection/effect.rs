@@ -6,7 +6,7 @@ use firesteel_protocol::messages::{ApplicationDescription, WorkerToMaster};
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::Role;
 
-use super::{Note, OrderRequest, PeerNumber, Seat};
+use super::{Channel, Note, OrderRequest, PeerNumber};
 use crate::frame::Frame;
 
 /// An action that the connection's shell performs.
@@ -17,8 +17,8 @@ pub enum Effect {
     Send(Frame),
     /// Tell the Master of a new peer. If the Master accepts no more, [`MasterGone`](super::Event::MasterGone) follows.
     Open {
-        /// The peer's seat. No seat is opened twice.
-        seat: Seat,
+        /// The peer's channel. No channel is opened twice.
+        channel: Channel,
         /// The peer's role at the Master.
         role: Role,
         /// The peer's name, for logs.
@@ -26,8 +26,8 @@ pub enum Effect {
     },
     /// Pass on a message of a peer to the Master.
     Say {
-        /// The seat of the message's sender.
-        seat: Seat,
+        /// The channel of the message's sender.
+        channel: Channel,
         /// The size of the message on the wire, in bytes.
         bytes: usize,
         /// The message, translated for the Master.
@@ -35,8 +35,8 @@ pub enum Effect {
     },
     /// Pass on a driver's registration to the Master, with a token that the shell draws now.
     Register {
-        /// The seat of the driver that registers.
-        seat: Seat,
+        /// The channel of the driver that registers.
+        channel: Channel,
         /// The size of the registration on the wire, in bytes.
         bytes: usize,
         /// The application, without a token: only a Master that calls the driver can bring it back.
@@ -56,26 +56,26 @@ pub enum Effect {
         /// The message, translated for the Master.
         message: WorkerToMaster,
     },
-    /// Enter a Worker in the directory, with this seat as its peer.
+    /// Enter a Worker in the directory, with this channel as its peer.
     Enter {
         /// The Worker's id, the key of the entry.
         worker: WorkerId,
         /// The token with which it registered.
         token: Secret,
-        /// The seat at which the Master knows it.
-        seat: Seat,
+        /// The channel at which the Master knows it.
+        channel: Channel,
     },
-    /// Remove a Worker from the directory, if its entry has this seat. The seat is left next.
+    /// Remove a Worker from the directory, if its entry has this channel. The channel is left next.
     Withdraw {
         /// The Worker's id, the key of the entry.
         worker: WorkerId,
-        /// The seat that the entry must have.
-        seat: Seat,
+        /// The channel that the entry must have.
+        channel: Channel,
     },
     /// Tell the Master that a peer has left.
     Leave {
-        /// The seat that becomes free. It is not used again.
-        seat: Seat,
+        /// The channel that becomes free. It is not used again.
+        channel: Channel,
     },
     /// [Write](OrderRequest::write) an order to launch an executor. [`OrderWritten`](super::Event::OrderWritten)
     /// follows.

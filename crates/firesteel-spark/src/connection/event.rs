@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use firesteel_master::Outbound;
 use firesteel_protocol::ids::ExecutorKey;
 
-use super::{PeerNumber, Seat};
+use super::{Channel, PeerNumber};
 use crate::frame::Frame;
 
 /// What a connection is told by its shell.
@@ -19,19 +19,19 @@ pub enum Event {
     },
     /// A frame arrived from the other side.
     Received(Frame),
-    /// The Master sends a message to a peer. Messages to a seat that was left may still come, and are dropped.
-    Told {
-        /// The seat of the message's receiver.
-        seat: Seat,
+    /// The Master sends a message to a peer. Messages to a channel that was left may still come, and are dropped.
+    Outgoing {
+        /// The channel of the message's receiver.
+        channel: Channel,
         /// The message, for the peer's role.
         message: Outbound,
     },
-    /// The Master ends a peer, as if it closed the peer's own connection. It sends nothing more to the seat.
+    /// The Master ends a peer, as if it closed the peer's own connection. It sends nothing more to the channel.
     Dismissed {
-        /// The seat of the peer that is ended.
-        seat: Seat,
+        /// The channel of the peer that is ended.
+        channel: Channel,
         /// Whether the peer got everything that was sent to it.
-        dismissal: Dismissal,
+        dismissal: PeerEnd,
     },
     /// The directory has no Worker for [`SayElsewhere`](super::Effect::SayElsewhere).
     FoundNobody {
@@ -63,7 +63,7 @@ pub enum Event {
 /// How the Master ends a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("spark connection dismissal")]
-pub enum Dismissal {
+pub enum PeerEnd {
     /// In order: the peer got everything that was sent to it.
     InOrder,
     /// At once, for example because the peer reads too slowly.

@@ -2,12 +2,12 @@
 //!
 //! Several drivers, Workers and clients may share a connection. A message names an application or a Worker, which
 //! identifies its sender; only reports on executors are identified by the address of their sender. To the Master each
-//! of them is a peer like any other, with a number called a *seat*. The machine tells the shell which seats to open and
+//! of them is a peer like any other, with a number called a *channel*. The machine tells the shell which channels to open and
 //! leave, and which messages to say at each.
 //!
 //! ```text
-//! frame ----> Received --> its sender ---> translation --> Say at the seat ----> Master
-//! frame <---- Send <------ Spark's message <-- Told at the seat <-------------- Master
+//! frame ----> Received --> its sender ---> translation --> Say on the channel ----> Master
+//! frame <---- Send <------ Spark's message <-- Outgoing on the channel <-------------- Master
 //! ```
 //!
 //! - `event.rs`, `effect.rs`, `note.rs`: inputs and outputs
@@ -15,13 +15,12 @@
 //! - `peers.rs`: the table of the drivers and Workers on the connection
 //! - `drivers.rs`, `workers.rs`: messages from and to drivers and Workers
 //! - `orders.rs`: orders to launch executors
-//! - `clients.rs`, `asker.rs`: clients that submit cluster drivers, and the seat that asks the Master for all of them
+//! - `clients.rs`, `master_client.rs`: clients that submit cluster drivers, and the channel that asks the Master for all of them
 //! - `questions.rs`: questions to peers, and registrations that wait for the answers
 //! - `calls.rs`: connections that the Master opens
 //! - `directory.rs`: the Workers that the Master knows by any connection
 //! - `check.rs`: the invariants
 
-mod asker;
 mod calls;
 mod check;
 mod clients;
@@ -30,6 +29,7 @@ mod drivers;
 mod effect;
 mod event;
 mod hearing;
+mod master_client;
 mod note;
 mod orders;
 mod peers;
@@ -45,14 +45,14 @@ use firesteel_master::{Inbound, Outbound};
 use firesteel_protocol::wire::Role;
 use firesteel_protocol::{Machine, Timestamp, Violation};
 
-use self::asker::Asker;
 pub use self::calls::{Called, Uncallable};
 use self::clients::Client;
 pub use self::clients::ClientNumber;
 pub use self::directory::Directory;
 pub use self::effect::{Closing, Effect};
-pub use self::event::{Dismissal, Event};
+pub use self::event::{Event, PeerEnd};
 pub use self::hearing::verify;
+use self::master_client::MasterClient;
 pub use self::note::Note;
 pub use self::orders::OrderRequest;
 pub use self::peers::PeerNumber;
@@ -68,10 +68,10 @@ pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(60);
 /// The name of a Worker's endpoint.
 pub const WORKER: &str = "Worker";
 
-/// The number of one peer of the Master on this connection, counted from 0. A driver gets another seat with its next
+/// The number of one peer of the Master on this connection, counted from 0. A driver gets another channel with its next
 /// application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Seat(pub u64);
+pub struct Channel(pub u64);
 
 /// How much one connection may hold, for all its peers together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct Limits {
     /// The number of requests of one client that may wait until its release is known.
     pub held: usize,
     /// The number of requests of one peer, and of all clients, that may wait for the Master's answer.
-    pub owed: usize,
+    pub pending: usize,
     /// The number of executors that Workers may report as running.
     pub executors: usize,
     /// The number of open questions to drivers and Workers.
@@ -92,7 +92,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { peers: 1 << 14, clients: 64, held: 64, owed: 1 << 16, executors: 1 << 17, questions: 1 << 17 }
+        Self {
+            peers: 1 << 14,
+            clients: 64,
+            held: 64,
+            pending: 1 << 16,
+            executors: 1 << 17,
+            questions: 1 << 17,
+        }
     }
 }
 
@@ -104,10 +111,10 @@ pub struct Connection {
     state: State,
     peers: Peers,
     clients: Vec<Client>,
-    asker: Option<Asker>,
-    /// The peer at each seat.
-    seats: BTreeMap<Seat, Occupant>,
-    next_seat: u64,
+    master_client: Option<MasterClient>,
+    /// The peer at each channel.
+    channels: BTreeMap<Channel, Occupant>,
+    next_channel: u64,
     /// Open questions to peers, by the id of the request.
     questions: BTreeMap<i64, Question>,
     last_question: i64,
@@ -138,13 +145,13 @@ enum State {
     Closed,
 }
 
-/// The peer at a seat.
+/// The peer on a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Occupant {
     Driver(PeerNumber),
     Worker(PeerNumber),
     /// All clients of the connection together.
-    Asker,
+    MasterClient,
 }
 
 /// Why a connection wants to be woken.
@@ -172,8 +179,8 @@ impl Machine for Connection {
         match event {
             Event::Opened { remote } => self.on_opened(now, remote),
             Event::Received(frame) => self.on_frame(frame),
-            Event::Told { seat, message } => self.on_told(seat, message),
-            Event::Dismissed { seat, dismissal } => self.on_dismissed(seat, dismissal),
+            Event::Outgoing { channel, message } => self.on_outgoing(channel, message),
+            Event::Dismissed { channel, dismissal } => self.on_dismissed(channel, dismissal),
             Event::FoundNobody { peer } => self.reconnect(peer),
             Event::OrderWritten { peer, executor, object } => self.on_order_written(peer, &executor, object),
             Event::MasterEnds => self.state = State::Ending,
@@ -218,9 +225,9 @@ impl Connection {
             state: State::New(None),
             peers: Peers::default(),
             clients: Vec::new(),
-            asker: None,
-            seats: BTreeMap::new(),
-            next_seat: 0,
+            master_client: None,
+            channels: BTreeMap::new(),
+            next_channel: 0,
             questions: BTreeMap::new(),
             last_question: 0,
             bytes: 0,
@@ -239,59 +246,61 @@ impl Connection {
     }
 
     /// The Master sends a message to a peer.
-    fn on_told(&mut self, seat: Seat, message: Outbound) {
-        match (self.seats.get(&seat).copied(), message) {
+    fn on_outgoing(&mut self, channel: Channel, message: Outbound) {
+        match (self.channels.get(&channel).copied(), message) {
             (Some(Occupant::Driver(peer)), Outbound::Driver(message)) => self.tell_driver(peer, &message),
             (Some(Occupant::Worker(peer)), Outbound::Worker(message)) => self.tell_worker(peer, message),
-            (Some(Occupant::Asker), Outbound::Client(answer)) => self.tell_asker(&answer),
-            // Messages to a seat that was left are dropped. The Master's message always fits the peer's role.
-            (None | Some(Occupant::Driver(_) | Occupant::Worker(_) | Occupant::Asker), _) => {}
+            (Some(Occupant::MasterClient), Outbound::Client(answer)) => self.tell_master_client(&answer),
+            // Messages to a channel that was left are dropped. The Master's message always fits the peer's role.
+            (None | Some(Occupant::Driver(_) | Occupant::Worker(_) | Occupant::MasterClient), _) => {}
         }
     }
 
     /// The Master ends a peer. A Worker that is registered on another connection keeps this one. Otherwise the
     /// connection closes with its last peer.
-    fn on_dismissed(&mut self, seat: Seat, dismissal: Dismissal) {
-        let Some(occupant) = self.seats.get(&seat).copied() else { return };
-        let mut owed = None;
+    fn on_dismissed(&mut self, channel: Channel, dismissal: PeerEnd) {
+        let Some(occupant) = self.channels.get(&channel).copied() else { return };
+        let mut pending = None;
         match occupant {
             Occupant::Driver(peer) => self.peers[peer].driver = None,
             Occupant::Worker(peer) => self.withdraw(peer),
-            Occupant::Asker => owed = self.asker.take(),
+            Occupant::MasterClient => pending = self.master_client.take(),
         }
-        self.leave(seat);
-        let stays_open = matches!((occupant, dismissal), (Occupant::Worker(_), Dismissal::InOrder));
+        self.leave(channel);
+        let stays_open = matches!((occupant, dismissal), (Occupant::Worker(_), PeerEnd::InOrder));
         if !stays_open && self.is_gone() {
             return self.close(Closing::Flushed);
         }
         match occupant {
-            Occupant::Driver(peer) => self.answer_owed(peer),
+            Occupant::Driver(peer) => self.answer_pending(peer),
             Occupant::Worker(_) => {}
-            Occupant::Asker => owed.into_iter().for_each(|asker| self.fail_owed(asker)),
+            Occupant::MasterClient => {
+                pending.into_iter().for_each(|master_client| self.fail_pending(master_client))
+            }
         }
     }
 
     /// Whether the connection has no driver and no Worker at the Master.
     fn is_gone(&self) -> bool {
-        self.seats.values().all(|occupant| *occupant == Occupant::Asker)
+        self.channels.values().all(|occupant| *occupant == Occupant::MasterClient)
     }
 
-    /// Opens the next seat at the Master.
-    fn open(&mut self, occupant: Occupant, role: Role, name: String) -> Seat {
-        let seat = Seat(self.next_seat);
-        self.next_seat += 1;
-        self.seats.insert(seat, occupant);
-        self.effects.push(Effect::Open { seat, role, name });
-        seat
+    /// Opens the next channel at the Master.
+    fn open(&mut self, occupant: Occupant, role: Role, name: String) -> Channel {
+        let channel = Channel(self.next_channel);
+        self.next_channel += 1;
+        self.channels.insert(channel, occupant);
+        self.effects.push(Effect::Open { channel, role, name });
+        channel
     }
 
-    fn leave(&mut self, seat: Seat) {
-        self.seats.remove(&seat);
-        self.effects.push(Effect::Leave { seat });
+    fn leave(&mut self, channel: Channel) {
+        self.channels.remove(&channel);
+        self.effects.push(Effect::Leave { channel });
     }
 
-    fn say(&mut self, seat: Seat, message: Inbound) {
-        self.effects.push(Effect::Say { seat, bytes: self.bytes, message });
+    fn say(&mut self, channel: Channel, message: Inbound) {
+        self.effects.push(Effect::Say { channel, bytes: self.bytes, message });
     }
 
     /// A peer has registered, or waits for the end of a cluster driver: the connection may stay open.
@@ -354,13 +363,13 @@ impl Connection {
     /// All peers leave.
     fn end(&mut self) {
         self.state = State::Closed;
-        for (seat, occupant) in std::mem::take(&mut self.seats) {
+        for (channel, occupant) in std::mem::take(&mut self.channels) {
             if let Occupant::Worker(peer) = occupant {
                 self.withdraw(peer);
             }
-            self.effects.push(Effect::Leave { seat });
+            self.effects.push(Effect::Leave { channel });
         }
         self.peers.driven_out();
-        self.asker = None;
+        self.master_client = None;
     }
 }

@@ -2,7 +2,7 @@
 
 use firesteel_protocol::ids::WorkerId;
 
-use crate::dialect::NotTold;
+use crate::dialect::UnknownSerialId;
 use crate::envelope::EnvelopeError;
 use crate::messages::Unreadable;
 use crate::translate::clients::UnfitDriver;
@@ -71,7 +71,7 @@ pub enum Note {
     },
     /// A peer does not tell what has to be known of its release. Its registration is dropped.
     #[note(Warn, "{_0}")]
-    NotTold(NotTold),
+    UnknownSerialId(UnknownSerialId),
     /// A driver names an application that no driver on its connection has.
     #[note(Warn, "a driver speaks of an application that is not on its connection")]
     NotItsApplication,

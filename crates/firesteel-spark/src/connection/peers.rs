@@ -25,7 +25,7 @@ pub(super) struct Peer {
     /// Its registration, while the serial version ids of its classes are being asked for.
     pub(super) held: Option<Held>,
     /// Its unanswered requests, oldest first.
-    pub(super) owed: VecDeque<i64>,
+    pub(super) pending: VecDeque<i64>,
     /// Its application, until it unregisters.
     pub(super) application: Option<String>,
     /// Its state as a driver at the Master. `None` if its application has ended, or it has none.
@@ -74,8 +74,8 @@ impl Peers {
             return None;
         }
         let dialect = Arc::new(dialect.clone());
-        let (held, owed, application, driver, worker) = (None, VecDeque::new(), None, None, None);
-        self.rows.push(Peer { dialect, master, held, owed, application, driver, worker });
+        let (held, pending, application, driver, worker) = (None, VecDeque::new(), None, None, None);
+        self.rows.push(Peer { dialect, master, held, pending, application, driver, worker });
         self.names.insert(name, number);
         Some(number)
     }
@@ -159,7 +159,7 @@ impl Peers {
         for row in &mut self.rows {
             row.driver = None;
             if let Some(worker) = &mut row.worker {
-                worker.seat = None;
+                worker.channel = None;
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ClientNumber, Connection, Note, PeerNumber};
-use crate::dialect::{NotTold, PROFILE, Release, Vocabulary, told};
+use crate::dialect::{ClassNames, PROFILE, Release, UnknownSerialId, told};
 use crate::envelope::Address;
 use crate::frame::Frame;
 use crate::messages::{Registration, WorkerRegistration};
@@ -71,7 +71,7 @@ impl Connection {
         }
         self.peers[peer].held = Some(held);
         for class in classes {
-            let body = self.addressed(peer, &Vocabulary::question(class));
+            let body = self.addressed(peer, &ClassNames::question(class));
             self.ask(Question::Peer(peer, class), body);
         }
     }
@@ -100,7 +100,7 @@ impl Connection {
             None => {}
             Some(Held::Worker(registration)) => match complete(*registration, class, answer) {
                 Ok(whole) => self.register_worker(peer, &whole),
-                Err(error) => self.note(Note::NotTold(error)),
+                Err(error) => self.note(Note::UnknownSerialId(error)),
             },
             Some(Held::Driver(registration)) => {
                 let dialect = Arc::make_mut(&mut self.peers[peer].dialect);
@@ -109,7 +109,7 @@ impl Connection {
                         self.register_application(peer, *registration);
                     }
                     Ok(()) => self.peers[peer].held = Some(Held::Driver(registration)),
-                    Err(error) => self.note(Note::NotTold(error)),
+                    Err(error) => self.note(Note::UnknownSerialId(error)),
                 }
             }
         }
@@ -121,7 +121,7 @@ fn complete(
     registration: WorkerRegistration,
     class: &'static str,
     answer: &str,
-) -> Result<WorkerRegistration, NotTold> {
+) -> Result<WorkerRegistration, UnknownSerialId> {
     let release = Release::of_profile(told(class, answer)?);
     Ok(WorkerRegistration { releases: release.into_iter().collect(), ..registration })
 }

@@ -8,7 +8,7 @@ use firesteel_protocol::messages::{
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::Role;
 
-use super::{Connection, Effect, Note, Occupant, PeerNumber, Seat};
+use super::{Channel, Connection, Effect, Note, Occupant, PeerNumber};
 use crate::envelope::Address;
 use crate::messages::{FromWorker, ToWorker, WorkerRegistration};
 use crate::translate;
@@ -22,7 +22,7 @@ use crate::translate;
 pub(super) struct SparkWorker {
     pub(super) id: WorkerId,
     /// `None` if the Master knows it by another connection, or no longer.
-    pub(super) seat: Option<Seat>,
+    pub(super) channel: Option<Channel>,
     /// The secret that proves to be this Worker.
     token: Secret,
     /// The Master's address with which it registered, from the Worker's configuration.
@@ -38,9 +38,9 @@ const LONGEST_URL: usize = 1024;
 
 impl SparkWorker {
     /// A Worker that a Master with its description calls.
-    pub(super) fn called(seat: Seat, description: WorkerDescription, dialled: Address) -> Self {
+    pub(super) fn called(channel: Channel, description: WorkerDescription, dialled: Address) -> Self {
         let (id, token) = (description.id.clone(), description.token.clone());
-        Self { id, seat: Some(seat), token, dialled, called: Some(description), page: String::new() }
+        Self { id, channel: Some(channel), token, dialled, called: Some(description), page: String::new() }
     }
 }
 
@@ -152,11 +152,11 @@ impl Connection {
                 worker.page = page;
             }
         } else {
-            let seat = self.open(Occupant::Worker(peer), Role::Worker, registration.worker.clone());
+            let channel = self.open(Occupant::Worker(peer), Role::Worker, registration.worker.clone());
             self.see_use();
             let (id, token) = (description.id.clone(), description.token.clone());
             let dialled = registration.master.clone();
-            let worker = SparkWorker { id, seat: Some(seat), token, dialled, called: None, page };
+            let worker = SparkWorker { id, channel: Some(channel), token, dialled, called: None, page };
             self.peers.employ(peer, worker);
         }
         // It reports what runs there once it is registered.
@@ -165,22 +165,22 @@ impl Connection {
 
     /// Whether a peer is at the Master as this Worker. If it is there as another Worker, that one leaves.
     fn is_here_as(&mut self, peer: PeerNumber, id: &WorkerId) -> bool {
-        let Some(SparkWorker { id: known, seat: Some(seat), .. }) = &self.peers[peer].worker else {
+        let Some(SparkWorker { id: known, channel: Some(channel), .. }) = &self.peers[peer].worker else {
             return false;
         };
-        let (is_same, seat) = (known == id, *seat);
+        let (is_same, channel) = (known == id, *channel);
         if !is_same {
             self.withdraw(peer);
-            self.leave(seat);
+            self.leave(channel);
         }
         is_same
     }
 
     /// Passes on a Worker's message to the Master, by this connection or another one.
     pub(super) fn worker_says(&mut self, peer: PeerNumber, message: WorkerToMaster) {
-        let Some(SparkWorker { id, seat, token, .. }) = &self.peers[peer].worker else { return };
-        match *seat {
-            Some(seat) => self.say(seat, Inbound::Worker(message)),
+        let Some(SparkWorker { id, channel, token, .. }) = &self.peers[peer].worker else { return };
+        match *channel {
+            Some(channel) => self.say(channel, Inbound::Worker(message)),
             None => {
                 let (worker, token, bytes) = (id.clone(), token.clone(), self.bytes);
                 self.effects.push(Effect::SayElsewhere { peer, worker, token, bytes, message });
@@ -197,8 +197,8 @@ impl Connection {
     /// The Master no longer knows a Worker by this connection.
     pub(super) fn withdraw(&mut self, peer: PeerNumber) {
         let Some(worker) = &mut self.peers[peer].worker else { return };
-        if let Some(seat) = worker.seat.take() {
-            self.effects.push(Effect::Withdraw { worker: worker.id.clone(), seat });
+        if let Some(channel) = worker.channel.take() {
+            self.effects.push(Effect::Withdraw { worker: worker.id.clone(), channel });
         }
     }
 
@@ -227,11 +227,12 @@ impl Connection {
 
     /// The Master has registered a Worker by this connection. It is now told the URL of the Worker's page.
     fn see_registered(&mut self, peer: PeerNumber) {
-        let Some(SparkWorker { id, seat: Some(seat), token, page, .. }) = &self.peers[peer].worker else {
+        let Some(SparkWorker { id, channel: Some(channel), token, page, .. }) = &self.peers[peer].worker
+        else {
             return;
         };
         let report = report_of(id, page);
-        self.effects.push(Effect::Enter { worker: id.clone(), token: token.clone(), seat: *seat });
+        self.effects.push(Effect::Enter { worker: id.clone(), token: token.clone(), channel: *channel });
         if let Some(report) = report {
             self.worker_says(peer, report);
         }

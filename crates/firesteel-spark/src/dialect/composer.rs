@@ -8,14 +8,14 @@ use super::classes::{
     RESOURCE_INFORMATION, RPC_ADDRESS, SOME, STRINGS,
 };
 use super::copy::Copy;
-use super::{Fragment, Generation, Reference, Vocabulary};
+use super::{ClassNames, Fragment, Generation, Reference};
 use crate::envelope::Address;
 use crate::java::{self, Class, ClassId, Content, Field, FieldKind, Graph, Object, ObjectId, Part, Value};
 use crate::messages::{DriverState, ExecutorState};
 
 /// Collects the objects of one message in a graph.
 pub(crate) struct Composer<'a> {
-    vocabulary: &'a Vocabulary,
+    vocabulary: &'a ClassNames,
     pub(super) graph: Graph,
     /// The classes of the message, each once. A peer's reference may bring other classes of the same name.
     classes: Vec<ClassId>,
@@ -26,7 +26,7 @@ pub(crate) struct Composer<'a> {
 }
 
 impl<'a> Composer<'a> {
-    pub(crate) fn new(vocabulary: &'a Vocabulary) -> Self {
+    pub(crate) fn new(vocabulary: &'a ClassNames) -> Self {
         Self {
             vocabulary,
             graph: Graph::default(),

@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 
 use super::copy::Copy;
-use super::{Composer, Generation, Vocabulary};
+use super::{ClassNames, Composer, Generation};
 use crate::java::{self, Bounds, Graph, Node, ReadError, Value};
 
 /// A value of a peer's message, with everything that it refers to.
@@ -26,7 +26,7 @@ impl Fragment {
     /// Copies a value. `None` if that is more than `most` values, or too deep.
     pub(crate) fn of(node: Node<'_>, most: u32) -> Option<Self> {
         // All classes are copied unchanged, so the vocabulary does not matter.
-        let vocabulary = Vocabulary::of(Generation::Scala2_13);
+        let vocabulary = ClassNames::of(Generation::Scala2_13);
         let mut composer = Composer::new(&vocabulary);
         let root = Copy::new(&mut composer, node.graph, most).value(node.value, 0)?;
         Some(Self { graph: composer.into_graph(), root })

@@ -28,13 +28,13 @@ pub use generation::{Generation, Release};
 pub(crate) use generation::{PROFILE, of_failure};
 pub use reference::Reference;
 pub(crate) use vocabulary::told;
-pub use vocabulary::{NotTold, Vocabulary};
+pub use vocabulary::{ClassNames, UnknownSerialId};
 
 /// How to write messages for one peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dialect {
     /// The classes of its release.
-    pub vocabulary: Vocabulary,
+    pub vocabulary: ClassNames,
     /// Its release of Spark, as far as its classes show it; `None` if the release is unknown.
     pub release: Option<Release>,
     /// Its reference to itself, the model for references to the Master.

@@ -13,7 +13,7 @@ use crate::java::Graph;
 /// So far all releases of a generation have the same serial version ids. The ids of an unknown release can be learned
 /// from the peer: it refuses a class with a wrong id, and tells its own in the refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vocabulary {
+pub struct ClassNames {
     /// The generation of the classes.
     pub generation: Generation,
     /// Whether the ids of the release are known here.
@@ -25,14 +25,14 @@ pub struct Vocabulary {
 /// The error that a peer's answer does not tell the serial version id of a class.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("this release of Spark does not tell the serial version id of {class}: {answer}")]
-pub struct NotTold {
+pub struct UnknownSerialId {
     /// The full name of the class in question.
     pub class: &'static str,
     /// The first line of the answer.
     pub answer: String,
 }
 
-impl Vocabulary {
+impl ClassNames {
     /// The classes of a known release of this generation.
     pub(crate) fn of(generation: Generation) -> Self {
         Self { generation, is_known: true, exceptions: BTreeMap::new() }
@@ -105,7 +105,7 @@ impl Vocabulary {
     /// # Errors
     ///
     /// If the failure has another reason, such as an unknown class.
-    pub fn learn(&mut self, class: &'static str, failure: &str) -> Result<(), NotTold> {
+    pub fn learn(&mut self, class: &'static str, failure: &str) -> Result<(), UnknownSerialId> {
         self.exceptions.insert(class, told(class, failure)?);
         Ok(())
     }
@@ -128,12 +128,12 @@ fn by_shape(message: &Graph) -> Generation {
 /// # Errors
 ///
 /// If the failure has another reason.
-pub(crate) fn told(class: &'static str, failure: &str) -> Result<i64, NotTold> {
+pub(crate) fn told(class: &'static str, failure: &str) -> Result<i64, UnknownSerialId> {
     let line = failure.lines().next().unwrap_or_default();
     let id = || {
         let (_, about) = line.split_once(class)?;
         let (_, id) = about.split_once("local class serialVersionUID = ")?;
         id.trim().parse().ok()
     };
-    id().ok_or_else(|| NotTold { class, answer: line.to_owned() })
+    id().ok_or_else(|| UnknownSerialId { class, answer: line.to_owned() })
 }

@@ -29,7 +29,7 @@ const RESOURCES_FILE: &str = "-Dspark.driver.resourcesFile=";
 
 /// The values that a Worker fills into the command of a cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct DriverLocation {
     /// The address of its Worker. The driver ends when its connection there does.
     pub worker: Address,
     /// The Masters that its Worker knows: `spark://host:port[,host:port..]`.
@@ -49,7 +49,7 @@ pub struct Place {
 pub fn program(
     driver: &SparkDriver,
     installation: &Installation,
-    place: &Place,
+    place: &DriverLocation,
     inherited: &BTreeMap<String, String>,
 ) -> Command {
     let SparkDriver { jar: _, command } = driver;
@@ -73,7 +73,7 @@ pub fn program(
     Command { program: variables.java(), arguments, environment }
 }
 
-impl Place {
+impl DriverLocation {
     /// An argument, with a placeholder replaced if it is the whole argument.
     fn in_argument(&self, argument: &str) -> String {
         match argument {
@@ -120,7 +120,7 @@ mod tests {
             first_jars: Vec::new(),
             java_options: words("-server"),
         };
-        let place = Place {
+        let place = DriverLocation {
             worker: Address { host: "10.0.0.2".to_owned(), port: 7079 },
             masters: "spark://a:7077,b:7077".to_owned(),
             jar: "/work/driver-1/pi.jar".to_owned(),

@@ -6,7 +6,7 @@ use firesteel_protocol::process::executor_command::JavaCommand;
 
 use super::application::java_command;
 use super::{DEPLOY_MESSAGES, Fields, Unreadable};
-use crate::dialect::Vocabulary;
+use crate::dialect::ClassNames;
 
 /// A client's request, with the classes of the client's release.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct FromClient {
     /// The request itself.
     pub request: ClientRequest,
     /// The classes of the client's release, as far as the request shows them.
-    pub vocabulary: Vocabulary,
+    pub vocabulary: ClassNames,
 }
 
 /// A request to a Master's endpoint `Master`.
@@ -66,7 +66,7 @@ impl FromClient {
             Some("RequestDriverStatus") => ClientRequest::DriverStatus { driver: message.text("driverId")? },
             _ => return Ok(None),
         };
-        Ok(Some(Self { request, vocabulary: Vocabulary::of_client(message.graph()) }))
+        Ok(Some(Self { request, vocabulary: ClassNames::of_client(message.graph()) }))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::application::totals;
 use super::{Application, DEPLOY_MESSAGES, Fields, Profile, Unreadable};
-use crate::dialect::{Dialect, Fragment, Reference, Release, Vocabulary};
+use crate::dialect::{ClassNames, Dialect, Fragment, Reference, Release};
 use crate::java::{self, Bounds, Node};
 use bytes::Bytes;
 
@@ -68,7 +68,7 @@ impl FromDriver {
                 let application =
                     message.object("appDescription", "org.apache.spark.deploy.ApplicationDescription")?;
                 let dialect = Dialect {
-                    vocabulary: Vocabulary::of_registration(message.graph()),
+                    vocabulary: ClassNames::of_registration(message.graph()),
                     release: Release::of(message.graph()),
                     reference: Reference::read(message, "driver")?,
                 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::{DEPLOY_MESSAGES, ExecutorState, Fields, Unreadable};
-use crate::dialect::{Dialect, Reference, Release, Vocabulary};
+use crate::dialect::{ClassNames, Dialect, Reference, Release};
 use crate::envelope::Address;
 use crate::java::Node;
 
@@ -108,7 +108,7 @@ impl FromWorker {
             Some("RegisterWorker") => {
                 let releases = Release::of_worker(message.graph());
                 let dialect = Dialect {
-                    vocabulary: Vocabulary::of_registration(message.graph()),
+                    vocabulary: ClassNames::of_registration(message.graph()),
                     release: releases.first().copied().filter(|_| releases.len() == 1),
                     reference: Reference::read(message, "worker")?,
                 };

@@ -2,7 +2,7 @@
 
 use super::DriverState;
 use crate::dialect::{
-    Composer, DRIVER_STATUS_RESPONSE, KILL_DRIVER_RESPONSE, SUBMIT_DRIVER_RESPONSE, Vocabulary,
+    ClassNames, Composer, DRIVER_STATUS_RESPONSE, KILL_DRIVER_RESPONSE, SUBMIT_DRIVER_RESPONSE,
 };
 use crate::envelope::Address;
 use crate::java::Value;
@@ -50,7 +50,7 @@ impl ToClient {
     ///
     /// Its reference to the Master is null: clients of 3.3 to 4.3 store it and never use it, and its classes differ
     /// from release to release.
-    pub fn write(&self, vocabulary: &Vocabulary) -> Vec<u8> {
+    pub fn write(&self, vocabulary: &ClassNames) -> Vec<u8> {
         let mut composer = Composer::new(vocabulary);
         let root = self.compose(&mut composer);
         composer.write(root)

@@ -4,8 +4,8 @@ use firesteel_protocol::host;
 
 use super::{ExecutorState, MASTER};
 use crate::dialect::{
-    APPLICATION_REMOVED, Composer, Dialect, EXECUTOR_ADDED, EXECUTOR_UPDATED, Generation, MASTER_CHANGED,
-    REGISTERED_APPLICATION, Vocabulary, WORKER_REMOVED,
+    APPLICATION_REMOVED, ClassNames, Composer, Dialect, EXECUTOR_ADDED, EXECUTOR_UPDATED, Generation,
+    MASTER_CHANGED, REGISTERED_APPLICATION, WORKER_REMOVED,
 };
 use crate::envelope::Address;
 use crate::java::Value;
@@ -122,7 +122,7 @@ impl ToDriver {
 
 /// The Java object that answers a question with `true` or `false`. It is the same in every release.
 pub fn answer(yes: bool) -> Vec<u8> {
-    let vocabulary = Vocabulary::of(Generation::Scala2_13);
+    let vocabulary = ClassNames::of(Generation::Scala2_13);
     let mut composer = Composer::new(&vocabulary);
     let root = composer.boolean(yes);
     composer.write(root)

@@ -150,7 +150,7 @@ pub fn executors(named: &[String]) -> Vec<ExecutorId> {
 
 /// What a message of the Master becomes for a driver of Spark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum OutgoingMessage {
     /// A message of Spark.
     Message(ToDriver),
     /// The answer to the driver's oldest request that waits for one.
@@ -160,7 +160,7 @@ pub enum Told {
 }
 
 /// Translates the Master's message for a driver that knows the Master by this address.
-pub fn to_driver(message: &MasterToDriver, master: &Address) -> Told {
+pub fn to_driver(message: &MasterToDriver, master: &Address) -> OutgoingMessage {
     let told = match message {
         MasterToDriver::RegisteredApplication { app, .. } => {
             Some(ToDriver::RegisteredApplication { app: app.to_string(), master: master.clone() })
@@ -180,11 +180,11 @@ pub fn to_driver(message: &MasterToDriver, master: &Address) -> Told {
         }),
         MasterToDriver::ApplicationRemoved(end) => application_removed(end),
         MasterToDriver::ExecutorsRequested { accepted } | MasterToDriver::ExecutorsKilled { accepted } => {
-            return Told::Answer(*accepted);
+            return OutgoingMessage::Answer(*accepted);
         }
         MasterToDriver::ExecutorsGone { .. } | MasterToDriver::Shortfalls(_) => None,
     };
-    told.map_or(Told::Nothing, Told::Message)
+    told.map_or(OutgoingMessage::Nothing, OutgoingMessage::Message)
 }
 
 /// A new executor; `None` if a number exceeds Spark's range.

@@ -12,6 +12,6 @@ mod drivers;
 mod workers;
 
 pub use drivers::{
-    POLICY, PRIORITY, QUEUE, Told, Unfit, application, executors, profile, targets, to_driver,
+    OutgoingMessage, POLICY, PRIORITY, QUEUE, Unfit, application, executors, profile, targets, to_driver,
 };
 pub use workers::{UnfitWorker, Unordered, latest_state, order, report, to_worker, worker};

@@ -98,7 +98,7 @@ impl Files {
 
     /// Marks all files as doubtful, because a Master has registered the Worker. It will not say which applications
     /// ended before.
-    pub(crate) fn doubt_all(&mut self) {
+    pub(crate) fn recheck_all(&mut self) {
         for kept in self.apps.values_mut() {
             kept.until = Until::Unused;
         }

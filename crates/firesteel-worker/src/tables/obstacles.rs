@@ -104,7 +104,7 @@ impl Obstacles {
 
     /// Records that the machine could not start a process. The obstacle lasts until a check starts one. Returns whether
     /// the obstacle is new.
-    pub(crate) fn meet(&mut self, now: Timestamp, failure: &StartFailure, pause: Option<Duration>) -> bool {
+    pub(crate) fn record(&mut self, now: Timestamp, failure: &StartFailure, pause: Option<Duration>) -> bool {
         if self.processes.is_some() {
             return false;
         }

@@ -9,14 +9,14 @@ use firesteel_protocol::time::Timestamp;
 ///             started               asked to end              grace over
 ///  STARTING ------------> RUNNING --------------> ENDING ------------> DYING
 ///     | asked to end                                 ^
-///     +------------> DOOMED -------------------------+
+///     +------------> STOPPING -------------------------+
 ///                              started
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessStage {
     Starting,
     /// It will be ended with this signal as soon as it has started.
-    Doomed(Signal),
+    Stopping(Signal),
     Running {
         pid: u32,
         since: Timestamp,
@@ -33,7 +33,7 @@ pub(crate) enum ProcessStage {
 impl ProcessStage {
     pub(crate) fn pid(self) -> Option<u32> {
         match self {
-            Self::Starting | Self::Doomed(_) => None,
+            Self::Starting | Self::Stopping(_) => None,
             Self::Running { pid, .. } | Self::Ending { pid, .. } | Self::Dying { pid } => Some(pid),
         }
     }
@@ -41,7 +41,7 @@ impl ProcessStage {
     pub(crate) fn is_unwanted(self) -> bool {
         match self {
             Self::Starting | Self::Running { .. } => false,
-            Self::Doomed(_) | Self::Ending { .. } | Self::Dying { .. } => true,
+            Self::Stopping(_) | Self::Ending { .. } | Self::Dying { .. } => true,
         }
     }
 
@@ -49,7 +49,7 @@ impl ProcessStage {
     pub(crate) fn kill_at(self) -> Option<Timestamp> {
         match self {
             Self::Ending { kill_at, .. } => Some(kill_at),
-            Self::Starting | Self::Doomed(_) | Self::Running { .. } | Self::Dying { .. } => None,
+            Self::Starting | Self::Stopping(_) | Self::Running { .. } | Self::Dying { .. } => None,
         }
     }
 
@@ -58,7 +58,7 @@ impl ProcessStage {
     pub(crate) fn started(self, now: Timestamp, pid: u32) -> Option<(Self, Option<Signal>)> {
         let waiting = match self {
             Self::Starting => None,
-            Self::Doomed(signal) => Some(signal),
+            Self::Stopping(signal) => Some(signal),
             Self::Running { .. } | Self::Ending { .. } | Self::Dying { .. } => return None,
         };
         Some((Self::Running { pid, since: now }, waiting))
@@ -68,8 +68,8 @@ impl ProcessStage {
     /// one has no effect. Returns the stage, and whether a process gets the signal now.
     pub(crate) fn signalled(self, signal: Signal, kill_at: Timestamp) -> (Self, bool) {
         let stage = match (self, signal) {
-            (Self::Starting, signal) => Self::Doomed(signal),
-            (Self::Doomed(before), signal) => Self::Doomed(before.max(signal)),
+            (Self::Starting, signal) => Self::Stopping(signal),
+            (Self::Stopping(before), signal) => Self::Stopping(before.max(signal)),
             (Self::Running { pid, .. }, Signal::Terminate) => Self::Ending { pid, kill_at },
             (Self::Running { pid, .. } | Self::Ending { pid, .. }, Signal::Kill) => Self::Dying { pid },
             (same @ Self::Ending { .. }, Signal::Terminate) | (same @ Self::Dying { .. }, _) => same,

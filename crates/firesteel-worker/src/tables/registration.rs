@@ -22,7 +22,7 @@ const PACE: Pace = Pace {
 
 #[derive(Debug)]
 pub(crate) struct Registration {
-    pub(crate) search: MasterSearch<Told, Terms>,
+    pub(crate) search: MasterSearch<SentReport, Terms>,
     /// The last order to launch an executor that no heartbeat has answered, and the Master that sent it. A Worker that
     /// registers again on the same connection answers it afterwards.
     last_order: Option<(PeerId, ExecutorKey)>,
@@ -30,7 +30,7 @@ pub(crate) struct Registration {
 
 /// What the Worker told a Master when it asked to be registered.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct SentReport {
     pub(crate) executors: BTreeMap<ExecutorKey, ExecutorState>,
     pub(crate) drivers: Vec<DriverReport>,
     /// The Worker had been registered with it on this connection, and orders may still be on their way.

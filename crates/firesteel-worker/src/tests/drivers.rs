@@ -250,8 +250,8 @@ fn a_log_of_a_cluster_driver_is_over_once_it_has_ended_for_good() {
         bench.tell(Event::Received { peer: PeerId(7), message })
     };
     let is_over = |bench: &mut Bench| {
-        let wish = request(driver()).into();
-        assert_eq!(ask(bench, request(driver())), [Effect::ReadLog { peer: PeerId(7), wish }]);
+        let range = request(driver()).into();
+        assert_eq!(ask(bench, request(driver())), [Effect::ReadLog { peer: PeerId(7), range }]);
         let outcome = LogRead::Piece { start: 0, bytes: bytes::Bytes::new(), length: 0 };
         match &bench.tell(Event::LogRead { peer: PeerId(7), outcome })[..] {
             [Effect::Send { message: Outbound::Client(WorkerToClient::LogResponse(piece)), .. }] => {

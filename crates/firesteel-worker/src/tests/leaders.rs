@@ -1,6 +1,6 @@
 //! Several Masters, one of which leads.
 
-use firesteel_protocol::master_search::leadership::Dispute;
+use firesteel_protocol::master_search::leadership::LeaderConflict;
 
 use super::*;
 
@@ -77,8 +77,8 @@ fn a_master_of_an_earlier_epoch_is_not_asked() {
     bench.master(1, registered("b"));
     bench.disconnect(1);
     bench.deadline();
-    let deposed = Dispute::Deposed { master: Address::new("a", 7077), epoch: 6, latest: 7 };
-    assert_eq!(bench.connect_to(2, "a", leads(6)), [note(Note::Dispute(deposed)), close(2)]);
+    let deposed = LeaderConflict::Deposed { master: Address::new("a", 7077), epoch: 6, latest: 7 };
+    assert_eq!(bench.connect_to(2, "a", leads(6)), [note(Note::LeaderConflict(deposed)), close(2)]);
     assert_eq!(bench.connect_to(3, "b", leads(7)), [register(3, vec![])], "the same one again");
 }
 
@@ -88,8 +88,9 @@ fn masters_that_know_nothing_of_each_other_are_a_dispute() {
         let mut bench = Bench::new(&["a", "b"]);
         bench.apply(Event::Start);
         bench.connect_to(1, "a", one);
-        let dispute = Dispute::Strangers { one: Address::new("a", 7077), other: Address::new("b", 7077) };
+        let dispute =
+            LeaderConflict::Strangers { one: Address::new("a", 7077), other: Address::new("b", 7077) };
         let effects = bench.connect_to(2, "b", other);
-        assert_eq!(effects, [note(Note::Dispute(dispute)), register(2, vec![])]);
+        assert_eq!(effects, [note(Note::LeaderConflict(dispute)), register(2, vec![])]);
     }
 }

@@ -18,7 +18,7 @@ fn ask(bench: &mut Bench, peer: u64, request: LogRequest) -> Vec<Effect> {
 }
 
 fn read(peer: u64, executor: u32) -> Effect {
-    Effect::ReadLog { peer: PeerId(peer), wish: request("app-1", executor).into() }
+    Effect::ReadLog { peer: PeerId(peer), range: request("app-1", executor).into() }
 }
 
 fn answer(peer: u64, message: WorkerToClient) -> Effect {

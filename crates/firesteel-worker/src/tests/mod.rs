@@ -1,6 +1,6 @@
 //! Table tests: the effects of each event, as whole vectors.
 
-mod cleaning;
+mod application_directories;
 mod drivers;
 mod executors;
 mod files;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Exit;
 use firesteel_protocol::master_search::connect_error::ConnectError;
-use firesteel_protocol::master_search::leadership::Dispute;
+use firesteel_protocol::master_search::leadership::LeaderConflict;
 use firesteel_protocol::messages::{
     ClientToWorker, RefusedRegistration, RunningExecutor, WorkerToClient, WorkerViewOfItself,
 };
@@ -55,7 +55,7 @@ fn of_several_masters_the_first_to_answer_wins_and_the_others_are_closed() {
 
 fn deposed(host: &str) -> Effect {
     let master = Address::new(host, 7077);
-    note(Note::Dispute(Dispute::Deposed { master, epoch: 1, latest: 2 }))
+    note(Note::LeaderConflict(LeaderConflict::Deposed { master, epoch: 1, latest: 2 }))
 }
 
 fn lost_a() -> Effect {
@@ -125,9 +125,9 @@ fn a_master_that_asks_for_no_pause_between_heartbeats_gets_one_every_10_ms() {
     bench.connect(1, "m");
     let master_url = "spark://m:7077".to_owned();
     let (heartbeat_millis, web_address) = (0, None);
-    let welcome =
+    let confirmation =
         MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate: true, web_address };
-    bench.master(1, welcome);
+    bench.master(1, confirmation);
     assert_eq!(bench.left(), Duration::from_millis(10));
 }
 
@@ -355,7 +355,7 @@ fn a_master_that_forgot_the_worker_is_registered_with_again_on_the_same_connecti
 }
 
 #[test]
-fn an_order_that_crosses_the_wish_to_reconnect_counts() {
+fn an_order_that_crosses_the_range_to_reconnect_counts() {
     let mut bench = Bench::running();
     bench.master(1, MasterToWorker::ReconnectWorker);
     assert_eq!(bench.master(1, launch(1)), [start(1)]);

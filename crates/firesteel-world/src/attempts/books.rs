@@ -258,7 +258,9 @@ impl Books {
                     }
                 }
             }
-            DriverToMaster::PreferHosts { wishes, .. } => self.facts.avoids |= !wishes.avoided.is_empty(),
+            DriverToMaster::PreferHosts { preferences, .. } => {
+                self.facts.avoids |= !preferences.avoided.is_empty()
+            }
             DriverToMaster::RequestShortfall { .. } => {}
         }
     }

@@ -22,7 +22,7 @@
 //!
 //! ```text
 //!   driver, or program with a driver        attempts            manager
-//!   dial, hang up, wishes, done   ------>  [ApplicationMaster] ------> Register, Allocate, Unregister
+//!   dial, hang up, preferences, done   ------>  [ApplicationMaster] ------> Register, Allocate, Unregister
 //!   RegisteredApplication, ...    <------  [ApplicationMaster]         begins the next when one is gone
 //!                                               | Launch
 //!                                           containers, which end when their attempt does

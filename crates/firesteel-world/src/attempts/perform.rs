@@ -6,49 +6,49 @@ use firesteel_application_master::allocator::{AllocateFailure, Call, ContainerSi
 use firesteel_application_master::{ContainerHandle, Effect, Event, FinalStatus, Mode, Node, Outbound};
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
-use firesteel_protocol::messages::{ClientToMaster, StatePlace};
+use firesteel_protocol::messages::{ClientToMaster, StateCursor};
 use firesteel_protocol::process::{ExitStatus, StartFailure, StartStep};
 
 use super::driver::{Connection, Reaction};
 use super::plan::node_address;
 use super::supervisor::AttemptState;
-use super::world::{CallOutcome, Happening, World};
-use crate::containers::Care;
+use super::world::{CallOutcome, ScheduledEvent, World};
+use crate::containers::GrantChoice;
 
 impl World {
-    pub(super) fn happen(&mut self, happening: Happening) {
-        match happening {
-            Happening::Report(host) => self.report(host),
-            Happening::Tell(attempt, event) => self.tell(attempt, event),
-            Happening::Arrive(attempt, call, outcome) => self.arrive(attempt, &call, outcome),
-            Happening::Register(attempt) => self.register(attempt),
-            Happening::Unregister(attempt, status) => self.unregister(attempt, status),
-            Happening::Started(attempt, container) => self.started(attempt, container),
-            Happening::Ends(container, status) => {
+    pub(super) fn happen(&mut self, scheduled: ScheduledEvent) {
+        match scheduled {
+            ScheduledEvent::Report(host) => self.report(host),
+            ScheduledEvent::Tell(attempt, event) => self.tell(attempt, event),
+            ScheduledEvent::Arrive(attempt, call, outcome) => self.arrive(attempt, &call, outcome),
+            ScheduledEvent::Register(attempt) => self.register(attempt),
+            ScheduledEvent::Unregister(attempt, status) => self.unregister(attempt, status),
+            ScheduledEvent::Started(attempt, container) => self.started(attempt, container),
+            ScheduledEvent::Ends(container, status) => {
                 if !self.calm {
                     self.manager.end(&container, status);
                 }
             }
-            Happening::ProgramEnds(attempt, status) => self.end_program(attempt, status),
-            Happening::Lose(attempt) => self.lose(attempt),
-            Happening::Begin => self.begin(),
-            Happening::Dial(driver) => self.dial(driver),
-            Happening::Wish(driver) => self.wish(driver),
-            Happening::Whim(driver) => self.whim(driver),
-            Happening::Clients => self.clients(),
-            Happening::Mischief => self.mischief(),
+            ScheduledEvent::ProgramEnds(attempt, status) => self.end_program(attempt, status),
+            ScheduledEvent::Lose(attempt) => self.lose(attempt),
+            ScheduledEvent::Begin => self.begin(),
+            ScheduledEvent::Dial(driver) => self.dial(driver),
+            ScheduledEvent::HintRequest(driver) => self.wish(driver),
+            ScheduledEvent::Whim(driver) => self.whim(driver),
+            ScheduledEvent::Clients => self.clients(),
+            ScheduledEvent::Mischief => self.mischief(),
         }
     }
 
     fn report(&mut self, host: String) {
-        let care = if self.strikes(1) { Care::Anywhere } else { Care::Nearest };
+        let care = if self.strikes(1) { GrantChoice::Anywhere } else { GrantChoice::Nearest };
         if !self.strikes(1) {
             self.manager.offer(&host, care);
         }
         if self.strikes(8) {
             self.manager.grant(&host, ProfileId(0), 0);
         }
-        self.later(100, 1_000, Happening::Report(host));
+        self.later(100, 1_000, ScheduledEvent::Report(host));
     }
 
     fn arrive(&mut self, attempt: usize, call: &Call, outcome: CallOutcome) {
@@ -81,7 +81,7 @@ impl World {
                 Event::Allocated { allocated, nodes }
             }
         };
-        self.later(1, 30, Happening::Tell(attempt, event));
+        self.later(1, 30, ScheduledEvent::Tell(attempt, event));
     }
 
     fn register(&mut self, attempt: usize) {
@@ -98,7 +98,7 @@ impl World {
             if self.drivers[0].connection.is_some_and(|connection| connection.attempt != attempt) {
                 self.hang_up(0);
             }
-            self.later(10, 2_000, Happening::Dial(0));
+            self.later(10, 2_000, ScheduledEvent::Dial(0));
         }
     }
 
@@ -126,7 +126,7 @@ impl World {
         }
         if self.strikes(1) {
             let status = *self.dice.pick(&[0, 1, 1, 137, -100, -101, -102, -103, -104, -105, -106, -1000]);
-            self.later(0, 10_000, Happening::Ends(container.clone(), status));
+            self.later(0, 10_000, ScheduledEvent::Ends(container.clone(), status));
         }
         // An executor connects to its driver without being told.
         let rows = self.attempts[attempt].books.executors.iter();
@@ -157,7 +157,7 @@ impl World {
         }
         self.manager.end_all();
         if self.supervisor.lose() {
-            self.later(100, 3_000, Happening::Begin);
+            self.later(100, 3_000, ScheduledEvent::Begin);
         }
     }
 
@@ -168,19 +168,19 @@ impl World {
         if self.drivers[driver].connection.is_some_and(|connection| connection.attempt == attempt) {
             self.drivers[driver].connection = None;
             self.drivers[driver].registered = false;
-            self.later(10, 3_000, Happening::Dial(driver));
+            self.later(10, 3_000, ScheduledEvent::Dial(driver));
         }
         if self.plan.config.mode == Mode::Cluster {
             self.drivers[driver].vanished = true;
         }
         match self.supervisor.is_over() {
             true => self.manager.end_all(),
-            false => self.later(10, 2_000, Happening::Lose(attempt)),
+            false => self.later(10, 2_000, ScheduledEvent::Lose(attempt)),
         }
     }
 
     fn clients(&mut self) {
-        self.later(100, 5_000, Happening::Clients);
+        self.later(100, 5_000, ScheduledEvent::Clients);
         let attempt = self.supervisor.current;
         let name = |dice: &mut firesteel_sim::dice::Dice| {
             (*dice.pick(&["sums", "application_1_0001", "differences"])).to_owned()
@@ -189,7 +189,7 @@ impl World {
         let message = match self.dice.below(9) {
             0 => ClientToMaster::RequestReadyz,
             8 => ClientToMaster::DecommissionWorkers { which: "worker-1".to_owned(), within_millis: None },
-            1..4 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
+            1..4 => ClientToMaster::RequestMasterState { from: StateCursor::beginning() },
             _ => ClientToMaster::RequestApplication { app: app.clone(), executors_from: ExecutorId(0) },
         };
         self.client_says(attempt, message);
@@ -202,7 +202,7 @@ impl World {
         if self.calm {
             return;
         }
-        self.later(50, 1_500, Happening::Mischief);
+        self.later(50, 1_500, ScheduledEvent::Mischief);
         let attempt = self.supervisor.current;
         if self.strikes(1) {
             let all: Vec<ContainerId> = self.manager.containers().keys().cloned().collect();
@@ -238,7 +238,7 @@ impl World {
         match effect {
             Effect::Register => {
                 let slow = if self.strikes(4) { 8_000 } else { 500 };
-                self.later(1, slow, Happening::Register(attempt));
+                self.later(1, slow, ScheduledEvent::Register(attempt));
             }
             Effect::Allocate(call) => {
                 let outcome = match (self.strikes(2), self.strikes(2)) {
@@ -247,12 +247,12 @@ impl World {
                     (false, false) => CallOutcome::Sound,
                 };
                 let slow = if self.strikes(2) { 5_000 } else { 30 };
-                self.later(1, slow, Happening::Arrive(attempt, call, outcome));
+                self.later(1, slow, ScheduledEvent::Arrive(attempt, call, outcome));
             }
-            Effect::Launch(launch) => self.later(1, 300, Happening::Started(attempt, launch.container)),
+            Effect::Launch(launch) => self.later(1, 300, ScheduledEvent::Started(attempt, launch.container)),
             Effect::StartProgram => self.start_program(attempt),
             Effect::EndProgram => {
-                self.later(0, 2_000, Happening::ProgramEnds(attempt, ExitStatus::Signal(15)));
+                self.later(0, 2_000, ScheduledEvent::ProgramEnds(attempt, ExitStatus::Signal(15)));
             }
             Effect::Send { peer, message: Outbound::Driver(message) } => {
                 self.deliver(attempt, peer, &message)
@@ -263,13 +263,13 @@ impl World {
                     if self.drivers[driver].connection == Some(Connection { attempt, peer }) {
                         self.drivers[driver].connection = None;
                         self.drivers[driver].registered = false;
-                        self.later(10, 3_000, Happening::Dial(driver));
+                        self.later(10, 3_000, ScheduledEvent::Dial(driver));
                     }
                 }
-                self.later(0, 50, Happening::Tell(attempt, Event::Disconnected { peer }));
+                self.later(0, 50, ScheduledEvent::Tell(attempt, Event::Disconnected { peer }));
             }
             Effect::Unregister { status, .. } => {
-                self.later(1, 500, Happening::Unregister(attempt, status));
+                self.later(1, 500, ScheduledEvent::Unregister(attempt, status));
             }
             Effect::Exit(_) => self.end_process(attempt),
         }
@@ -279,7 +279,7 @@ impl World {
         if self.strikes(40) {
             let failure = StartFailure { step: StartStep::Program, error: "no such file".to_owned() };
             self.drivers[attempt].vanished = true;
-            self.later(0, 10, Happening::Tell(attempt, Event::ProgramNotStarted(failure)));
+            self.later(0, 10, ScheduledEvent::Tell(attempt, Event::ProgramNotStarted(failure)));
         }
     }
 
@@ -297,11 +297,11 @@ impl World {
         let container = |executor: ExecutorId| rows.get(&executor).map(|row| row.container.clone());
         let reaction = self.drivers[driver].hear(message, self.plan.relaunch, container);
         match reaction {
-            Reaction::Request => self.later(0, 50, Happening::Wish(driver)),
+            Reaction::Request => self.later(0, 50, ScheduledEvent::HintRequest(driver)),
             Reaction::None => {}
         }
         if self.drivers[driver].gone {
-            self.later(0, 5_000, Happening::ProgramEnds(attempt, ExitStatus::Code(0)));
+            self.later(0, 5_000, ScheduledEvent::ProgramEnds(attempt, ExitStatus::Code(0)));
         }
     }
 }

@@ -9,7 +9,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_protocol::messages::{
-    ApplicationDescription, ExecutorTarget, HostWishes, Outcome, Placing, Relaunch, ResourceProfile,
+    ApplicationDescription, ExecutorTarget, HostPreferences, Outcome, Placing, Relaunch, ResourceProfile,
     Submitter, WantedExecutors, Work,
 };
 use firesteel_protocol::process::{Command, Placeholder};
@@ -54,7 +54,7 @@ impl Plan {
     pub fn rolled(seed: u64) -> Self {
         let mut cluster = Scenario::rolled(seed);
         let mut dice = Dice::new(seed ^ 0x00A7_7E3D);
-        cluster.config.decommissioning = Decommissioning::Told;
+        cluster.config.decommissioning = Decommissioning::Notified;
         let mode = *dice.pick(&[Mode::Client, Mode::Client, Mode::Cluster, Mode::Cluster, Mode::Unmanaged]);
         let most_attempts = match mode {
             Mode::Unmanaged => 1,
@@ -147,13 +147,13 @@ impl Plan {
     }
 
     /// The preferred and the excluded hosts of tasks.
-    pub(super) fn wishes(&self, dice: &mut Dice) -> HostWishes {
+    pub(super) fn preferences(&self, dice: &mut Dice) -> HostPreferences {
         let hosts = self.cluster.machines.keys();
         let preferred: BTreeMap<String, u64> =
             hosts.clone().filter(|_| dice.one_in(3)).map(|host| (host.clone(), 3)).collect();
         let avoided = hosts.skip(1).filter(|_| dice.one_in(8)).cloned().collect();
         let tasks = if preferred.is_empty() { 0 } else { dice.between(1, 40) };
-        HostWishes { tasks, preferred, racks: BTreeMap::new(), avoided }
+        HostPreferences { tasks, preferred, racks: BTreeMap::new(), avoided }
     }
 }
 

@@ -144,14 +144,14 @@ impl AttemptSabotage {
             _ => false,
         };
         match self {
-            Self::DropAdded => effects.retain(|effect| told(effect) != Some(Told::Added)),
-            Self::DropEnded => effects.retain(|effect| told(effect) != Some(Told::Ended)),
+            Self::DropAdded => effects.retain(|effect| told(effect) != Some(Notice::Added)),
+            Self::DropEnded => effects.retain(|effect| told(effect) != Some(Notice::Ended)),
             Self::DropStory if returned => {
-                effects.retain(|effect| !matches!(told(effect), Some(Told::Added | Told::Ended)))
+                effects.retain(|effect| !matches!(told(effect), Some(Notice::Added | Notice::Ended)))
             }
-            Self::DropGone => effects.retain(|effect| told(effect) != Some(Told::Gone)),
-            Self::DropRemoved => effects.retain(|effect| told(effect) != Some(Told::Removed)),
-            Self::DoubleEnded => repeat(effects, |effect| told(effect) == Some(Told::Ended)),
+            Self::DropGone => effects.retain(|effect| told(effect) != Some(Notice::Gone)),
+            Self::DropRemoved => effects.retain(|effect| told(effect) != Some(Notice::Removed)),
+            Self::DoubleEnded => repeat(effects, |effect| told(effect) == Some(Notice::Ended)),
             Self::DoubleCall => repeat(effects, |effect| matches!(effect, Effect::Allocate(_))),
             Self::DoubleUnregister => repeat(effects, |effect| matches!(effect, Effect::Unregister { .. })),
             Self::DropUnregister => {
@@ -180,20 +180,20 @@ fn repeat(effects: &mut Vec<Effect>, which: impl Fn(&Effect) -> bool) {
 
 /// What a driver is told, in the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Notice {
     Added,
     Ended,
     Gone,
     Removed,
 }
 
-fn told(effect: &Effect) -> Option<Told> {
+fn told(effect: &Effect) -> Option<Notice> {
     let Effect::Send { message: Outbound::Driver(message), .. } = effect else { return None };
     match message {
-        MasterToDriver::ExecutorAdded { .. } => Some(Told::Added),
-        MasterToDriver::ExecutorUpdated { state, .. } if state.is_finished() => Some(Told::Ended),
-        MasterToDriver::ExecutorsGone { .. } => Some(Told::Gone),
-        MasterToDriver::ApplicationRemoved(_) => Some(Told::Removed),
+        MasterToDriver::ExecutorAdded { .. } => Some(Notice::Added),
+        MasterToDriver::ExecutorUpdated { state, .. } if state.is_finished() => Some(Notice::Ended),
+        MasterToDriver::ExecutorsGone { .. } => Some(Notice::Gone),
+        MasterToDriver::ApplicationRemoved(_) => Some(Notice::Removed),
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ use firesteel_protocol::process::Command;
 use super::driver::Connection;
 use super::plan::target;
 use super::supervisor::AttemptState;
-use super::world::{Happening, World};
+use super::world::{ScheduledEvent, World};
 
 impl World {
     /// A driver connects to its ApplicationMaster.
@@ -27,7 +27,7 @@ impl World {
         };
         let known = self.supervisor.state == AttemptState::Known || self.plan.config.mode != Mode::Client;
         if !self.attempts[attempt].alive || !known {
-            return self.later(100, 3_000, Happening::Dial(driver));
+            return self.later(100, 3_000, ScheduledEvent::Dial(driver));
         }
         let wanted = state.wanted.get(&ProfileId::DEFAULT).copied().unwrap_or(0);
         let description = self.plan.description(state.first_executor(), wanted);
@@ -49,7 +49,7 @@ impl World {
         if let Some(Connection { attempt, peer }) = self.drivers[driver].connection.take() {
             self.drivers[driver].registered = false;
             let notice = if self.calm { 100 } else { 15_000 };
-            self.later(0, notice, Happening::Tell(attempt, Event::Disconnected { peer }));
+            self.later(0, notice, ScheduledEvent::Tell(attempt, Event::Disconnected { peer }));
         }
     }
 
@@ -61,8 +61,11 @@ impl World {
         }
         let app = self.plan.config.app.clone();
         let live: Vec<ExecutorId> = state.live.iter().copied().collect();
-        let (targets, wishes) = (self.current_targets(driver), self.wishes.clone());
-        self.driver_says(driver, DriverToMaster::PreferHosts { app: app.clone(), wishes: Box::new(wishes) });
+        let (targets, preferences) = (self.current_targets(driver), self.preferences.clone());
+        self.driver_says(
+            driver,
+            DriverToMaster::PreferHosts { app: app.clone(), preferences: Box::new(preferences) },
+        );
         self.driver_says(driver, DriverToMaster::RequestExecutors { app: app.clone(), targets });
         if self.calm {
             self.driver_says(driver, DriverToMaster::KillExecutors { app, executors: live });
@@ -72,10 +75,10 @@ impl World {
     /// A driver does something at random.
     pub(super) fn whim(&mut self, driver: usize) {
         if self.calm {
-            self.later(5_000, 20_000, Happening::Whim(driver));
+            self.later(5_000, 20_000, ScheduledEvent::Whim(driver));
             return self.end_excess(driver);
         }
-        self.later(50, 4_000, Happening::Whim(driver));
+        self.later(50, 4_000, ScheduledEvent::Whim(driver));
         let state = &self.drivers[driver];
         let Some(connection) = state.connection.filter(|_| state.registered && !state.done) else { return };
         let app = self.plan.config.app.clone();
@@ -85,11 +88,11 @@ impl World {
             self.driver_says(driver, DriverToMaster::RequestExecutors { app: app.clone(), targets });
         }
         if self.dice.one_in(3) {
-            self.wishes = self.plan.wishes(&mut self.dice);
-            let wishes = self.wishes.clone();
+            self.preferences = self.plan.preferences(&mut self.dice);
+            let preferences = self.preferences.clone();
             self.driver_says(
                 driver,
-                DriverToMaster::PreferHosts { app: app.clone(), wishes: Box::new(wishes) },
+                DriverToMaster::PreferHosts { app: app.clone(), preferences: Box::new(preferences) },
             );
         }
         if self.dice.one_in(4) {
@@ -105,7 +108,7 @@ impl World {
         }
         if self.strikes(4) {
             self.hang_up(driver);
-            self.later(10, 15_000, Happening::Dial(driver));
+            self.later(10, 15_000, ScheduledEvent::Dial(driver));
         }
         if self.strikes(150) {
             self.finish_driver(driver);
@@ -174,7 +177,7 @@ impl World {
     pub(super) fn stranger_says(&mut self, attempt: usize, message: DriverToMaster) {
         let peer = self.new_peer();
         self.tell(attempt, Event::Received { peer, message: Inbound::Driver(message) });
-        self.later(0, 1_000, Happening::Tell(attempt, Event::Disconnected { peer }));
+        self.later(0, 1_000, ScheduledEvent::Tell(attempt, Event::Disconnected { peer }));
     }
 }
 

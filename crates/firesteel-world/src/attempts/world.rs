@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use firesteel_application_master::allocator::Call;
 use firesteel_application_master::{ApplicationMaster, Event, FinalStatus, Inbound, Mode};
 use firesteel_protocol::ids::{ContainerId, PeerId, ProfileId};
-use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, ExecutorTarget, HostWishes};
+use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, ExecutorTarget, HostPreferences};
 use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::{Machine as _, Timestamp};
 
@@ -48,7 +48,7 @@ pub fn run_sabotaged(plan: Plan, sabotage: AttemptSabotage) -> Outcome {
 
 /// A happening in the queue. Attempts and drivers are counted from 0.
 #[derive(Clone, Debug)]
-pub(super) enum Happening {
+pub(super) enum ScheduledEvent {
     Report(String),
     /// An attempt receives an event from its shell or from a connection.
     Tell(usize, Event),
@@ -68,7 +68,7 @@ pub(super) enum Happening {
     Begin,
     /// A driver dials its ApplicationMaster.
     Dial(usize),
-    Wish(usize),
+    HintRequest(usize),
     Whim(usize),
     /// A status client sends a question.
     Clients,
@@ -94,7 +94,7 @@ pub(super) struct World {
     pub(super) plan: Plan,
     pub(super) dice: Dice,
     pub(super) now: u64,
-    queue: BTreeMap<(u64, u64), Happening>,
+    queue: BTreeMap<(u64, u64), ScheduledEvent>,
     sequence: u64,
     pub(super) attempts: Vec<Attempt>,
     pub(super) drivers: Vec<Driver>,
@@ -102,7 +102,7 @@ pub(super) struct World {
     pub(super) manager: Manager,
     pub(super) next_peer: u64,
     pub(super) targets: Vec<ExecutorTarget>,
-    pub(super) wishes: HostWishes,
+    pub(super) preferences: HostPreferences,
     sabotage: Option<AttemptSabotage>,
     pub(super) calm: bool,
     /// The ending that was begun. No attempt may begin after it.
@@ -127,7 +127,7 @@ impl World {
             manager,
             next_peer: 0,
             targets,
-            wishes: HostWishes::default(),
+            preferences: HostPreferences::default(),
             sabotage,
             calm: false,
             ending: None,
@@ -141,10 +141,10 @@ impl World {
         self.outcome.coverage.runs = 1;
         self.outcome.coverage.mode.count(&self.plan.config.mode);
         for host in self.plan.cluster.machines.keys().cloned().collect::<Vec<_>>() {
-            self.later(1, 500, Happening::Report(host));
+            self.later(1, 500, ScheduledEvent::Report(host));
         }
-        self.later(0, 2_000, Happening::Clients);
-        self.later(100, 1_000, Happening::Mischief);
+        self.later(0, 2_000, ScheduledEvent::Clients);
+        self.later(100, 1_000, ScheduledEvent::Mischief);
         if self.plan.config.mode != Mode::Cluster {
             self.add_driver();
         }
@@ -175,10 +175,10 @@ impl World {
         !self.calm && self.dice.one_in(self.plan.cluster.faults * rarer)
     }
 
-    pub(super) fn later(&mut self, first: u64, last: u64, happening: Happening) {
+    pub(super) fn later(&mut self, first: u64, last: u64, scheduled: ScheduledEvent) {
         let at = self.now + self.dice.between(first, last);
         self.sequence += 1;
-        self.queue.insert((at, self.sequence), happening);
+        self.queue.insert((at, self.sequence), scheduled);
     }
 
     /// Runs the next happening: one of the world's queue, or an attempt's own deadline, which may come
@@ -199,8 +199,8 @@ impl World {
             }
             (_, Some(head)) => {
                 self.now = self.now.max(head.0);
-                let happening = self.queue.remove(&head).expect("it is the first");
-                self.happen(happening);
+                let scheduled = self.queue.remove(&head).expect("it is the first");
+                self.happen(scheduled);
             }
             (_, None) => self.outcome.violation = Some("nothing will ever happen again".to_owned()),
         }
@@ -234,8 +234,8 @@ impl World {
         let driver = self.drivers.len();
         let wanted = self.targets.iter().map(|target| (target.id, target.total)).collect();
         self.drivers.push(Driver { wanted, ..Driver::default() });
-        self.later(0, 3_000, Happening::Dial(driver));
-        self.later(0, 3_000, Happening::Whim(driver));
+        self.later(0, 3_000, ScheduledEvent::Dial(driver));
+        self.later(0, 3_000, ScheduledEvent::Whim(driver));
     }
 
     pub(super) fn driver_of(&self, attempt: usize) -> usize {
@@ -312,7 +312,7 @@ impl World {
     fn calm_down(&mut self) {
         self.calm = true;
         self.targets = self.plan.targets(&mut self.dice);
-        self.wishes = HostWishes::default();
+        self.preferences = HostPreferences::default();
         for driver in 0..self.drivers.len() {
             let targets = self.targets.iter().map(|target| (target.id, target.total)).collect();
             self.drivers[driver].wanted = targets;
@@ -335,7 +335,7 @@ impl World {
             Ending::ProgramFails => {
                 let status =
                     *self.dice.pick(&[ExitStatus::Code(1), ExitStatus::Code(7), ExitStatus::Signal(9)]);
-                self.later(0, 0, Happening::ProgramEnds(current, status));
+                self.later(0, 0, ScheduledEvent::ProgramEnds(current, status));
             }
             Ending::Killed => {
                 let app = self.plan.config.app.to_string();

@@ -7,8 +7,8 @@ use firesteel_worker as worker;
 
 use super::effects::master_disk::Held;
 use super::faults::Fault;
-use super::happening::Happening;
 use super::processes::node::{Alarm, Body, NodeEffects, NodeEvent};
+use super::scheduled_event::ScheduledEvent;
 use super::world::{BEGINNING, NodeIndex, World};
 
 impl World {
@@ -193,7 +193,7 @@ impl World {
         }
         let rings = due.max(self.now) + lateness;
         self.node_mut(node).alarm = Some(Alarm { due, rings });
-        self.at(rings, Happening::Wake { node, at: rings });
+        self.at(rings, ScheduledEvent::Wake { node, at: rings });
     }
 
     fn count_event(&mut self, event: &NodeEvent) {

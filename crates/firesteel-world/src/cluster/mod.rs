@@ -7,7 +7,7 @@
 //! must recover by itself (`laws::healing`).
 //!
 //! - `scenario`: the description of a cluster and of its applications.
-//! - `world`, `run`, `happening`, `events`: virtual time, the queue of happenings, one run, and how machines receive
+//! - `world`, `run`, `scheduled_event`, `events`: virtual time, the queue of happenings, one run, and how machines receive
 //!   events.
 //! - `processes`: processes, with or without a state machine, and the actions of their users.
 //! - `network`: connections and messages.
@@ -19,24 +19,24 @@
 mod effects;
 mod events;
 mod faults;
-mod happening;
 pub(super) mod laws;
 mod network;
 mod processes;
 mod run;
 mod sabotage;
 mod scenario;
+mod scheduled_event;
 mod world;
 
-pub use faults::busy_master::BusySpell;
+pub use faults::busy_master::BusyPeriod;
 pub use faults::disks::FullDisk;
-pub use faults::election::{Deposition, Election, Way};
+pub use faults::election::{Deposition, DepositionKind, Election};
 pub use faults::leaving::Departure;
 pub use faults::partitions::{Partition, Party};
 pub use faults::stalls::Stall;
 pub use faults::{Fault, FaultPlan};
 pub use laws::coverage::{Coverage, Row, Tally};
-pub use run::{Failure, Outcome, Telling, run, run_sabotaged};
+pub use run::{Failure, Outcome, TraceMode, run, run_sabotaged};
 pub use sabotage::Sabotage;
-pub use scenario::wishes::LocalityPlan;
+pub use scenario::host_preferences::LocalityPlan;
 pub use scenario::{AppKind, AppPlan, Scenario, TaskFate, TaskPlan, WorkerPlan};

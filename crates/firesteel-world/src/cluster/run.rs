@@ -9,7 +9,7 @@ use super::world::World;
 
 /// Whether a run records a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Display)]
-pub enum Telling {
+pub enum TraceMode {
     /// The run records only its outcome.
     #[display("silent")]
     Silent,
@@ -41,14 +41,14 @@ pub struct Failure {
 
 /// Runs a cluster with correct machines.
 #[must_use]
-pub fn run(scenario: Scenario, telling: Telling) -> Outcome {
-    finish(World::new(scenario, None, telling == Telling::Everything))
+pub fn run(scenario: Scenario, telling: TraceMode) -> Outcome {
+    finish(World::new(scenario, None, telling == TraceMode::Everything))
 }
 
 /// Runs a cluster with a deliberate bug in one kind of machine.
 #[must_use]
-pub fn run_sabotaged(scenario: Scenario, sabotage: Sabotage, telling: Telling) -> Outcome {
-    finish(World::new(scenario, Some(Saboteur::new(sabotage)), telling == Telling::Everything))
+pub fn run_sabotaged(scenario: Scenario, sabotage: Sabotage, telling: TraceMode) -> Outcome {
+    finish(World::new(scenario, Some(Saboteur::new(sabotage)), telling == TraceMode::Everything))
 }
 
 fn finish(mut world: World) -> Outcome {

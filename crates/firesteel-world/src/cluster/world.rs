@@ -12,20 +12,20 @@ use super::effects::fetches::Fetches;
 use super::effects::master_disk::MasterDisk;
 use super::faults::Fault;
 use super::faults::busy_master::MasterInbox;
-use super::faults::election::Seat;
+use super::faults::election::ListenerState;
 use super::faults::partitions::Partition;
-use super::faults::stalls::Unheard;
-use super::happening::Happening;
+use super::faults::stalls::UndeliveredOrders;
 use super::laws::coverage::Coverage;
 use super::laws::healing::SETTLED_AFTER;
 use super::laws::ledger::Ledger;
-use super::laws::reigns::Reigns;
+use super::laws::terms::Terms;
 use super::laws::truth::Executors;
 use super::network::links::{Link, LinkIndex};
 use super::processes::cluster_drivers::ClusterDrivers;
 use super::processes::node::{Body, Node, NodeEvent};
 use super::sabotage::saboteur::Saboteur;
 use super::scenario::Scenario;
+use super::scheduled_event::ScheduledEvent;
 use firesteel_sim::dice::Dice;
 
 /// The time at which worlds begin: 2026-01-01 00:00 UTC, in milliseconds.
@@ -42,7 +42,7 @@ pub(crate) struct World {
     pub(crate) dice: Dice,
     /// Milliseconds since the world began.
     pub(crate) now: u64,
-    queue: BTreeMap<(u64, u64), Happening>,
+    queue: BTreeMap<(u64, u64), ScheduledEvent>,
     sequence: u64,
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Vec<Link>,
@@ -50,13 +50,13 @@ pub(crate) struct World {
     pub(crate) master: Option<NodeIndex>,
     pub(crate) master_inbox: MasterInbox,
     /// The addresses of Masters: two if they are elected.
-    pub(crate) seats: Vec<Seat>,
-    pub(crate) reigns: Reigns,
+    pub(crate) listeners: Vec<ListenerState>,
+    pub(crate) terms: Terms,
     /// The Master with held-up messages, and the end of the delay. It may have passed.
     pub(crate) held_up: Option<(NodeIndex, u64)>,
     /// The connections to Masters on which the Master's hello has not arrived yet.
     pub(crate) ungreeted: BTreeSet<(NodeIndex, PeerId)>,
-    pub(crate) unheard: Unheard,
+    pub(crate) unheard: UndeliveredOrders,
     /// When the Master began, if it had no state of an earlier one.
     pub(crate) master_began: Timestamp,
     /// The partitions that have begun, each with its end.
@@ -102,11 +102,11 @@ impl World {
             links: Vec::new(),
             master: None,
             master_inbox: MasterInbox::default(),
-            seats: vec![Seat::Empty; if scenario.election.is_some() { 2 } else { 1 }],
-            reigns: Reigns::default(),
+            listeners: vec![ListenerState::Empty; if scenario.election.is_some() { 2 } else { 1 }],
+            terms: Terms::default(),
             held_up: None,
             ungreeted: BTreeSet::new(),
-            unheard: Unheard::new(),
+            unheard: UndeliveredOrders::new(),
             master_began: Timestamp::default(),
             parted: Vec::new(),
             workers: vec![None; scenario.workers.len()],
@@ -137,35 +137,35 @@ impl World {
             true => 3_000,
             false => 0,
         };
-        self.at(master_at, Happening::StartMaster { seat: 0 });
+        self.at(master_at, ScheduledEvent::StartMaster { listener: 0 });
         if let Some(election) = self.scenario.election.clone() {
-            self.at(master_at, Happening::StandBy { seat: 1 });
+            self.at(master_at, ScheduledEvent::StandBy { listener: 1 });
             for deposition in election.depositions {
-                self.at(deposition.from, Happening::Depose(deposition));
+                self.at(deposition.from, ScheduledEvent::Depose(deposition));
             }
         }
         for plan in 0..self.scenario.workers.len() {
-            self.at(self.scenario.workers[plan].starts_at, Happening::StartWorker { plan });
+            self.at(self.scenario.workers[plan].starts_at, ScheduledEvent::StartWorker { plan });
         }
         for app in 0..self.scenario.apps.len() {
-            self.at(self.scenario.apps[app].starts_at, Happening::StartDriver { app });
+            self.at(self.scenario.apps[app].starts_at, ScheduledEvent::StartDriver { app });
         }
         for plan in 0..self.scenario.submissions.len() {
-            self.at(self.scenario.submissions[plan].at, Happening::SubmitDriver { plan });
+            self.at(self.scenario.submissions[plan].at, ScheduledEvent::SubmitDriver { plan });
         }
         for stall in self.scenario.stalls.clone() {
-            self.at(stall.from, Happening::Stall(stall));
+            self.at(stall.from, ScheduledEvent::Stall(stall));
         }
         for partition in self.scenario.partitions.clone() {
-            self.at(partition.from, Happening::Part(partition));
+            self.at(partition.from, ScheduledEvent::Part(partition));
         }
         if let Some(departure) = self.scenario.departure.clone() {
-            self.at(departure.from, Happening::Depart(departure));
+            self.at(departure.from, ScheduledEvent::Depart(departure));
         }
         if let Some(every) = self.scenario.faults.strike_every {
-            self.at(every, Happening::Strike);
+            self.at(every, ScheduledEvent::Strike);
         }
-        self.at(self.scenario.faults.until, Happening::Calm);
+        self.at(self.scenario.faults.until, ScheduledEvent::Calm);
     }
 
     pub(crate) fn timestamp(&self) -> Timestamp {
@@ -198,18 +198,18 @@ impl World {
     }
 
     /// Plans a happening for this time.
-    pub(crate) fn at(&mut self, time: u64, happening: Happening) {
+    pub(crate) fn at(&mut self, time: u64, scheduled_event: ScheduledEvent) {
         self.sequence += 1;
-        self.queue.insert((time.max(self.now), self.sequence), happening);
+        self.queue.insert((time.max(self.now), self.sequence), scheduled_event);
     }
 
     /// Plans a happening for this many milliseconds later.
-    pub(crate) fn after(&mut self, millis: u64, happening: Happening) {
-        self.at(self.now + millis, happening);
+    pub(crate) fn after(&mut self, millis: u64, scheduled_event: ScheduledEvent) {
+        self.at(self.now + millis, scheduled_event);
     }
 
     /// The happenings that are still in the queue.
-    pub(crate) fn pending(&self) -> impl Iterator<Item = &Happening> {
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &ScheduledEvent> {
         self.queue.values()
     }
 
@@ -241,56 +241,58 @@ impl World {
 
     /// Runs the next happening. Returns whether there was one.
     pub(crate) fn step(&mut self) -> bool {
-        let Some(((time, _), happening)) = self.queue.pop_first() else { return false };
+        let Some(((time, _), scheduled_event)) = self.queue.pop_first() else { return false };
         self.now = time;
-        self.happen(happening);
+        self.happen(scheduled_event);
         true
     }
 
-    fn happen(&mut self, happening: Happening) {
-        match happening {
-            Happening::Deliver { link, side, message } => self.deliver(link, side, message),
-            Happening::Hangup { link, side } => self.hang_up(link, side),
-            Happening::Dial { node, target, answer } => self.answer_dial(node, target, answer),
-            Happening::Wake { node, at } => self.wake(node, at),
-            Happening::Tell { node, event } => self.tell(node, event),
-            Happening::Part(partition) => self.part(partition),
-            Happening::Stall(stall) => self.stall(stall),
-            Happening::Depart(departure) => self.ask_to_leave(&departure),
-            Happening::Cut { link } => self.cut_if_open(link),
-            Happening::MasterTurn { node } => self.master_turn(node),
-            Happening::StartMaster { seat } => self.start_master(seat),
-            Happening::StandBy { seat } => self.stand_by(seat),
-            Happening::Follow { seat } => self.follow(seat),
-            Happening::Depose(deposition) => self.depose(deposition),
-            Happening::EndTenure { node, lingers } => self.end_tenure(node, lingers),
-            Happening::EndFormer { node } => self.end_former(node),
-            Happening::Greet { node, peer, seat, leadership } => self.greet(node, peer, seat, leadership),
-            Happening::Synced { node } => self.synced(node),
-            Happening::StartWorker { plan } => self.start_worker(plan),
-            Happening::StartDriver { app } => self.start_driver(app),
-            Happening::Submit { node, task } => self.submit(node, task),
-            Happening::ExecutorUp { node } => self.executor_up(node),
-            Happening::ExecutorEnd { node, status } => self.executor_end(node, status),
-            Happening::DoomCheck { node, doom } => self.check_doom(node, doom),
-            Happening::GoOn { node } => self.go_on_again(node),
-            Happening::FetchEnd { node, app, fetch, driver, fails } => {
+    fn happen(&mut self, scheduled_event: ScheduledEvent) {
+        match scheduled_event {
+            ScheduledEvent::Deliver { link, side, message } => self.deliver(link, side, message),
+            ScheduledEvent::Hangup { link, side } => self.hang_up(link, side),
+            ScheduledEvent::Dial { node, target, answer } => self.answer_dial(node, target, answer),
+            ScheduledEvent::Wake { node, at } => self.wake(node, at),
+            ScheduledEvent::Tell { node, event } => self.tell(node, event),
+            ScheduledEvent::Part(partition) => self.part(partition),
+            ScheduledEvent::Stall(stall) => self.stall(stall),
+            ScheduledEvent::Depart(departure) => self.ask_to_leave(&departure),
+            ScheduledEvent::Cut { link } => self.cut_if_open(link),
+            ScheduledEvent::MasterTurn { node } => self.master_turn(node),
+            ScheduledEvent::StartMaster { listener } => self.start_master(listener),
+            ScheduledEvent::StandBy { listener } => self.stand_by(listener),
+            ScheduledEvent::Follow { listener } => self.follow(listener),
+            ScheduledEvent::Depose(deposition) => self.depose(deposition),
+            ScheduledEvent::EndLease { node, lingers } => self.end_lease(node, lingers),
+            ScheduledEvent::EndFormer { node } => self.end_former(node),
+            ScheduledEvent::Greet { node, peer, listener, leadership } => {
+                self.greet(node, peer, listener, leadership)
+            }
+            ScheduledEvent::Synced { node } => self.synced(node),
+            ScheduledEvent::StartWorker { plan } => self.start_worker(plan),
+            ScheduledEvent::StartDriver { app } => self.start_driver(app),
+            ScheduledEvent::Submit { node, task } => self.submit(node, task),
+            ScheduledEvent::ExecutorUp { node } => self.executor_up(node),
+            ScheduledEvent::ExecutorEnd { node, status } => self.executor_end(node, status),
+            ScheduledEvent::KillCheck { node, kill_reason } => self.check_kill(node, kill_reason),
+            ScheduledEvent::GoOn { node } => self.go_on_again(node),
+            ScheduledEvent::FetchEnd { node, app, fetch, driver, fails } => {
                 self.end_fetch(node, app, fetch, driver, fails);
             }
-            Happening::IdleCheck { node, since } => self.check_idle(node, since),
-            Happening::TaskUp { node, attempt } => self.task_up(node, attempt),
-            Happening::TaskStep { node, attempt } => self.task_step(node, attempt),
-            Happening::SubmitDriver { plan } => self.submit_driver(plan),
-            Happening::KillDriver => self.kill_driver(),
-            Happening::ClusterDriverUp { driver, start } => self.cluster_driver_up(driver, start),
-            Happening::ClusterDriverEnd { driver, start, status } => {
+            ScheduledEvent::IdleCheck { node, since } => self.check_idle(node, since),
+            ScheduledEvent::TaskUp { node, attempt } => self.task_up(node, attempt),
+            ScheduledEvent::TaskStep { node, attempt } => self.task_step(node, attempt),
+            ScheduledEvent::SubmitDriver { plan } => self.submit_driver(plan),
+            ScheduledEvent::KillDriver => self.kill_driver(),
+            ScheduledEvent::ClusterDriverUp { driver, start } => self.cluster_driver_up(driver, start),
+            ScheduledEvent::ClusterDriverEnd { driver, start, status } => {
                 self.cluster_driver_end(driver, start, status);
             }
-            Happening::Strike => self.strike(),
-            Happening::Speak { node, role, left } => self.speak(node, role, left),
-            Happening::Calm => self.calm_down(),
-            Happening::Mend => self.mend(),
-            Happening::Audit => self.audit(),
+            ScheduledEvent::Strike => self.strike(),
+            ScheduledEvent::Speak { node, role, left } => self.speak(node, role, left),
+            ScheduledEvent::Calm => self.calm_down(),
+            ScheduledEvent::Mend => self.mend(),
+            ScheduledEvent::Audit => self.audit(),
         }
     }
 
@@ -307,11 +309,11 @@ impl World {
     }
 
     pub(crate) fn tell_worker(&mut self, millis: u64, node: NodeIndex, event: worker::Event) {
-        self.after(millis, Happening::Tell { node, event: NodeEvent::Worker(event) });
+        self.after(millis, ScheduledEvent::Tell { node, event: NodeEvent::Worker(event) });
     }
 
     pub(crate) fn tell_driver(&mut self, millis: u64, node: NodeIndex, event: driver::Event) {
-        self.after(millis, Happening::Tell { node, event: NodeEvent::Driver(event) });
+        self.after(millis, ScheduledEvent::Tell { node, event: NodeEvent::Driver(event) });
     }
 
     /// The connection for which a node uses this number.

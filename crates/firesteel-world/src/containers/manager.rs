@@ -36,7 +36,7 @@ pub struct Held {
 
 /// How carefully a manager chooses the machine of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Care {
+pub enum GrantChoice {
     /// It grants on a wanted host, if one is wanted.
     Nearest,
     /// It grants on the first machine with room.
@@ -142,7 +142,7 @@ impl Manager {
     }
 
     /// A machine reports, and gets a container if one is wanted there and it has room.
-    pub fn offer(&mut self, host: &str, care: Care) -> Option<ContainerId> {
+    pub fn offer(&mut self, host: &str, care: GrantChoice) -> Option<ContainerId> {
         if self.room(host) == 0 || self.excluded.contains(host) {
             return None;
         }
@@ -153,7 +153,7 @@ impl Manager {
             profiles.into_iter().filter(|profile| self.wanted(*profile, &Location::Any) > 0).collect();
         let first =
             |served: &dyn Fn(ProfileId) -> bool| wanted.iter().copied().find(|profile| served(*profile));
-        let careless = |_| care == Care::Anywhere;
+        let careless = |_| care == GrantChoice::Anywhere;
         let on_host = |profile| self.wanted(profile, &here) > 0;
         let in_rack = |profile| {
             let near = rack.as_ref().is_some_and(|rack| self.wanted(profile, rack) > 0);

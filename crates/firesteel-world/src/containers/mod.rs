@@ -23,7 +23,7 @@ use firesteel_application_master::allocator::{AllocateFailure, Cause, Effect, Ev
 
 use crate::coverage::{Coverage, Kinds, kinds};
 
-pub use manager::{Care, Held, Manager};
+pub use manager::{GrantChoice, Held, Manager};
 pub use run::{run, run_sabotaged};
 pub use sabotage::ContainerSabotage;
 pub use scenario::Scenario;

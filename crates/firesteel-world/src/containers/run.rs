@@ -8,7 +8,7 @@ use firesteel_application_master::allocator::{
 use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 use firesteel_protocol::{Machine, Timestamp};
 
-use super::manager::{Care, Manager};
+use super::manager::{GrantChoice, Manager};
 use super::sabotage::{ContainerSabotage, Saboteur};
 use super::scenario::Scenario;
 use super::truth::Truth;
@@ -32,7 +32,7 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: ContainerSabotage) -> Outcome
 }
 
 #[derive(Clone, Debug)]
-enum Happening {
+enum ScheduledEvent {
     Report(String),
     /// A call reaches the manager, or is lost.
     Arrive(Call, CallOutcome),
@@ -62,7 +62,7 @@ struct World {
     scenario: Scenario,
     dice: Dice,
     now: u64,
-    queue: BTreeMap<(u64, u64), Happening>,
+    queue: BTreeMap<(u64, u64), ScheduledEvent>,
     sequence: u64,
     allocator: Allocator,
     manager: Manager,
@@ -105,11 +105,11 @@ impl World {
     fn run(mut self) -> Outcome {
         let start = self.now;
         for host in self.scenario.machines.keys().cloned().collect::<Vec<_>>() {
-            self.later(1, 500, Happening::Report(host));
+            self.later(1, 500, ScheduledEvent::Report(host));
         }
-        self.later(0, 1_000, Happening::Driver);
-        self.later(100, 500, Happening::Mischief);
-        self.later(0, 50, Happening::Tell(Event::Registered));
+        self.later(0, 1_000, ScheduledEvent::Driver);
+        self.later(100, 500, ScheduledEvent::Mischief);
+        self.later(0, 50, ScheduledEvent::Tell(Event::Registered));
         while self.outcome.violation.is_none() && !self.failed {
             if !self.calm && self.now >= start + self.scenario.until {
                 self.calm_down();
@@ -139,10 +139,10 @@ impl World {
         !self.calm && self.dice.one_in(self.scenario.faults * rarer)
     }
 
-    fn later(&mut self, first: u64, last: u64, happening: Happening) {
+    fn later(&mut self, first: u64, last: u64, scheduled: ScheduledEvent) {
         let at = self.now + self.dice.between(first, last);
         self.sequence += 1;
-        self.queue.insert((at, self.sequence), happening);
+        self.queue.insert((at, self.sequence), scheduled);
     }
 
     /// Runs the next happening: one of the world's queue, or the allocator's own deadline, which may come
@@ -159,31 +159,31 @@ impl World {
             }
             (_, Some(head)) => {
                 self.now = self.now.max(head.0);
-                let happening = self.queue.remove(&head).expect("it is the first");
-                self.happen(happening);
+                let scheduled = self.queue.remove(&head).expect("it is the first");
+                self.happen(scheduled);
             }
             (_, None) => self.outcome.violation = Some("nothing will ever happen again".to_owned()),
         }
     }
 
-    fn happen(&mut self, happening: Happening) {
-        match happening {
-            Happening::Report(host) => self.report(host),
-            Happening::Arrive(call, outcome) => self.arrive(&call, outcome),
-            Happening::Tell(event) => self.hear(event),
-            Happening::Start(container) => self.start(container),
-            Happening::End(container, status) => {
+    fn happen(&mut self, scheduled: ScheduledEvent) {
+        match scheduled {
+            ScheduledEvent::Report(host) => self.report(host),
+            ScheduledEvent::Arrive(call, outcome) => self.arrive(&call, outcome),
+            ScheduledEvent::Tell(event) => self.hear(event),
+            ScheduledEvent::Start(container) => self.start(container),
+            ScheduledEvent::End(container, status) => {
                 if !self.calm || self.stopping {
                     self.manager.end(&container, status);
                 }
             }
-            Happening::Driver => self.driver(),
-            Happening::Mischief => self.mischief(),
+            ScheduledEvent::Driver => self.driver(),
+            ScheduledEvent::Mischief => self.mischief(),
         }
     }
 
     fn report(&mut self, host: String) {
-        let care = if self.strikes(1) { Care::Anywhere } else { Care::Nearest };
+        let care = if self.strikes(1) { GrantChoice::Anywhere } else { GrantChoice::Nearest };
         // The deadline comes late, now and then.
         if !self.strikes(1) {
             self.manager.offer(&host, care);
@@ -193,7 +193,7 @@ impl World {
             let missing = i64::from(self.dice.one_in(3));
             self.manager.grant(&host, profile, missing);
         }
-        self.later(100, 1_000, Happening::Report(host));
+        self.later(100, 1_000, ScheduledEvent::Report(host));
     }
 
     fn arrive(&mut self, call: &Call, outcome: CallOutcome) {
@@ -218,7 +218,7 @@ impl World {
             }
             CallOutcome::Replaced => Event::AllocateFailed(AllocateFailure::Replaced),
         };
-        self.later(1, 30, Happening::Tell(event));
+        self.later(1, 30, ScheduledEvent::Tell(event));
     }
 
     /// The allocator is told how a call, or its registration, ended.
@@ -246,7 +246,7 @@ impl World {
         }
         if self.strikes(1) || (self.stopping && self.dice.one_in(2)) {
             let status = *self.dice.pick(&[0, 1, 1, 137, -100, -101, -102, -103, -104, -105, -106, -1000]);
-            self.later(0, 10_000, Happening::End(container.clone(), status));
+            self.later(0, 10_000, ScheduledEvent::End(container.clone(), status));
         }
         self.tell(Event::ContainerStarted { container });
     }
@@ -260,11 +260,11 @@ impl World {
             self.tell(Event::DriverKnown { first_executor, needs: ExecutorNeeds::default() });
         }
         if self.dice.one_in(2) {
-            let (targets, excluded) = self.scenario.wishes(&mut self.dice);
+            let (targets, excluded) = self.scenario.preferences(&mut self.dice);
             self.tell(Event::RequestExecutors { targets, excluded });
         }
         if self.strikes(20) {
-            let mut targets = self.scenario.last_wishes(&mut self.dice);
+            let mut targets = self.scenario.last_requests(&mut self.dice);
             let one = targets[0].clone();
             let many = (100..170).map(|profile| {
                 let profile = ProfileId(profile);
@@ -284,7 +284,7 @@ impl World {
             self.truth.asked(question, executor);
             self.tell(Event::AskLoss { question, executor });
         }
-        self.later(50, 4_000, Happening::Driver);
+        self.later(50, 4_000, ScheduledEvent::Driver);
     }
 
     fn kill(&mut self, executors: Vec<ExecutorId>) {
@@ -316,7 +316,7 @@ impl World {
                 false => self.tell(Event::AllocateFailed(failed)),
             }
         }
-        self.later(50, 1_000, Happening::Mischief);
+        self.later(50, 1_000, ScheduledEvent::Mischief);
     }
 
     /// Stops all faults. The driver sends its targets once more, and ends all executors that run.
@@ -325,7 +325,7 @@ impl World {
         self.stopping = self.dice.one_in(4);
         let targets = match self.stopping {
             true => Vec::new(),
-            false => self.scenario.last_wishes(&mut self.dice),
+            false => self.scenario.last_requests(&mut self.dice),
         };
         if self.stopping {
             self.tell(Event::DriverStopping);
@@ -337,7 +337,7 @@ impl World {
                 let all: Vec<ContainerId> = self.manager.containers().keys().cloned().collect();
                 for container in all {
                     let status = *self.dice.pick(&[0, 1, 143]);
-                    self.later(0, 2_000, Happening::End(container, status));
+                    self.later(0, 2_000, ScheduledEvent::End(container, status));
                 }
             }
             false => self.kill(living),
@@ -393,10 +393,10 @@ impl World {
                 self.call_is_open = true;
                 let outcome = self.call_outcome();
                 let slow = if self.strikes(2) { 5_000 } else { 30 };
-                self.later(1, slow, Happening::Arrive(call, outcome));
+                self.later(1, slow, ScheduledEvent::Arrive(call, outcome));
             }
-            Effect::Register => self.later(1, 500, Happening::Tell(Event::Registered)),
-            Effect::Launch(launch) => self.later(1, 300, Happening::Start(launch.container)),
+            Effect::Register => self.later(1, 500, ScheduledEvent::Tell(Event::Registered)),
+            Effect::Launch(launch) => self.later(1, 300, ScheduledEvent::Start(launch.container)),
             Effect::Fail(failure) => {
                 self.failed = true;
                 if self.scenario.faults == 0 {

@@ -67,7 +67,7 @@ impl Scenario {
             naming: if seed.is_multiple_of(2) { Naming::Many } else { Naming::One },
             decommissioning: match dice.one_in(4) {
                 true => Decommissioning::Ignored,
-                false => Decommissioning::Told,
+                false => Decommissioning::Notified,
             },
         };
         let profiles = u32::try_from(dice.between(1, 3)).expect("it is small");
@@ -83,7 +83,7 @@ impl Scenario {
     }
 
     /// The driver's next requests: targets within the room, with preferred and excluded hosts.
-    pub(super) fn wishes(&self, dice: &mut Dice) -> (Vec<Target>, BTreeSet<String>) {
+    pub(super) fn preferences(&self, dice: &mut Dice) -> (Vec<Target>, BTreeSet<String>) {
         let mut room = self.room();
         let mut targets = Vec::new();
         for profile in 0..self.profiles {
@@ -98,7 +98,7 @@ impl Scenario {
     }
 
     /// The last targets: one for every profile, without excluded hosts.
-    pub(super) fn last_wishes(&self, dice: &mut Dice) -> Vec<Target> {
+    pub(super) fn last_requests(&self, dice: &mut Dice) -> Vec<Target> {
         let mut room = self.room();
         let mut target = |profile| {
             let total = dice.below(room + 1);

@@ -35,7 +35,7 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: MapSabotage) -> Outcome {
 }
 
 #[derive(Clone, Debug)]
-enum Happening {
+enum ScheduledEvent {
     Input,
     TaskEnds(TaskId),
     Tell(Event),
@@ -68,7 +68,7 @@ enum Printer {
 struct World {
     scenario: Scenario,
     dice: Dice,
-    queue: Queue<Happening>,
+    queue: Queue<ScheduledEvent>,
     run: MapRun,
     truth: Truth,
     sabotage: Option<MapSabotage>,
@@ -108,14 +108,14 @@ impl World {
 
     fn run(mut self) -> Outcome {
         for (at, fault) in self.scenario.faults.clone() {
-            self.at(at, Happening::Fault(fault));
+            self.at(at, ScheduledEvent::Fault(fault));
         }
         if self.scenario.config.scope == Scope::Application {
             for (number, cores) in (0..).zip(self.scenario.executors.clone()) {
                 let (executor, host) = (ExecutorId(number), "h".to_owned());
                 let note = Note::ExecutorRegistered { executor, profile: ProfileId::DEFAULT, host, cores };
                 let after = self.dice.below(200);
-                self.at(after, Happening::Tell(Event::NoteReceived(note)));
+                self.at(after, ScheduledEvent::Tell(Event::NoteReceived(note)));
             }
         }
         self.tell(Event::Start);
@@ -133,19 +133,19 @@ impl World {
         self.outcome
     }
 
-    fn at(&mut self, at: u64, happening: Happening) {
-        self.queue.put(at, happening);
+    fn at(&mut self, at: u64, scheduled: ScheduledEvent) {
+        self.queue.put(at, scheduled);
     }
 
-    fn later(&mut self, most: u64, happening: Happening) {
+    fn later(&mut self, most: u64, scheduled: ScheduledEvent) {
         let after = self.dice.below(most + 1);
-        self.at(self.queue.now() + after, happening);
+        self.at(self.queue.now() + after, scheduled);
     }
 
     /// The driver sends a report, after all its earlier reports.
     fn report(&mut self, event: Event) {
         self.reported = self.reported.max(self.queue.now() + self.dice.below(5));
-        self.at(self.reported, Happening::Tell(event));
+        self.at(self.reported, ScheduledEvent::Tell(event));
     }
 
     /// Runs the next happening: one of the world's queue, or the run's own deadline, which may come late.
@@ -153,7 +153,7 @@ impl World {
         let deadline = self.run.next_deadline().map(|(at, _)| at.millis());
         match self.queue.next(deadline) {
             Next::Deadline => self.tell(Event::Deadline),
-            Next::Happening(happening) => self.happen(happening),
+            Next::ScheduledEvent(scheduled) => self.happen(scheduled),
             Next::Nothing => {
                 self.outcome.violation = Some(format!(
                     "nothing will ever happen again, and the run is not over: {:?}",
@@ -163,24 +163,24 @@ impl World {
         }
     }
 
-    fn happen(&mut self, happening: Happening) {
-        match happening {
+    fn happen(&mut self, scheduled: ScheduledEvent) {
+        match scheduled {
             // No outcome is needed once the remaining items are recorded.
-            Happening::Input if self.truth.left().is_some() => {}
-            Happening::Input => self.answer_input(),
-            Happening::TaskEnds(task) => {
+            ScheduledEvent::Input if self.truth.left().is_some() => {}
+            ScheduledEvent::Input => self.answer_input(),
+            ScheduledEvent::TaskEnds(task) => {
                 if self.tasks.remove(&task) {
                     self.end_task(task);
                 }
             }
-            Happening::Tell(event) => self.tell(event),
-            Happening::Printed(task) => {
+            ScheduledEvent::Tell(event) => self.tell(event),
+            ScheduledEvent::Printed(task) => {
                 if self.printer != Printer::Broken && self.unprinted.remove(&task) {
                     self.tell(Event::Printed { tasks: vec![task] });
                     self.close_printer();
                 }
             }
-            Happening::Fault(fault) => self.strike(fault),
+            ScheduledEvent::Fault(fault) => self.strike(fault),
         }
     }
 
@@ -303,7 +303,7 @@ impl World {
 
     fn close_printer(&mut self) {
         if self.printer == Printer::Closing && self.unprinted.is_empty() {
-            self.at(self.queue.now(), Happening::Tell(Event::OutputClosed));
+            self.at(self.queue.now(), ScheduledEvent::Tell(Event::OutputClosed));
         }
     }
 
@@ -345,11 +345,11 @@ impl World {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::ReadItem => self.later(10, Happening::Input),
+            Effect::ReadItem => self.later(10, ScheduledEvent::Input),
             Effect::Submit { task, .. } => {
                 if self.driver == Driver::Open {
                     self.tasks.insert(task);
-                    self.later(200, Happening::TaskEnds(task));
+                    self.later(200, ScheduledEvent::TaskEnds(task));
                 }
             }
             Effect::FinishApplication { .. } => {
@@ -362,7 +362,7 @@ impl World {
                 if self.driver != Driver::Over {
                     let leave = match until {
                         Until::NothingLeft if self.dice.one_in(3) => 40_000,
-                        Until::NothingLeft | Until::Told => 0,
+                        Until::NothingLeft | Until::Notified => 0,
                     };
                     self.end_application(driver::Ending::Cancelled, leave);
                 }
@@ -376,7 +376,7 @@ impl World {
                 self.unprinted.insert(task);
                 self.printed_at =
                     self.printed_at.max(self.queue.now()) + self.dice.below(self.scenario.slowness);
-                self.at(self.printed_at, Happening::Printed(task));
+                self.at(self.printed_at, ScheduledEvent::Printed(task));
             }
             Effect::CloseOutput => {
                 if self.printer == Printer::Open {
@@ -385,13 +385,13 @@ impl World {
                 } else {
                     self.at(
                         self.queue.now(),
-                        Happening::Tell(Event::OutputLost { error: "full".to_owned() }),
+                        ScheduledEvent::Tell(Event::OutputLost { error: "full".to_owned() }),
                     );
                 }
             }
             Effect::LeaveRest => {
                 let items = self.truth.left().filter(|_| !self.record_is_lost);
-                self.later(10, Happening::Tell(Event::RestLeft { items }));
+                self.later(10, ScheduledEvent::Tell(Event::RestLeft { items }));
             }
             Effect::Output { .. }
             | Effect::DiscardOutput { .. }

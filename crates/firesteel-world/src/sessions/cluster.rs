@@ -18,7 +18,7 @@ use firesteel_sim::dice::Dice;
 /// The tables of a fake driver.
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
-    pub(super) standing: Standing,
+    pub(super) state: DriverState,
     /// Whether a Master has the application.
     pub(super) has_master: bool,
     targets: BTreeMap<ProfileId, u64>,
@@ -30,7 +30,7 @@ pub(super) struct Cluster {
 
 /// Whether the driver lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum DriverState {
     /// It does.
     Open,
     /// It does not end when it is asked to.
@@ -42,7 +42,7 @@ pub(super) enum Standing {
 impl Default for Cluster {
     fn default() -> Self {
         Self {
-            standing: Standing::Open,
+            state: DriverState::Open,
             has_master: true,
             targets: BTreeMap::from([(ProfileId::DEFAULT, 2)]),
             executors: BTreeMap::new(),
@@ -54,7 +54,7 @@ impl Default for Cluster {
 
 impl Cluster {
     pub(super) fn is_up(&self) -> bool {
-        self.standing != Standing::Over
+        self.state != DriverState::Over
     }
 
     pub(super) fn registered() -> Note {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_engine::driver::TaskOutcome;
-use firesteel_engine::session::{Answer, Complaint, Place, Request, exit_code};
+use firesteel_engine::session::{Answer, Complaint, Request, RunMode, exit_code};
 use firesteel_protocol::Kind;
 use firesteel_protocol::ids::TaskId;
 
@@ -17,7 +17,7 @@ pub(super) fn held(holds: bool, sentence: impl Into<String>) -> Verdict {
 /// A task of a session.
 #[derive(Clone, Debug)]
 pub(super) struct Fact {
-    pub(super) place: Place,
+    pub(super) place: RunMode,
     /// How it ended, once the session was told.
     pub(super) outcome: Option<TaskOutcome>,
     /// Whether its record was completed.
@@ -98,7 +98,7 @@ impl Command {
     /// The task in the foreground that it waits for.
     pub(super) fn foreground(&self) -> Option<TaskId> {
         match &self.request {
-            Ok(Request::Run(run)) if run.place == Place::Foreground => self.task,
+            Ok(Request::Run(run)) if run.place == RunMode::Foreground => self.task,
             _ => None,
         }
     }
@@ -165,8 +165,8 @@ impl Command {
         let served = match &self.request {
             Err(_) => false,
             Ok(Request::Run(run)) => match run.place {
-                Place::Background => self.task.is_some(),
-                Place::Foreground => self.is_printed,
+                RunMode::Background => self.task.is_some(),
+                RunMode::Foreground => self.is_printed,
             },
             Ok(Request::Map(_) | Request::Source(_)) => self.code.is_some(),
             Ok(Request::Wait(_)) => self.waits.iter().all(has_ended),

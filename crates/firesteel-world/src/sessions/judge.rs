@@ -1,7 +1,7 @@
 //! The laws of a session: its effects, and its state, against the facts.
 
 use firesteel_engine::session::{
-    Answer, Complaint, Effect, Ending, Message, Place, Remark, Request, Route, Session,
+    Answer, Complaint, Effect, Ending, Message, Remark, Request, Route, RunMode, Session,
 };
 use firesteel_protocol::EndRequest;
 use firesteel_protocol::ids::TaskId;
@@ -118,7 +118,7 @@ impl Truth {
         held(!is_asked, "something is asked for while an answer is awaited")
     }
 
-    fn judge_submission(&mut self, task: TaskId, place: Place) -> Verdict {
+    fn judge_submission(&mut self, task: TaskId, place: RunMode) -> Verdict {
         let Some(command) = &mut self.current else { return Err(format!("task {task} is for no command")) };
         let Ok(Request::Run(run)) = &command.request else {
             return Err(format!("task {task} is submitted for {:?}", command.request));
@@ -133,7 +133,7 @@ impl Truth {
     }
 
     fn judge_record(&mut self, task: TaskId, effect: &Effect) -> Verdict {
-        let has_record = |fact: &&mut Fact| fact.place == Place::Background && !fact.is_dropped;
+        let has_record = |fact: &&mut Fact| fact.place == RunMode::Background && !fact.is_dropped;
         let Some(fact) = self.tasks.0.get_mut(&task).filter(has_record) else {
             return Err(format!("task {task} has no record"));
         };
@@ -187,7 +187,7 @@ impl Truth {
                 return Err(format!("ctrl-c does not end task {task}"));
             }
             let lacks =
-                |fact: &Fact| fact.place == Place::Background && fact.outcome.is_some() && !fact.is_closed;
+                |fact: &Fact| fact.place == RunMode::Background && fact.outcome.is_some() && !fact.is_closed;
             if let Some((task, _)) = self.tasks.0.iter().find(|(_, fact)| lacks(fact)) {
                 return Err(format!("the record of task {task} is not completed"));
             }
@@ -201,8 +201,8 @@ impl Truth {
     fn judge_routes(&self, session: &Session) -> Verdict {
         let expected = |fact: &Fact| match (self.is_leaving, fact.place) {
             (true, _) => Route::Nowhere,
-            (false, Place::Background) => Route::Record,
-            (false, Place::Foreground) => Route::Console,
+            (false, RunMode::Background) => Route::Record,
+            (false, RunMode::Foreground) => Route::Console,
         };
         let latest = self.tasks.0.iter().rev().filter(|(_, fact)| fact.outcome.is_none()).take(3);
         let mut routes: Vec<_> = latest.map(|(task, fact)| (*task, expected(fact))).collect();

@@ -4,7 +4,7 @@ use firesteel_engine::driver::{self, TaskOutcome};
 use firesteel_engine::session::{Effect, Event, Piece};
 use firesteel_protocol::messages::ExecutorState;
 
-use super::cluster::Standing;
+use super::cluster::DriverState;
 use super::commands;
 use super::run::World;
 
@@ -87,7 +87,7 @@ impl World {
                 Some(note) => self.report(Event::NoteReceived(note)),
                 None => self.assign_soon(),
             },
-            Effect::EndApplication if self.cluster.standing == Standing::Open => {
+            Effect::EndApplication if self.cluster.state == DriverState::Open => {
                 self.end_application(driver::Ending::Cancelled, 0);
             }
             _ => {}

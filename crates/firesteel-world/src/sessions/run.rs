@@ -8,7 +8,7 @@ use firesteel_protocol::messages::{ApplicationEnd, ExecutorState, TaskEnd};
 use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::{EndRequest, Machine, Timestamp};
 
-use super::cluster::{Cluster, Standing, outcome};
+use super::cluster::{Cluster, DriverState, outcome};
 use super::sabotage::SessionSabotage;
 use super::scenario::{Fault, Scenario};
 use super::truth::Truth;
@@ -33,12 +33,12 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: SessionSabotage) -> Outcome {
 }
 
 /// What happens in the world at some time.
-type Happening = Box<dyn FnOnce(&mut World)>;
+type ScheduledEvent = Box<dyn FnOnce(&mut World)>;
 
 pub(super) struct World {
     pub(super) scenario: Scenario,
     pub(super) dice: Dice,
-    queue: Queue<Happening>,
+    queue: Queue<ScheduledEvent>,
     session: Session,
     truth: Truth,
     sabotage: Option<SessionSabotage>,
@@ -87,7 +87,7 @@ impl World {
             match self.queue.next(deadline) {
                 _ if self.queue.now() > OVER_BY => self.fail("the session does not end"),
                 Next::Deadline => self.tell(Event::Deadline),
-                Next::Happening(happening) => happening(&mut self),
+                Next::ScheduledEvent(scheduled) => scheduled(&mut self),
                 Next::Nothing => self.fail("nothing will ever happen again, and the session is not over"),
             }
         }
@@ -99,9 +99,9 @@ impl World {
     }
 
     /// Something happens after at most this many milliseconds.
-    pub(super) fn later(&mut self, most: u64, happening: impl FnOnce(&mut Self) + 'static) {
+    pub(super) fn later(&mut self, most: u64, scheduled: impl FnOnce(&mut Self) + 'static) {
         let at = self.queue.now() + self.dice.below(most + 1);
-        self.queue.put(at, Box::new(happening));
+        self.queue.put(at, Box::new(scheduled));
     }
 
     /// The driver sends a report, after all its earlier reports.
@@ -109,9 +109,9 @@ impl World {
         self.report_as(0, |world| world.tell(event));
     }
 
-    fn report_as(&mut self, after: u64, happening: impl FnOnce(&mut Self) + 'static) {
+    fn report_as(&mut self, after: u64, scheduled: impl FnOnce(&mut Self) + 'static) {
         self.reported = self.reported.max(self.queue.now() + after + self.dice.below(5));
-        self.queue.put(self.reported, Box::new(happening));
+        self.queue.put(self.reported, Box::new(scheduled));
     }
 
     /// The number of what the session asks now.
@@ -206,7 +206,7 @@ impl World {
         for task in std::mem::take(&mut self.cluster.tasks) {
             self.report(Event::TaskEnded(task, TaskOutcome::Cancelled));
         }
-        self.cluster.standing = Standing::Over;
+        self.cluster.state = DriverState::Over;
         self.report(Event::ApplicationEnded(ending));
         self.reported += leave;
         self.report(Event::DriverEnded);
@@ -233,10 +233,10 @@ impl World {
             }
             Fault::DriverPanics => {
                 self.cluster.tasks.clear();
-                self.cluster.standing = Standing::Over;
+                self.cluster.state = DriverState::Over;
                 self.report(Event::DriverEnded);
             }
-            Fault::DriverHangs => self.cluster.standing = Standing::Hanging,
+            Fault::DriverHangs => self.cluster.state = DriverState::Hanging,
             Fault::MasterLost => {
                 self.cluster.has_master = false;
                 let master = Address::new("master", 7077);

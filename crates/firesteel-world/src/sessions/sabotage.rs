@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use firesteel_engine::driver::TaskRequest;
-use firesteel_engine::session::{Effect, Ending, Event, Place};
+use firesteel_engine::session::{Effect, Ending, Event, RunMode};
 use firesteel_placement::Cores;
 use firesteel_protocol::EndRequest;
 use firesteel_protocol::ids::TaskId;
@@ -79,12 +79,12 @@ impl SessionSabotage {
             | (Self::AnswerTwice, effect @ Effect::Print(_))
             | (Self::FinishTwice, effect @ Effect::Finish(_)) => vec![effect.clone(), effect],
             (Self::MisplaceTask, Effect::Submit(task, request, _)) => {
-                vec![Effect::Submit(task, request, Place::Foreground)]
+                vec![Effect::Submit(task, request, RunMode::Foreground)]
             }
             (Self::SubmitAtEnd, Effect::EndApplication) => {
                 vec![
                     Effect::EndApplication,
-                    Effect::Submit(TaskId(9_999), Box::new(task()), Place::Foreground),
+                    Effect::Submit(TaskId(9_999), Box::new(task()), RunMode::Foreground),
                 ]
             }
             (Self::WrongCode, Effect::Finish(Ending::Left(code))) => {

@@ -56,7 +56,7 @@ const DEPLOY: &str = "org.apache.spark.deploy.DeployMessages$";
 
 /// How a peer speaks: its release, and the host in its address.
 #[derive(Clone, Debug)]
-pub(super) struct Voice {
+pub(super) struct PeerIdentity {
     pub(super) release: usize,
     pub(super) host: String,
 }
@@ -174,7 +174,7 @@ pub(super) fn to_endpoint(frame: &Frame, endpoint: &str) -> Frame {
     with_body(frame, Envelope { endpoint: endpoint.to_owned(), ..envelope }.around(&object))
 }
 
-impl Voice {
+impl PeerIdentity {
     fn recorded(&self) -> &'static Recorded {
         &RECORDED[self.release % RELEASES]
     }
@@ -322,7 +322,7 @@ impl Voice {
     /// it.
     pub(super) fn lists(
         &self,
-        occasion: Occasion,
+        occasion: ReportTime,
         worker: &str,
         executors: &[(String, i32)],
         drivers: &[&str],
@@ -338,7 +338,7 @@ impl Voice {
 
 /// When a Worker lists what it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Occasion {
+pub(super) enum ReportTime {
     Registered,
     Called,
 }
@@ -371,7 +371,7 @@ fn object(graph: &mut Graph, class: ClassId, fields: &[Value]) -> Value {
 /// Makes the object of the message in which a Worker lists these executors and drivers.
 fn listed(
     graph: &mut Graph,
-    occasion: Occasion,
+    occasion: ReportTime,
     state: Value,
     worker: &str,
     executors: &[(String, i32)],
@@ -388,12 +388,12 @@ fn listed(
         let app = text(graph, app);
         let numbers = [1, *number, 512, 0].map(Value::Int);
         let row = object(graph, described, &[&numbers[..], &[app, state]].concat());
-        rows.push(if occasion == Occasion::Called { object(graph, answers, &[row]) } else { row });
+        rows.push(if occasion == ReportTime::Called { object(graph, answers, &[row]) } else { row });
     }
     let mut names = Vec::new();
     for driver in drivers {
         let name = text(graph, driver);
-        names.push(if occasion == Occasion::Called { object(graph, of_driver, &[name]) } else { name });
+        names.push(if occasion == ReportTime::Called { object(graph, of_driver, &[name]) } else { name });
     }
     let array = class(graph, "[Ljava.lang.Object;", &[]);
     let sequence = class(graph, "scala.collection.immutable.ArraySeq$ofRef", &[("unsafeArray", any)]);
@@ -403,8 +403,8 @@ fn listed(
     };
     let (rows, names) = (seq(graph, rows), seq(graph, names));
     let (name, fields) = match occasion {
-        Occasion::Registered => ("WorkerLatestState", ["driverIds", "executors", "id"]),
-        Occasion::Called => ("WorkerSchedulerStateResponse", ["driverResponses", "execResponses", "id"]),
+        ReportTime::Registered => ("WorkerLatestState", ["driverIds", "executors", "id"]),
+        ReportTime::Called => ("WorkerSchedulerStateResponse", ["driverResponses", "execResponses", "id"]),
     };
     let message = class(graph, &format!("{DEPLOY}{name}"), &fields.map(|name| (name, any)));
     let id = text(graph, worker);

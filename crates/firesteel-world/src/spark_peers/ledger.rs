@@ -10,7 +10,7 @@ use firesteel_protocol::messages::{
 };
 use firesteel_protocol::secret::Secret;
 use firesteel_protocol::wire::Role;
-use firesteel_spark::connection::{Called, Directory, Effect, Event, Limits, Note, Seat};
+use firesteel_spark::connection::{Called, Channel, Directory, Effect, Event, Limits, Note};
 use firesteel_spark::envelope::Address;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::messages::{self, FromDriver, FromWorker, Message};
@@ -23,8 +23,8 @@ type Verdict = Result<(), String>;
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     accounts: BTreeMap<u64, Account>,
-    /// The connection, the seat and the name of each of the Master's peers that has not left.
-    peers: BTreeMap<PeerId, (u64, Seat, String)>,
+    /// The connection, the channel and the name of each of the Master's peers that has not left.
+    peers: BTreeMap<PeerId, (u64, Channel, String)>,
 }
 
 /// The books of one connection.
@@ -40,14 +40,14 @@ struct Account {
     /// The numbers of our questions: all of them, and the open ones.
     numbers: BTreeSet<i64>,
     questions: BTreeSet<i64>,
-    seats: BTreeMap<Seat, Seated>,
-    left: BTreeSet<Seat>,
+    channels: BTreeMap<Channel, ChannelBooks>,
+    left: BTreeSet<Channel>,
     /// The executors that Workers on this connection were told to run, or report as running.
     running: BTreeSet<(String, u32)>,
 }
 
 #[derive(Debug)]
-struct Seated {
+struct ChannelBooks {
     role: Role,
     name: String,
     /// Its address and endpoint, once it has registered.
@@ -55,7 +55,7 @@ struct Seated {
     /// The applications that the Master gave it.
     apps: BTreeSet<String>,
     /// Its requests that the Master must still answer, oldest first.
-    owed: VecDeque<i64>,
+    pending: VecDeque<i64>,
     /// The Worker and the token under which it is in the directory.
     entered: Option<(WorkerId, Secret)>,
 }
@@ -89,24 +89,25 @@ impl Ledger {
             requests: BTreeMap::new(),
             numbers: BTreeSet::new(),
             questions: BTreeSet::new(),
-            seats: BTreeMap::new(),
+            channels: BTreeMap::new(),
             left: BTreeSet::new(),
             running: BTreeSet::new(),
         };
         self.accounts.insert(line, account);
     }
 
-    /// Records which peer of the Master a seat is.
-    pub(super) fn name(&mut self, peer: PeerId, line: u64, seat: Seat, name: &str) {
-        self.peers.insert(peer, (line, seat, name.to_owned()));
+    /// Records which peer of the Master a channel is.
+    pub(super) fn name(&mut self, peer: PeerId, line: u64, channel: Channel, name: &str) {
+        self.peers.insert(peer, (line, channel, name.to_owned()));
     }
 
     /// A peer is gone, and must no longer be in the directory.
     pub(super) fn gone(&mut self, peer: PeerId, directory: &Directory) -> Verdict {
-        let Some((line, seat, name)) = self.peers.remove(&peer) else {
+        let Some((line, channel, name)) = self.peers.remove(&peer) else {
             return Err(format!("{peer} leaves the Master twice"));
         };
-        let entered = self.accounts.get(&line).and_then(|account| account.seats.get(&seat)?.entered.clone());
+        let entered =
+            self.accounts.get(&line).and_then(|account| account.channels.get(&channel)?.entered.clone());
         let found = entered.and_then(|(worker, token)| directory.find(&worker, &token));
         law(found != Some(peer), || format!("{name} has left, and is still in the directory"))
     }
@@ -145,8 +146,8 @@ impl Account {
         }
         self.judge_failures(effects)?;
         self.judge_registrations(effects)?;
-        if let Event::Told { seat, message } = event {
-            self.judge_told(*seat, message, effects, told)?;
+        if let Event::Outgoing { channel, message } = event {
+            self.judge_told(*channel, message, effects, told)?;
         }
         self.judge_ends(event, effects)?;
         self.judge_orders(event, effects)
@@ -163,16 +164,16 @@ impl Account {
         frame.body_length()
     }
 
-    /// The request that a message to this seat answers: the oldest one, if its driver waits for one.
+    /// The request that a message to this channel answers: the oldest one, if its driver waits for one.
     fn before_told(&mut self, event: &Event) -> Option<i64> {
-        let Event::Told { seat, message: Outbound::Driver(message) } = event else { return None };
-        let seated = self.seats.get_mut(seat)?;
+        let Event::Outgoing { channel, message: Outbound::Driver(message) } = event else { return None };
+        let channel_books = self.channels.get_mut(channel)?;
         match message {
             MasterToDriver::ExecutorsRequested { .. } | MasterToDriver::ExecutorsKilled { .. } => {
-                seated.owed.pop_front()
+                channel_books.pending.pop_front()
             }
             MasterToDriver::RegisteredApplication { app, .. } => {
-                seated.apps.insert(app.to_string());
+                channel_books.apps.insert(app.to_string());
                 None
             }
             _ => None,
@@ -182,20 +183,20 @@ impl Account {
     fn judge_effect(&mut self, event: &Event, effect: &Effect, bytes: usize) -> Verdict {
         match effect {
             Effect::Send(frame) => self.judge_frame(frame),
-            Effect::Open { seat, role, name } => {
-                let is_new = !self.seats.contains_key(seat) && !self.left.contains(seat);
+            Effect::Open { channel, role, name } => {
+                let is_new = !self.channels.contains_key(channel) && !self.left.contains(channel);
                 let (role, name) = (*role, name.clone());
-                let (address, apps, owed, entered) = (None, BTreeSet::new(), VecDeque::new(), None);
-                self.seats.insert(*seat, Seated { role, name, address, apps, owed, entered });
-                law(is_new, || format!("{seat:?} is opened twice"))
+                let (address, apps, pending, entered) = (None, BTreeSet::new(), VecDeque::new(), None);
+                self.channels.insert(*channel, ChannelBooks { role, name, address, apps, pending, entered });
+                law(is_new, || format!("{channel:?} is opened twice"))
             }
-            Effect::Say { seat, bytes: said, message } => {
+            Effect::Say { channel, bytes: said, message } => {
                 law(*said == bytes, || format!("{said} bytes are said to have come, and {bytes} have"))?;
-                self.judge_said(event, *seat, message)
+                self.judge_said(event, *channel, message)
             }
-            Effect::Register { seat, bytes: said, description } => {
+            Effect::Register { channel, bytes: said, description } => {
                 law(*said == bytes, || format!("{said} bytes are said to have come, and {bytes} have"))?;
-                self.judge_registered(*seat, Role::Driver, &description.callback)
+                self.judge_registered(*channel, Role::Driver, &description.callback)
             }
             Effect::SayElsewhere { worker, token, message, .. } => {
                 law(token.reveal() == self.host || self.called.is_some(), || {
@@ -204,21 +205,25 @@ impl Account {
                 let named = names(message).unwrap_or(worker);
                 law(named == worker, || format!("{worker} speaks for {named}"))
             }
-            Effect::Enter { worker, token, seat } => {
-                let Some(seated) = self.seats.get_mut(seat) else {
-                    return Err(format!("{worker} is entered with a seat that nobody has"));
+            Effect::Enter { worker, token, channel } => {
+                let Some(channel_books) = self.channels.get_mut(channel) else {
+                    return Err(format!("{worker} is entered with a channel that nobody has"));
                 };
-                seated.entered = Some((worker.clone(), token.clone()));
-                law(seated.name == worker.as_str(), || format!("{worker} is entered as {}", seated.name))
+                channel_books.entered = Some((worker.clone(), token.clone()));
+                law(channel_books.name == worker.as_str(), || {
+                    format!("{worker} is entered as {}", channel_books.name)
+                })
             }
-            Effect::Withdraw { worker, seat } => {
-                let name = self.seats.get(seat).map(|seated| seated.name.as_str());
-                law(name == Some(worker.as_str()), || format!("{worker} withdraws at the seat of {name:?}"))
+            Effect::Withdraw { worker, channel } => {
+                let name = self.channels.get(channel).map(|channel_books| channel_books.name.as_str());
+                law(name == Some(worker.as_str()), || {
+                    format!("{worker} withdraws on the channel of {name:?}")
+                })
             }
-            Effect::Leave { seat } => {
-                let was_there = self.seats.contains_key(seat);
-                let is_first = self.left.insert(*seat);
-                law(was_there && is_first, || format!("{seat:?} is left twice, or was never open"))
+            Effect::Leave { channel } => {
+                let was_there = self.channels.contains_key(channel);
+                let is_first = self.left.insert(*channel);
+                law(was_there && is_first, || format!("{channel:?} is left twice, or was never open"))
             }
             Effect::Close(_) => {
                 self.is_closed = true;
@@ -248,33 +253,37 @@ impl Account {
         }
     }
 
-    /// The seat, if it exists and has this role.
-    fn seated(&mut self, seat: Seat, role: Role) -> Result<&mut Seated, String> {
-        if self.left.contains(&seat) {
-            return Err(format!("something is said at {seat:?}, which was left"));
+    /// The channel, if it exists and has this role.
+    fn channel_books(&mut self, channel: Channel, role: Role) -> Result<&mut ChannelBooks, String> {
+        if self.left.contains(&channel) {
+            return Err(format!("something is said at {channel:?}, which was left"));
         }
-        let seated = self.seats.get_mut(&seat).ok_or_else(|| format!("{seat:?} was never opened"))?;
-        if seated.role != role {
-            return Err(format!("{} speaks as {role:?}, and is {:?}", seated.name, seated.role));
+        let channel_books =
+            self.channels.get_mut(&channel).ok_or_else(|| format!("{channel:?} was never opened"))?;
+        if channel_books.role != role {
+            return Err(format!(
+                "{} speaks as {role:?}, and is {:?}",
+                channel_books.name, channel_books.role
+            ));
         }
-        Ok(seated)
+        Ok(channel_books)
     }
 
-    /// Checks that a peer registers at its own seat.
-    fn judge_registered(&mut self, seat: Seat, role: Role, callback: &Bytes) -> Verdict {
-        let seated = self.seated(seat, role)?;
+    /// Checks that a peer registers on its own channel.
+    fn judge_registered(&mut self, channel: Channel, role: Role, callback: &Bytes) -> Verdict {
+        let channel_books = self.channel_books(channel, role)?;
         let address = listens(callback);
-        let known = seated.address.get_or_insert_with(|| address.clone().expect("it was read before"));
-        law(address.as_ref() == Some(known), || format!("{address:?} registers at the seat of {known:?}"))
+        let known = channel_books.address.get_or_insert_with(|| address.clone().expect("it was read before"));
+        law(address.as_ref() == Some(known), || format!("{address:?} registers on the channel of {known:?}"))
     }
 
     /// Checks that no peer speaks to the Master under another's name.
-    fn judge_said(&mut self, event: &Event, seat: Seat, message: &Inbound) -> Verdict {
+    fn judge_said(&mut self, event: &Event, channel: Channel, message: &Inbound) -> Verdict {
         match message {
-            Inbound::Driver(message) => self.judge_driver(event, seat, message),
-            Inbound::Worker(message) => self.judge_worker(event, seat, message),
+            Inbound::Driver(message) => self.judge_driver(event, channel, message),
+            Inbound::Worker(message) => self.judge_worker(event, channel, message),
             Inbound::Client(question) => {
-                self.seated(seat, Role::Client)?;
+                self.channel_books(channel, Role::Client)?;
                 let is_spark_s = matches!(
                     question,
                     ClientToMaster::RequestReadyz
@@ -287,47 +296,51 @@ impl Account {
         }
     }
 
-    fn judge_driver(&mut self, event: &Event, seat: Seat, message: &DriverToMaster) -> Verdict {
+    fn judge_driver(&mut self, event: &Event, channel: Channel, message: &DriverToMaster) -> Verdict {
         let called = self.called.clone();
-        let seated = self.seated(seat, Role::Driver)?;
+        let channel_books = self.channel_books(channel, Role::Driver)?;
         let app = match message {
             DriverToMaster::RequestExecutors { app, .. } | DriverToMaster::KillExecutors { app, .. } => {
                 if let Event::Received(Frame::Request { id, .. }) = event {
-                    seated.owed.push_back(*id);
+                    channel_books.pending.push_back(*id);
                 }
                 app.to_string()
             }
             DriverToMaster::UnregisterApplication { app, .. } => app.to_string(),
             DriverToMaster::ResumeApplication(resumption) => {
-                seated.apps.insert(resumption.app.to_string());
+                channel_books.apps.insert(resumption.app.to_string());
                 law(called.as_deref() == Some(resumption.app.as_str()), || {
                     format!("{} resumes, and {called:?} was called", resumption.app)
                 })?;
-                return self.judge_registered(seat, Role::Driver, &resumption.description.callback);
+                return self.judge_registered(channel, Role::Driver, &resumption.description.callback);
             }
             other => return Err(format!("no driver of Spark's says {other:?}")),
         };
-        let is_own = seated.apps.contains(&app) || called.as_ref() == Some(&app);
-        law(is_own, || format!("{} speaks for {app}, which is another one's", seated.name))
+        let is_own = channel_books.apps.contains(&app) || called.as_ref() == Some(&app);
+        law(is_own, || format!("{} speaks for {app}, which is another one's", channel_books.name))
     }
 
-    fn judge_worker(&mut self, event: &Event, seat: Seat, message: &WorkerToMaster) -> Verdict {
+    fn judge_worker(&mut self, event: &Event, channel: Channel, message: &WorkerToMaster) -> Verdict {
         let (host, called) = (self.host.clone(), self.called.is_some());
-        let seated = self.seated(seat, Role::Worker)?;
+        let channel_books = self.channel_books(channel, Role::Worker)?;
         if let WorkerToMaster::RegisterWorker { worker, .. } = message {
             law(worker.token.reveal() == host || called, || format!("{} has a false token", worker.id))?;
-            let name = seated.name.clone();
-            law(worker.id.as_str() == name, || format!("{} registers at the seat of {name}", worker.id))?;
-            return self.judge_registered(seat, Role::Worker, &worker.callback.clone());
+            let name = channel_books.name.clone();
+            law(worker.id.as_str() == name, || format!("{} registers on the channel of {name}", worker.id))?;
+            return self.judge_registered(channel, Role::Worker, &worker.callback.clone());
         }
         if let Some(worker) = names(message) {
-            law(seated.name == worker.as_str(), || format!("{} speaks for {worker}", seated.name))?;
+            law(channel_books.name == worker.as_str(), || {
+                format!("{} speaks for {worker}", channel_books.name)
+            })?;
         }
         match (message, event) {
             (WorkerToMaster::ExecutorStateChanged(report), Event::Received(frame)) => {
                 let sender = forge::opened(frame).and_then(|(envelope, _)| envelope.sender);
-                let own = seated.address.as_ref().map(|(address, _)| address.clone());
-                law(own.is_none() || sender == own, || format!("{sender:?} reports at the seat of {own:?}"))?;
+                let own = channel_books.address.as_ref().map(|(address, _)| address.clone());
+                law(own.is_none() || sender == own, || {
+                    format!("{sender:?} reports on the channel of {own:?}")
+                })?;
                 if report.state.is_finished() {
                     self.running.remove(&key(&report.executor));
                 }
@@ -366,9 +379,15 @@ impl Account {
     }
 
     /// Checks that a message of the Master goes to its recipient only.
-    fn judge_told(&self, seat: Seat, message: &Outbound, effects: &[Effect], owed: Option<i64>) -> Verdict {
-        let Some(seated) = self.seats.get(&seat) else {
-            return law(effects.is_empty(), || format!("{seat:?} is told something, and was never open"));
+    fn judge_told(
+        &self,
+        channel: Channel,
+        message: &Outbound,
+        effects: &[Effect],
+        pending: Option<i64>,
+    ) -> Verdict {
+        let Some(channel_books) = self.channels.get(&channel) else {
+            return law(effects.is_empty(), || format!("{channel:?} is told something, and was never open"));
         };
         let frames: Vec<&Frame> = effects
             .iter()
@@ -377,30 +396,32 @@ impl Account {
         for frame in frames.iter().filter(|frame| matches!(frame, Frame::OneWay { .. })) {
             let Read { to, endpoint, .. } = forge::read(frame);
             let to = to.map(|to| (to, endpoint));
-            law(seated.address.is_none() || to == seated.address, || {
-                format!("what {:?} is told goes to {to:?}", seated.address)
+            law(channel_books.address.is_none() || to == channel_books.address, || {
+                format!("what {:?} is told goes to {to:?}", channel_books.address)
             })?;
         }
-        let was_left = self.left.contains(&seat)
-            && !effects.iter().any(|effect| matches!(effect, Effect::Leave { seat: left } if *left == seat));
-        law(!was_left || effects.is_empty(), || format!("{seat:?} was left, and is told {effects:?}"))?;
+        let was_left = self.left.contains(&channel)
+            && !effects
+                .iter()
+                .any(|effect| matches!(effect, Effect::Leave { channel: left } if *left == channel));
+        law(!was_left || effects.is_empty(), || format!("{channel:?} was left, and is told {effects:?}"))?;
         match message {
             Outbound::Driver(
                 MasterToDriver::ExecutorsRequested { accepted }
                 | MasterToDriver::ExecutorsKilled { accepted },
             ) if !was_left => {
                 let answer = frames.first().map(|frame| (id_of(frame), forge::read(frame).is_yes));
-                let right = owed.map(|id| (Some(id), Some(*accepted)));
+                let right = pending.map(|id| (Some(id), Some(*accepted)));
                 law(answer == right, || format!("{right:?} is the Master's answer, and {answer:?} is sent"))
             }
             Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }) if !was_left => {
                 let told: Vec<_> = frames.iter().filter_map(|frame| forge::read(frame).app).collect();
                 let is_told = told == [app.to_string()] || (told.is_empty() && self.called.is_some());
-                law(is_told, || format!("{} is told of {told:?}, and has {app}", seated.name))
+                law(is_told, || format!("{} is told of {told:?}, and has {app}", channel_books.name))
             }
             Outbound::Worker(MasterToWorker::RegisteredWorker { .. }) if !was_left => {
                 let enters = effects.iter().any(|effect| matches!(effect, Effect::Enter { .. }));
-                law(enters, || format!("{} is registered, and not entered", seated.name))
+                law(enters, || format!("{} is registered, and not entered", channel_books.name))
             }
             Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) if !was_left => {
                 let is_ordered = effects.iter().any(|effect| matches!(effect, Effect::WriteOrder(_)));
@@ -418,9 +439,9 @@ impl Account {
     /// Checks ends: a dismissed peer leaves; at the end of a connection all peers have left, and it is closed.
     fn judge_ends(&mut self, event: &Event, effects: &[Effect]) -> Verdict {
         match event {
-            Event::Dismissed { seat, .. } => {
-                let is_gone = self.left.contains(seat) || !self.seats.contains_key(seat);
-                law(is_gone, || format!("{seat:?} is dismissed, and does not leave"))?;
+            Event::Dismissed { channel, .. } => {
+                let is_gone = self.left.contains(channel) || !self.channels.contains_key(channel);
+                law(is_gone, || format!("{channel:?} is dismissed, and does not leave"))?;
             }
             Event::Closed { .. } => self.is_closed = true,
             Event::Deadline | Event::MasterGone => {
@@ -428,7 +449,7 @@ impl Account {
             }
             _ => {}
         }
-        let here = self.seats.keys().filter(|seat| !self.left.contains(seat)).count();
+        let here = self.channels.keys().filter(|channel| !self.left.contains(channel)).count();
         law(!self.is_closed || here == 0, || format!("the connection has ended, and {here} have not left"))
     }
 
@@ -445,8 +466,9 @@ impl Account {
                 let ordered = app.zip(number.and_then(|number| u32::try_from(number).ok()));
                 law(ordered == Some(key(executor)), || format!("the order for {executor} is for {ordered:?}"))
             }
-            Event::Told {
-                message: Outbound::Worker(MasterToWorker::ApplicationFinished { app }), ..
+            Event::Outgoing {
+                message: Outbound::Worker(MasterToWorker::ApplicationFinished { app }),
+                ..
             } => {
                 self.running.retain(|(of, _)| of != app.as_str());
                 Ok(())

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use firesteel_master::{Event as MasterEvent, Outbound};
 use firesteel_protocol::ids::PeerId;
-use firesteel_spark::connection::{Connection, Dismissal, Seat};
+use firesteel_spark::connection::{Channel, Connection, PeerEnd};
 use firesteel_spark::frame::Frame;
 
 /// A peer at the other end of a connection.
@@ -18,19 +18,19 @@ pub(super) enum Party {
 
 /// Items in transit in one direction, in order.
 #[derive(Debug)]
-pub(super) struct Way<T> {
+pub(super) struct InFlight<T> {
     items: VecDeque<T>,
     /// When the last item arrives.
     last: u64,
 }
 
-impl<T> Default for Way<T> {
+impl<T> Default for InFlight<T> {
     fn default() -> Self {
         Self { items: VecDeque::new(), last: 0 }
     }
 }
 
-impl<T> Way<T> {
+impl<T> InFlight<T> {
     /// Sends an item that would arrive at `at`. Returns its actual arrival, after all earlier items.
     pub(super) fn send(&mut self, item: T, at: u64) -> u64 {
         self.items.push_back(item);
@@ -56,18 +56,18 @@ pub(super) enum Arrival {
     End,
 }
 
-/// A message of the Master to a seat.
+/// A message of the Master to a channel.
 #[derive(Debug)]
-pub(super) enum Letter {
+pub(super) enum OutgoingItem {
     Message(Box<Outbound>),
-    End(Dismissal),
+    End(PeerEnd),
 }
 
-/// The Master's side of a seat.
+/// The Master's side of a channel.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct ChannelQueue {
     pub(super) peer: PeerId,
-    pub(super) letters: Way<Letter>,
+    pub(super) outgoing: InFlight<OutgoingItem>,
 }
 
 #[derive(Debug)]
@@ -76,11 +76,11 @@ pub(super) struct Line {
     /// The machine at the other end.
     pub(super) host: String,
     pub(super) parties: Vec<Party>,
-    pub(super) seats: BTreeMap<Seat, Desk>,
+    pub(super) channels: BTreeMap<Channel, ChannelQueue>,
     /// Three directions: from the other end to the connection, back, and from the connection to the Master.
-    pub(super) here: Way<Arrival>,
-    pub(super) there: Way<Arrival>,
-    pub(super) to_master: Way<MasterEvent>,
+    pub(super) here: InFlight<Arrival>,
+    pub(super) there: InFlight<Arrival>,
+    pub(super) to_master: InFlight<MasterEvent>,
     /// Whether this side, or the other side, has ended the connection.
     pub(super) is_closed: bool,
     pub(super) is_left: bool,
@@ -92,10 +92,10 @@ impl Line {
             connection,
             host,
             parties: vec![party],
-            seats: BTreeMap::new(),
-            here: Way::default(),
-            there: Way::default(),
-            to_master: Way::default(),
+            channels: BTreeMap::new(),
+            here: InFlight::default(),
+            there: InFlight::default(),
+            to_master: InFlight::default(),
             is_closed: false,
             is_left: false,
         }

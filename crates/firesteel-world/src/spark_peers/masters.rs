@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use firesteel_master::{Config, Durability, Master};
 use firesteel_spark::OrderForms;
-use firesteel_spark::connection::{Called, Connection, Directory, Dismissal, Event, Seat};
+use firesteel_spark::connection::{Called, Channel, Connection, Directory, Event, PeerEnd};
 
-use super::line::{Letter, Party};
-use super::run::{Happening, World, machine};
+use super::line::{OutgoingItem, Party};
+use super::run::{ScheduledEvent, World, machine};
 
 impl World {
     /// A Master begins with the records of the one before it, and calls the peers that wait for it.
@@ -27,7 +27,7 @@ impl World {
                 let drivers = master.to_call().into_iter().map(Called::Driver);
                 let workers = master.workers_to_call().into_iter().map(Box::new).map(Called::Worker);
                 for called in drivers.chain(workers).collect::<Vec<_>>() {
-                    self.later(1, 2_000, Happening::Call(called));
+                    self.later(1, 2_000, ScheduledEvent::Call(called));
                 }
                 self.directory = Directory::default();
                 self.tokens.clear();
@@ -51,24 +51,24 @@ impl World {
             for line in self.open_lines() {
                 self.drop_line(line);
             }
-            return self.later(500, 8_000, Happening::MasterBegins);
+            return self.later(500, 8_000, ScheduledEvent::MasterBegins);
         }
         self.trace(|| "the Master ends".to_owned());
         for line in self.open_lines() {
-            let seats: Vec<Seat> = self.lines[&line].seats.keys().copied().collect();
-            for seat in seats {
-                self.post(line, seat, Letter::End(Dismissal::InOrder));
+            let channels: Vec<Channel> = self.lines[&line].channels.keys().copied().collect();
+            for channel in channels {
+                self.post(line, channel, OutgoingItem::End(PeerEnd::InOrder));
             }
             self.tell(line, Event::MasterEnds);
         }
-        self.later(50, 3_000, Happening::MasterGone);
+        self.later(50, 3_000, ScheduledEvent::MasterGone);
     }
 
     /// The process at this side of a connection is gone.
     fn drop_line(&mut self, number: u64) {
         let Some(line) = self.lines.get_mut(&number) else { return };
         line.is_closed = true;
-        line.seats.clear();
+        line.channels.clear();
         line.to_master.lose();
         self.end_there(number);
     }
@@ -79,11 +79,11 @@ impl World {
             return;
         }
         let Ok((connection, address)) = Connection::calling(called.clone(), None) else { return };
-        let Some(number) = self.people.iter().position(|person| person.voice.host == address.host) else {
+        let Some(number) = self.people.iter().position(|person| person.identity.host == address.host) else {
             return;
         };
         if self.strikes(2) {
-            return self.later(1_000, 1_500, Happening::Call(called));
+            return self.later(1_000, 1_500, ScheduledEvent::Call(called));
         }
         let host = machine(number);
         let line = self.add_line(connection, host, Party::Person(number), Some(&called));

@@ -28,7 +28,7 @@ mod sabotage;
 mod scenario;
 mod strangers;
 
-use firesteel_spark::connection::{Closing, Dismissal, Effect, Event, Note};
+use firesteel_spark::connection::{Closing, Effect, Event, Note, PeerEnd};
 
 use crate::coverage::{Coverage, Kinds, kinds};
 
@@ -38,7 +38,7 @@ pub use scenario::Scenario;
 
 /// The enums of everything that can happen to a connection.
 fn all_kinds() -> [Kinds; 5] {
-    [kinds::<Event>(), kinds::<Effect>(), kinds::<Note>(), kinds::<Closing>(), kinds::<Dismissal>()]
+    [kinds::<Event>(), kinds::<Effect>(), kinds::<Note>(), kinds::<Closing>(), kinds::<PeerEnd>()]
 }
 
 fn see_event(coverage: &mut Coverage, event: &Event) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_sim::dice::Dice;
 use firesteel_spark::frame::Frame;
 
-use super::forge::{self, Occasion, Read, Voice, tells};
+use super::forge::{self, PeerIdentity, Read, ReportTime, tells};
 
 /// The serial version id of the resource profiles of Spark 4.1.
 const PROFILE_OF_4_1: i64 = -2_517_983_430_696_660_228;
@@ -16,7 +16,7 @@ const PATIENCE: u64 = 20_000;
 /// A peer of Spark's.
 #[derive(Debug)]
 pub(super) struct Person {
-    pub(super) voice: Voice,
+    pub(super) identity: PeerIdentity,
     pub(super) name: String,
     pub(super) role: Role,
     /// The number of its connection. `None` if it has none.
@@ -33,14 +33,14 @@ pub(super) struct Person {
 /// The kind of a peer, and its progress.
 #[derive(Debug)]
 pub(super) enum Role {
-    Driver(Standing),
+    Driver(DriverState),
     Worker { is_registered: bool, running: BTreeSet<(String, i32)> },
     Client(Step),
 }
 
 /// The progress of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum DriverState {
     /// It has sent its registration.
     Waits,
     /// It has registered as this application.
@@ -71,9 +71,18 @@ pub(super) enum Act {
 
 impl Person {
     pub(super) fn new(number: usize, name: String, release: usize, role: Role) -> Self {
-        let voice = Voice { release, host: format!("10.0.0.{}", number + 1) };
+        let identity = PeerIdentity { release, host: format!("10.0.0.{}", number + 1) };
         let next_request = i64::try_from(number + 1).expect("it is small") * 1_000_000;
-        Self { voice, name, role, line: None, earlier: None, asked: BTreeMap::new(), next_request, since: 0 }
+        Self {
+            identity,
+            name,
+            role,
+            line: None,
+            earlier: None,
+            asked: BTreeMap::new(),
+            next_request,
+            since: 0,
+        }
     }
 
     /// The number for a new request, which now waits for an answer.
@@ -98,8 +107,8 @@ impl Person {
         self.since = now;
         match &mut self.role {
             // A driver does not register again: a restarted Master calls it.
-            Role::Driver(Standing::Has(_)) if is_master_down => {}
-            Role::Driver(standing @ Standing::Has(_)) => *standing = Standing::Over,
+            Role::Driver(DriverState::Has(_)) if is_master_down => {}
+            Role::Driver(state @ DriverState::Has(_)) => *state = DriverState::Over,
             Role::Driver(_) => {}
             Role::Worker { is_registered, .. } => *is_registered = false,
             Role::Client(_) => {}
@@ -112,18 +121,18 @@ impl Person {
         self.since = now;
         let mut acts = Vec::new();
         let id = self.ask();
-        acts.push(Act::Send(self.voice.asks_for_master(id)));
+        acts.push(Act::Send(self.identity.asks_for_master(id)));
         acts.extend(self.register());
         acts
     }
 
     fn register(&mut self) -> Option<Act> {
         match &mut self.role {
-            Role::Driver(standing) => {
-                *standing = Standing::Waits;
-                Some(Act::Send(self.voice.registers(&self.name)))
+            Role::Driver(state) => {
+                *state = DriverState::Waits;
+                Some(Act::Send(self.identity.registers(&self.name)))
             }
-            Role::Worker { .. } => Some(Act::Send(self.voice.registers_worker(&self.name))),
+            Role::Worker { .. } => Some(Act::Send(self.identity.registers_worker(&self.name))),
             Role::Client(_) => None,
         }
     }
@@ -143,32 +152,32 @@ impl Person {
     }
 
     fn wake_driver(&mut self, now: u64, is_calm: bool, dice: &mut Dice) -> Vec<Act> {
-        let Role::Driver(standing) = &mut self.role else { return Vec::new() };
-        match (standing.clone(), self.line) {
-            (Standing::Has(_), None) if now > self.since + 90_000 => {
-                *standing = Standing::Over;
+        let Role::Driver(state) = &mut self.role else { return Vec::new() };
+        match (state.clone(), self.line) {
+            (DriverState::Has(_), None) if now > self.since + 90_000 => {
+                *state = DriverState::Over;
                 Vec::new()
             }
-            (Standing::Has(_), None) => Vec::new(),
-            (Standing::Over, Some(_)) => vec![Act::Hang],
-            (Standing::Over | Standing::Waits, None) => vec![Act::Connect],
-            (Standing::Waits, Some(_)) if now > self.since + PATIENCE => {
+            (DriverState::Has(_), None) => Vec::new(),
+            (DriverState::Over, Some(_)) => vec![Act::Hang],
+            (DriverState::Over | DriverState::Waits, None) => vec![Act::Connect],
+            (DriverState::Waits, Some(_)) if now > self.since + PATIENCE => {
                 self.since = now;
                 self.register().into_iter().collect()
             }
-            (Standing::Waits, Some(_)) => Vec::new(),
-            (Standing::Has(app), Some(_)) => {
+            (DriverState::Waits, Some(_)) => Vec::new(),
+            (DriverState::Has(app), Some(_)) => {
                 let id = self.ask();
                 let which = dice.index(6).expect("there are six");
                 match dice.below(if is_calm { 6 } else { 9 }) {
-                    0..=3 => vec![Act::Send(self.voice.asks_for_executors(&app, which, id))],
-                    4 | 5 => vec![Act::Send(self.voice.ends_executors(&app, id))],
+                    0..=3 => vec![Act::Send(self.identity.asks_for_executors(&app, which, id))],
+                    4 | 5 => vec![Act::Send(self.identity.ends_executors(&app, id))],
                     6 => {
                         self.asked.remove(&id);
-                        self.role = Role::Driver(Standing::Over);
-                        vec![Act::Send(self.voice.says_goodbye(&app)), Act::Hang]
+                        self.role = Role::Driver(DriverState::Over);
+                        vec![Act::Send(self.identity.says_goodbye(&app)), Act::Hang]
                     }
-                    _ => vec![Act::Send(self.voice.asks_for_master(id))],
+                    _ => vec![Act::Send(self.identity.asks_for_master(id))],
                 }
             }
         }
@@ -187,14 +196,14 @@ impl Person {
             return vec![Act::Connect];
         }
         let ended = if dice.one_in(4) { running.pop_first() } else { None };
-        let beat = self.voice.beats(&self.name);
+        let beat = self.identity.beats(&self.name);
         let mut acts = match self.earlier {
             Some(earlier) => vec![Act::SendBy(earlier, beat)],
             None => vec![Act::Send(beat)],
         };
         if let Some((app, executor)) = ended {
             let id = self.ask();
-            acts.push(Act::Send(self.voice.reports_ended(&app, executor, id)));
+            acts.push(Act::Send(self.identity.reports_ended(&app, executor, id)));
         }
         acts
     }
@@ -210,11 +219,11 @@ impl Person {
         }
         let id = self.ask();
         vec![match step {
-            Step::Begins => Act::Send(self.voice.submits(id)),
-            Step::Submitted(driver) if dice.one_in(2) => Act::Send(self.voice.asks_for_state(&driver, id)),
+            Step::Begins => Act::Send(self.identity.submits(id)),
+            Step::Submitted(driver) if dice.one_in(2) => Act::Send(self.identity.asks_for_state(&driver, id)),
             Step::Submitted(driver) => {
                 self.role = Role::Client(Step::Done);
-                Act::Send(self.voice.asks_for_end(&driver, id))
+                Act::Send(self.identity.asks_for_end(&driver, id))
             }
             Step::Done => {
                 self.asked.remove(&id);
@@ -247,7 +256,7 @@ impl Person {
     /// Answers a question about its classes.
     fn answer(&self, id: i64, question: &Frame) -> Frame {
         match &self.role {
-            Role::Client(_) => self.voice.fails(id),
+            Role::Client(_) => self.identity.fails(id),
             Role::Driver(_) | Role::Worker { .. } => {
                 let (_, object) = forge::opened(question).expect("a question has an envelope");
                 tells(id, &object, PROFILE_OF_4_1)
@@ -259,18 +268,18 @@ impl Person {
     fn heed(&mut self, line: u64, read: &Read) -> Vec<Act> {
         let app = read.app.clone().unwrap_or_default();
         match (&mut self.role, read.class.as_str()) {
-            (Role::Driver(standing), "RegisteredApplication") => {
-                if *standing == Standing::Waits {
-                    *standing = Standing::Has(app);
+            (Role::Driver(state), "RegisteredApplication") => {
+                if *state == DriverState::Waits {
+                    *state = DriverState::Has(app);
                 }
                 Vec::new()
             }
-            (Role::Driver(standing), "ApplicationRemoved") => {
-                *standing = Standing::Over;
+            (Role::Driver(state), "ApplicationRemoved") => {
+                *state = DriverState::Over;
                 Vec::new()
             }
-            (Role::Driver(Standing::Has(app)), "MasterChanged") => {
-                let acknowledged = self.voice.acknowledges(app);
+            (Role::Driver(DriverState::Has(app)), "MasterChanged") => {
+                let acknowledged = self.identity.acknowledges(app);
                 self.line = Some(line);
                 vec![Act::Send(acknowledged)]
             }
@@ -278,12 +287,12 @@ impl Person {
                 self.line = Some(line);
                 *is_registered = true;
                 let executors: Vec<_> = running.iter().cloned().collect();
-                vec![Act::Send(self.voice.lists(Occasion::Called, &self.name, &executors, &[]))]
+                vec![Act::Send(self.identity.lists(ReportTime::Called, &self.name, &executors, &[]))]
             }
             (Role::Worker { is_registered, running }, "RegisteredWorker") => {
                 *is_registered = true;
                 let executors: Vec<_> = running.iter().cloned().collect();
-                vec![Act::Send(self.voice.lists(Occasion::Registered, &self.name, &executors, &[]))]
+                vec![Act::Send(self.identity.lists(ReportTime::Registered, &self.name, &executors, &[]))]
             }
             (Role::Worker { is_registered, .. }, "ReconnectWorker" | "RegisterWorkerFailed") => {
                 *is_registered = false;
@@ -293,7 +302,7 @@ impl Person {
                 let executor = read.executor.unwrap_or_default();
                 running.insert((app.clone(), executor));
                 let id = self.ask();
-                vec![Act::Send(self.voice.reports_running(&app, executor, id))]
+                vec![Act::Send(self.identity.reports_running(&app, executor, id))]
             }
             (Role::Worker { running, .. }, "KillExecutor") => {
                 let executor = read.executor.unwrap_or_default();
@@ -301,7 +310,7 @@ impl Person {
                     return Vec::new();
                 }
                 let id = self.ask();
-                vec![Act::Send(self.voice.reports_ended(&app, executor, id))]
+                vec![Act::Send(self.identity.reports_ended(&app, executor, id))]
             }
             _ => Vec::new(),
         }
@@ -314,10 +323,8 @@ impl Person {
             return Some(format!("{name} has requests that are not answered: {:?}", self.asked));
         }
         match &self.role {
-            Role::Driver(Standing::Has(_)) if self.line.is_some() => None,
-            Role::Driver(standing) => {
-                Some(format!("{name} has no application: {standing:?}, {:?}", self.line))
-            }
+            Role::Driver(DriverState::Has(_)) if self.line.is_some() => None,
+            Role::Driver(state) => Some(format!("{name} has no application: {state:?}, {:?}", self.line)),
             Role::Worker { is_registered: true, .. } => None,
             Role::Worker { .. } => Some(format!("{name} is not registered")),
             Role::Client(Step::Done) => None,

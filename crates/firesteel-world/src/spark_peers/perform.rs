@@ -8,10 +8,10 @@ use firesteel_protocol::Machine;
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::messages::DriverToMaster;
 use firesteel_protocol::secret::Secret;
-use firesteel_spark::connection::{Closing, Dismissal, Effect, Event, Seat};
+use firesteel_spark::connection::{Channel, Closing, Effect, Event, PeerEnd};
 
-use super::line::{Arrival, Desk, Letter, Way};
-use super::run::{Happening, World};
+use super::line::{Arrival, ChannelQueue, InFlight, OutgoingItem};
+use super::run::{ScheduledEvent, World};
 use super::sabotage::SparkSabotage;
 use super::{see_effect, see_event};
 
@@ -39,15 +39,15 @@ impl World {
     fn effects_of(&mut self, number: u64, mut event: Event) -> Vec<Effect> {
         let now = self.now();
         let Some(line) = self.lines.get_mut(&number) else { return Vec::new() };
-        let seats: Vec<Seat> = line.seats.keys().copied().collect();
+        let channels: Vec<Channel> = line.channels.keys().copied().collect();
         let told = event.clone();
         if let Some(sabotage) = self.sabotage {
-            sabotage.event(&mut event, &seats);
+            sabotage.event(&mut event, &channels);
         }
         let ends = matches!(event, Event::Closed { .. });
         let mut effects = line.connection.apply(now, event);
         if let Some(sabotage) = self.sabotage {
-            sabotage.effects(&told, &mut effects, &seats);
+            sabotage.effects(&told, &mut effects, &channels);
         }
         let checked = line.connection.check().map_err(|violation| violation.to_string());
         line.is_closed |= ends;
@@ -79,24 +79,24 @@ impl World {
             Effect::Send(frame) => {
                 let at = self.delayed();
                 let at = self.lines.get_mut(&number)?.there.send(Arrival::Frame(frame), at);
-                self.queue.put(at, Happening::ArriveThere(number));
+                self.queue.put(at, ScheduledEvent::ArriveThere(number));
             }
-            Effect::Open { seat, name, .. } => {
+            Effect::Open { channel, name, .. } => {
                 if self.master.is_none() {
                     return Some(Event::MasterGone);
                 }
                 self.next_peer += 1;
                 let peer = PeerId(self.next_peer);
-                self.peers.insert(peer, (number, seat));
-                self.ledger.name(peer, number, seat, &name);
-                let desk = Desk { peer, letters: Way::default() };
-                self.lines.get_mut(&number)?.seats.insert(seat, desk);
+                self.peers.insert(peer, (number, channel));
+                self.ledger.name(peer, number, channel, &name);
+                let queue = ChannelQueue { peer, outgoing: InFlight::default() };
+                self.lines.get_mut(&number)?.channels.insert(channel, queue);
             }
-            Effect::Say { seat, message, .. } => return self.say_at(number, seat, message),
-            Effect::Register { seat, mut description, .. } => {
+            Effect::Say { channel, message, .. } => return self.say_at(number, channel, message),
+            Effect::Register { channel, mut description, .. } => {
                 description.token = Secret::new(self.dice.number().to_string());
                 let message = DriverToMaster::RegisterApplication(description);
-                return self.say_at(number, seat, Inbound::Driver(message));
+                return self.say_at(number, channel, Inbound::Driver(message));
             }
             Effect::SayElsewhere { peer, worker, token, message, .. } => {
                 let known = match self.sabotage {
@@ -108,17 +108,17 @@ impl World {
                 self.verdict(verdict);
                 return self.say(number, known, Inbound::Worker(message));
             }
-            Effect::Enter { worker, token, seat } => {
-                let peer = self.lines.get(&number)?.seats.get(&seat)?.peer;
+            Effect::Enter { worker, token, channel } => {
+                let peer = self.lines.get(&number)?.channels.get(&channel)?.peer;
                 self.tokens.insert(worker.clone(), (token.clone(), peer));
                 self.directory.enter(worker, token, peer);
             }
-            Effect::Withdraw { worker, seat } => {
-                let peer = self.lines.get(&number)?.seats.get(&seat)?.peer;
+            Effect::Withdraw { worker, channel } => {
+                let peer = self.lines.get(&number)?.channels.get(&channel)?.peer;
                 self.tokens.retain(|_, (_, known)| *known != peer);
                 self.directory.withdraw(&worker, peer);
             }
-            Effect::Leave { seat } => self.leave(number, seat),
+            Effect::Leave { channel } => self.leave(number, channel),
             Effect::WriteOrder(request) => return Some(request.write(&mut self.forms)),
             Effect::ForgetOrders { app } => self.forms.forget(&app),
             Effect::Note(_) | Effect::Close(_) => {}
@@ -126,9 +126,9 @@ impl World {
         None
     }
 
-    /// Sends a message to the Master for the peer on a seat.
-    fn say_at(&mut self, number: u64, seat: Seat, message: Inbound) -> Option<Event> {
-        let peer = self.lines.get(&number)?.seats.get(&seat).map(|desk| desk.peer)?;
+    /// Sends a message to the Master for the peer on a channel.
+    fn say_at(&mut self, number: u64, channel: Channel, message: Inbound) -> Option<Event> {
+        let peer = self.lines.get(&number)?.channels.get(&channel).map(|queue| queue.peer)?;
         self.say(number, peer, message)
     }
 
@@ -145,25 +145,25 @@ impl World {
         let at = self.delayed();
         let Some(line) = self.lines.get_mut(&number) else { return };
         let at = line.to_master.send(event, at);
-        self.queue.put(at, Happening::ArriveMaster(number));
+        self.queue.put(at, ScheduledEvent::ArriveMaster(number));
     }
 
-    fn leave(&mut self, number: u64, seat: Seat) {
-        let desk = self.lines.get_mut(&number).and_then(|line| line.seats.remove(&seat));
-        let Some(Desk { peer, .. }) = desk else { return };
+    fn leave(&mut self, number: u64, channel: Channel) {
+        let queue = self.lines.get_mut(&number).and_then(|line| line.channels.remove(&channel));
+        let Some(ChannelQueue { peer, .. }) = queue else { return };
         self.peers.remove(&peer);
         let verdict = self.ledger.gone(peer, &self.directory);
         self.verdict(verdict);
         self.send_master(number, MasterEvent::Disconnected { peer });
     }
 
-    /// Puts a message to a seat in transit.
-    pub(super) fn post(&mut self, number: u64, seat: Seat, letter: Letter) {
+    /// Puts a message to a channel in transit.
+    pub(super) fn post(&mut self, number: u64, channel: Channel, item: OutgoingItem) {
         let at = self.delayed();
-        let desk = self.lines.get_mut(&number).and_then(|line| line.seats.get_mut(&seat));
-        let Some(desk) = desk else { return };
-        let at = desk.letters.send(letter, at);
-        self.queue.put(at, Happening::ArriveSeat(number, seat));
+        let queue = self.lines.get_mut(&number).and_then(|line| line.channels.get_mut(&channel));
+        let Some(queue) = queue else { return };
+        let at = queue.outgoing.send(item, at);
+        self.queue.put(at, ScheduledEvent::ArriveChannel(number, channel));
     }
 
     /// Tells the Master of an event, and performs its effects.
@@ -177,13 +177,13 @@ impl World {
             match effect {
                 MasterEffect::Persist(records) => self.records.extend(records),
                 MasterEffect::Send { peer, message } => {
-                    if let Some((line, seat)) = self.peers.get(&peer).copied() {
-                        self.post(line, seat, Letter::Message(Box::new(message)));
+                    if let Some((line, channel)) = self.peers.get(&peer).copied() {
+                        self.post(line, channel, OutgoingItem::Message(Box::new(message)));
                     }
                 }
                 MasterEffect::Close { peer } => {
-                    if let Some((line, seat)) = self.peers.get(&peer).copied() {
-                        self.post(line, seat, Letter::End(Dismissal::InOrder));
+                    if let Some((line, channel)) = self.peers.get(&peer).copied() {
+                        self.post(line, channel, OutgoingItem::End(PeerEnd::InOrder));
                     }
                 }
                 MasterEffect::Note(note) => self.trace(|| format!("Master: {note}")),

@@ -8,14 +8,14 @@ use firesteel_protocol::secret::Secret;
 use firesteel_protocol::{Machine, Timestamp};
 use firesteel_sim::dice::Dice;
 use firesteel_spark::OrderForms;
-use firesteel_spark::connection::{Called, Connection, Directory, Dismissal, Event, Limits, Seat};
+use firesteel_spark::connection::{Called, Channel, Connection, Directory, Event, Limits, PeerEnd};
 use firesteel_spark::frame::Frame;
 
 use super::all_kinds;
 use super::forge;
 use super::ledger::Ledger;
-use super::line::{Arrival, Letter, Line, Party};
-use super::people::{Act, Person, Role, Standing, Step};
+use super::line::{Arrival, Line, OutgoingItem, Party};
+use super::people::{Act, DriverState, Person, Role, Step};
 use super::sabotage::SparkSabotage;
 use super::scenario::Scenario;
 use super::strangers::{Stranger, Victims};
@@ -38,15 +38,15 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: SparkSabotage) -> Outcome {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Happening {
+pub(super) enum ScheduledEvent {
     /// An honest or a hostile peer acts.
     Wake(Party),
     /// The next frame arrives at a connection, or at its other end.
     ArriveHere(u64),
     ArriveThere(u64),
-    /// The next event of a connection arrives at the Master, or the next message at a seat.
+    /// The next event of a connection arrives at the Master, or the next message on a channel.
     ArriveMaster(u64),
-    ArriveSeat(u64, Seat),
+    ArriveChannel(u64, Channel),
     /// A fault strikes.
     Mischief,
     /// A restart in three steps: the Master ends or crashes, its connections learn it, the next Master begins.
@@ -60,7 +60,7 @@ pub(super) enum Happening {
 pub(super) struct World {
     pub(super) scenario: Scenario,
     pub(super) dice: Dice,
-    pub(super) queue: Queue<Happening>,
+    pub(super) queue: Queue<ScheduledEvent>,
     pub(super) master: Option<Master>,
     pub(super) generation: u64,
     pub(super) records: Vec<Record>,
@@ -71,7 +71,7 @@ pub(super) struct World {
     pub(super) lines: BTreeMap<u64, Line>,
     next_line: u64,
     pub(super) next_peer: u64,
-    pub(super) peers: BTreeMap<PeerId, (u64, Seat)>,
+    pub(super) peers: BTreeMap<PeerId, (u64, Channel)>,
     pub(super) people: Vec<Person>,
     strangers: Vec<Stranger>,
     pub(super) is_calm: bool,
@@ -89,7 +89,7 @@ impl World {
             .chain(clients.iter().map(|release| ("client", *release)));
         let person = |(number, (kind, release)): (usize, (&str, usize))| {
             let role = match kind {
-                "driver" => Role::Driver(Standing::Over),
+                "driver" => Role::Driver(DriverState::Over),
                 "worker" => Role::Worker { is_registered: false, running: Default::default() },
                 _ => Role::Client(Step::Begins),
             };
@@ -124,15 +124,15 @@ impl World {
         let start = self.queue.now();
         self.begin_master();
         for number in 0..self.people.len() {
-            self.later(0, 3_000, Happening::Wake(Party::Person(number)));
+            self.later(0, 3_000, ScheduledEvent::Wake(Party::Person(number)));
         }
         for number in 0..self.strangers.len() {
-            self.later(0, 3_000, Happening::Wake(Party::Stranger(number)));
+            self.later(0, 3_000, ScheduledEvent::Wake(Party::Stranger(number)));
         }
         for _ in 0..self.scenario.restarts {
-            self.later(5_000, self.scenario.until, Happening::Restart);
+            self.later(5_000, self.scenario.until, ScheduledEvent::Restart);
         }
-        self.later(500, 3_000, Happening::Mischief);
+        self.later(500, 3_000, ScheduledEvent::Mischief);
         while self.outcome.violation.is_none() {
             if !self.is_calm && self.queue.now() >= start + self.scenario.until {
                 self.is_calm = true;
@@ -168,9 +168,9 @@ impl World {
         !self.is_calm && self.dice.one_in(self.scenario.faults * rarer)
     }
 
-    pub(super) fn later(&mut self, first: u64, last: u64, happening: Happening) {
+    pub(super) fn later(&mut self, first: u64, last: u64, scheduled: ScheduledEvent) {
         let at = self.queue.now() + self.dice.between(first, last.max(first));
-        self.queue.put(at, happening);
+        self.queue.put(at, scheduled);
     }
 
     /// The arrival time of an item that is sent now.
@@ -196,7 +196,7 @@ impl World {
         let line = lines.filter_map(|line| line.connection.next_deadline()).map(|(at, _)| at).min();
         let due = master.map(|(at, _)| at).into_iter().chain(line).min();
         match self.queue.next(due.map(Timestamp::millis)) {
-            Next::Happening(happening) => self.happen(happening),
+            Next::ScheduledEvent(scheduled) => self.happen(scheduled),
             Next::Deadline => self.wake_machines(),
             Next::Nothing => self.outcome.violation = Some("nothing will ever happen again".to_owned()),
         }
@@ -218,28 +218,28 @@ impl World {
         }
     }
 
-    fn happen(&mut self, happening: Happening) {
-        match happening {
-            Happening::Wake(Party::Person(number)) => self.wake_person(number),
-            Happening::Wake(Party::Stranger(number)) => self.wake_stranger(number),
-            Happening::ArriveHere(line) => self.arrive_here(line),
-            Happening::ArriveThere(line) => self.arrive_there(line),
-            Happening::ArriveMaster(line) => {
+    fn happen(&mut self, scheduled: ScheduledEvent) {
+        match scheduled {
+            ScheduledEvent::Wake(Party::Person(number)) => self.wake_person(number),
+            ScheduledEvent::Wake(Party::Stranger(number)) => self.wake_stranger(number),
+            ScheduledEvent::ArriveHere(line) => self.arrive_here(line),
+            ScheduledEvent::ArriveThere(line) => self.arrive_there(line),
+            ScheduledEvent::ArriveMaster(line) => {
                 if let Some(event) = self.lines.get_mut(&line).and_then(|line| line.to_master.arrive()) {
                     self.tell_master(event);
                 }
             }
-            Happening::ArriveSeat(line, seat) => self.arrive_at_seat(line, seat),
-            Happening::Mischief => self.mischief(),
-            Happening::Restart => self.restart(),
-            Happening::MasterGone => {
+            ScheduledEvent::ArriveChannel(line, channel) => self.arrive_at_channel(line, channel),
+            ScheduledEvent::Mischief => self.mischief(),
+            ScheduledEvent::Restart => self.restart(),
+            ScheduledEvent::MasterGone => {
                 for line in self.open_lines() {
                     self.tell(line, Event::MasterGone);
                 }
-                self.later(500, 8_000, Happening::MasterBegins);
+                self.later(500, 8_000, ScheduledEvent::MasterBegins);
             }
-            Happening::MasterBegins => self.begin_master(),
-            Happening::Call(called) => self.call(called),
+            ScheduledEvent::MasterBegins => self.begin_master(),
+            ScheduledEvent::Call(called) => self.call(called),
         }
     }
 
@@ -252,7 +252,7 @@ impl World {
         let at = self.delayed();
         let Some(line) = self.lines.get_mut(&number) else { return };
         let at = line.there.send(Arrival::End, at);
-        self.queue.put(at, Happening::ArriveThere(number));
+        self.queue.put(at, ScheduledEvent::ArriveThere(number));
     }
 
     pub(super) fn add_line(
@@ -294,7 +294,7 @@ impl World {
         let now = self.queue.now();
         let acts = self.people[number].wake(now, self.is_calm, &mut self.dice);
         self.act(number, acts);
-        self.later(1_000, 5_000, Happening::Wake(Party::Person(number)));
+        self.later(1_000, 5_000, ScheduledEvent::Wake(Party::Person(number)));
     }
 
     fn act(&mut self, number: usize, acts: Vec<Act>) {
@@ -329,7 +329,7 @@ impl World {
         let at = self.delayed();
         let Some(line) = self.lines.get_mut(&number).filter(|line| !line.is_left) else { return };
         let at = line.here.send(Arrival::Frame(frame), at);
-        self.queue.put(at, Happening::ArriveHere(number));
+        self.queue.put(at, ScheduledEvent::ArriveHere(number));
     }
 
     /// A peer at the other end leaves; the last one ends the connection.
@@ -341,7 +341,7 @@ impl World {
         if line.parties.is_empty() && !line.is_left {
             line.is_left = true;
             let at = line.here.send(Arrival::End, at);
-            self.queue.put(at, Happening::ArriveHere(number));
+            self.queue.put(at, ScheduledEvent::ArriveHere(number));
         }
     }
 
@@ -358,7 +358,7 @@ impl World {
         if self.is_calm {
             return;
         }
-        self.later(200, 4_000, Happening::Wake(Party::Stranger(number)));
+        self.later(200, 4_000, ScheduledEvent::Wake(Party::Stranger(number)));
         let Some(line) = self.strangers[number].line else {
             let host = self.strangers[number].host();
             self.strangers[number].line = self.connect(Party::Stranger(number), host, false);
@@ -384,8 +384,8 @@ impl World {
         let (mut apps, mut workers, mut drivers) = (Vec::new(), Vec::new(), Vec::new());
         for person in &self.people {
             match &person.role {
-                Role::Driver(Standing::Has(app)) => apps.push(app.clone()),
-                Role::Worker { .. } => workers.push((person.name.clone(), person.voice.host.clone())),
+                Role::Driver(DriverState::Has(app)) => apps.push(app.clone()),
+                Role::Worker { .. } => workers.push((person.name.clone(), person.identity.host.clone())),
                 Role::Client(Step::Submitted(driver)) => drivers.push(driver.clone()),
                 Role::Driver(_) | Role::Client(_) => {}
             }
@@ -406,17 +406,17 @@ impl World {
         if self.is_calm {
             return;
         }
-        self.later(500, 5_000, Happening::Mischief);
+        self.later(500, 5_000, ScheduledEvent::Mischief);
         let open = self.open_lines();
         let Some(at) = self.dice.index(open.len()).filter(|_| self.scenario.faults > 0) else { return };
         let number = open[at];
         match self.dice.below(8) {
             0 => self.break_line(number),
             1 => {
-                let seats: Vec<Seat> = self.lines[&number].seats.keys().copied().collect();
-                if let Some(seat) = self.dice.index(seats.len()).map(|at| seats[at]) {
-                    let dismissal = *self.dice.pick(&[Dismissal::AtOnce, Dismissal::InOrder]);
-                    self.post(number, seat, Letter::End(dismissal));
+                let channels: Vec<Channel> = self.lines[&number].channels.keys().copied().collect();
+                if let Some(channel) = self.dice.index(channels.len()).map(|at| channels[at]) {
+                    let dismissal = *self.dice.pick(&[PeerEnd::AtOnce, PeerEnd::InOrder]);
+                    self.post(number, channel, OutgoingItem::End(dismissal));
                 }
             }
             _ => {}
@@ -476,17 +476,19 @@ impl World {
         match frame {
             Frame::Response { id, .. } | Frame::Failure { id, .. } => person.asked.contains_key(id),
             Frame::Request { .. } | Frame::OneWay { .. } => {
-                read.to.as_ref().is_some_and(|to| to.host == person.voice.host)
+                read.to.as_ref().is_some_and(|to| to.host == person.identity.host)
             }
         }
     }
 
-    fn arrive_at_seat(&mut self, number: u64, seat: Seat) {
+    fn arrive_at_channel(&mut self, number: u64, channel: Channel) {
         let Some(line) = self.lines.get_mut(&number).filter(|line| !line.is_closed) else { return };
-        let Some(letter) = line.seats.get_mut(&seat).and_then(|desk| desk.letters.arrive()) else { return };
-        let event = match letter {
-            Letter::Message(message) => Event::Told { seat, message: *message },
-            Letter::End(dismissal) => Event::Dismissed { seat, dismissal },
+        let Some(item) = line.channels.get_mut(&channel).and_then(|queue| queue.outgoing.arrive()) else {
+            return;
+        };
+        let event = match item {
+            OutgoingItem::Message(message) => Event::Outgoing { channel, message: *message },
+            OutgoingItem::End(dismissal) => Event::Dismissed { channel, dismissal },
         };
         self.tell(number, event);
     }

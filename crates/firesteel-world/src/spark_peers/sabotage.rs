@@ -3,17 +3,17 @@
 use bytes::Bytes;
 use firesteel_master::Inbound;
 use firesteel_protocol::messages::WorkerToMaster;
-use firesteel_spark::connection::{Effect, Event, Note, Seat};
+use firesteel_spark::connection::{Channel, Effect, Event, Note};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::messages;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SparkSabotage {
-    /// It passes a peer's message on for another seat.
-    WrongSeat,
+    /// It passes a peer's message on for another channel.
+    WrongChannel,
     /// It sends the Master's message to another peer.
     WrongPeer,
-    /// It leaves a seat open after its end.
+    /// It leaves a channel open after its end.
     DropLeave,
     DoubleLeave,
     DoubleAnswer,
@@ -45,7 +45,7 @@ pub enum SparkSabotage {
 
 impl SparkSabotage {
     pub const ALL: [Self; 19] = [
-        Self::WrongSeat,
+        Self::WrongChannel,
         Self::WrongPeer,
         Self::DropLeave,
         Self::DoubleLeave,
@@ -66,18 +66,18 @@ impl SparkSabotage {
         Self::OtherWorker,
     ];
 
-    /// Changes an event for the connection, which has these seats.
-    pub(super) fn event(self, event: &mut Event, seats: &[Seat]) {
-        if let (Self::WrongPeer, Event::Told { seat, .. }) = (self, event)
-            && let Some(other) = seats.iter().find(|other| *other != seat)
+    /// Changes an event for the connection, which has these channels.
+    pub(super) fn event(self, event: &mut Event, channels: &[Channel]) {
+        if let (Self::WrongPeer, Event::Outgoing { channel, .. }) = (self, event)
+            && let Some(other) = channels.iter().find(|other| *other != channel)
         {
-            *seat = *other;
+            *channel = *other;
         }
     }
 
-    /// Changes the effects of an event on the connection, which has these seats.
-    pub(super) fn effects(self, event: &Event, effects: &mut Vec<Effect>, seats: &[Seat]) {
-        effects.iter_mut().for_each(|effect| self.effect(event, effect, seats));
+    /// Changes the effects of an event on the connection, which has these channels.
+    pub(super) fn effects(self, event: &Event, effects: &mut Vec<Effect>, channels: &[Channel]) {
+        effects.iter_mut().for_each(|effect| self.effect(event, effect, channels));
         let is_answer = |effect: &Effect| matches!(effect, Effect::Send(Frame::Response { .. }));
         match self {
             Self::DropLeave if matches!(event, Event::Closed { .. }) => {
@@ -102,15 +102,15 @@ impl SparkSabotage {
         }
     }
 
-    fn effect(self, event: &Event, effect: &mut Effect, seats: &[Seat]) {
+    fn effect(self, event: &Event, effect: &mut Effect, channels: &[Channel]) {
         match (self, effect) {
-            (Self::WrongSeat, Effect::Say { seat, .. }) => {
-                if let Some(other) = seats.iter().find(|other| *other != seat) {
-                    *seat = *other;
+            (Self::WrongChannel, Effect::Say { channel, .. }) => {
+                if let Some(other) = channels.iter().find(|other| *other != channel) {
+                    *channel = *other;
                 }
             }
             (Self::FalseAnswer, Effect::Send(Frame::Response { body, .. }))
-                if matches!(event, Event::Told { .. }) && *body == messages::answer(true) =>
+                if matches!(event, Event::Outgoing { .. }) && *body == messages::answer(true) =>
             {
                 *body = messages::answer(false).into();
             }

@@ -43,7 +43,7 @@ impl Scenario {
         let faults = *dice.pick(&[0, 6, 12, 30]);
         let restarts = *dice.pick(&[0, 0, 1, 2]);
         let sharing = *dice.pick(&[0, 2, 3]);
-        let limits = Limits { peers: 8, clients: 4, held: 3, owed: 6, executors: 40, questions: 20 };
+        let limits = Limits { peers: 8, clients: 4, held: 3, pending: 6, executors: 40, questions: 20 };
         Self { seed, drivers, workers, clients, strangers, until, faults, restarts, sharing, limits }
     }
 }

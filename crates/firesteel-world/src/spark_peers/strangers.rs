@@ -5,14 +5,14 @@ use firesteel_sim::dice::Dice;
 use firesteel_spark::frame::Frame;
 
 use super::forge::{
-    self, Occasion, Voice, of_later_release, of_unknown_class, one_way, readyz, request, tells, to_endpoint,
-    without_address,
+    self, PeerIdentity, ReportTime, of_later_release, of_unknown_class, one_way, readyz, request, tells,
+    to_endpoint, without_address,
 };
 
 /// A hostile peer on a machine of its own.
 #[derive(Debug)]
 pub(super) struct Stranger {
-    voice: Voice,
+    identity: PeerIdentity,
     /// Its connection; `None` if it has none.
     pub(super) line: Option<u64>,
     next_request: i64,
@@ -34,14 +34,14 @@ pub(super) struct Victims<'a> {
 impl Stranger {
     pub(super) fn new(number: u64, dice: &mut Dice) -> Self {
         let release = dice.index(forge::RELEASES + 1).expect("there are some");
-        let voice = Voice { release, host: format!("10.9.9.{number}") };
+        let identity = PeerIdentity { release, host: format!("10.9.9.{number}") };
         let next_request = -1_000_000 * i64::try_from(number + 1).expect("it is small");
         let is_mute = dice.one_in(5);
-        Self { voice, line: None, next_request, app: None, question: None, is_mute }
+        Self { identity, line: None, next_request, app: None, question: None, is_mute }
     }
 
     pub(super) fn host(&self) -> String {
-        self.voice.host.clone()
+        self.identity.host.clone()
     }
 
     fn id(&mut self) -> i64 {
@@ -75,7 +75,7 @@ impl Stranger {
         let id = self.id();
         let noise: Vec<u8> =
             (0..dice.below(40)).map(|_| u8::try_from(dice.below(256)).expect("a byte")).collect();
-        let beat = self.voice.beats("worker-nobody");
+        let beat = self.identity.beats("worker-nobody");
         let frame = match dice.below(7) {
             0 => Frame::Request { id, body: noise.into() },
             1 => Frame::OneWay { body: noise.into() },
@@ -84,7 +84,7 @@ impl Stranger {
             4 => without_address(&beat),
             5 => to_endpoint(&beat, "HeartbeatReceiver"),
             _ => {
-                let mut bytes = forge::body(&self.voice.registers("flipped")).to_vec();
+                let mut bytes = forge::body(&self.identity.registers("flipped")).to_vec();
                 let at = dice.index(bytes.len()).expect("it is long");
                 bytes[at] ^= 1 << dice.below(8);
                 Frame::OneWay { body: bytes.into() }
@@ -99,11 +99,14 @@ impl Stranger {
         let frames = match (dice.below(6), self.question.take()) {
             (0 | 1, Some((id, _))) => vec![Frame::Response { id, body: Bytes::new() }],
             (2, Some((id, object))) => vec![tells(id, &object, 5)],
-            (0..=2, _) => vec![of_later_release(&self.voice.registers("half"))],
-            (3, _) => vec![of_later_release(&self.voice.submits(id))],
-            (4, _) => vec![self.voice.registers_nonsense()],
+            (0..=2, _) => vec![of_later_release(&self.identity.registers("half"))],
+            (3, _) => vec![of_later_release(&self.identity.submits(id))],
+            (4, _) => vec![self.identity.registers_nonsense()],
             _ => {
-                vec![Voice { release: forge::RELEASES, ..self.voice.clone() }.registers_worker("worker-half")]
+                vec![
+                    PeerIdentity { release: forge::RELEASES, ..self.identity.clone() }
+                        .registers_worker("worker-half"),
+                ]
             }
         };
         ("half register", frames)
@@ -111,13 +114,13 @@ impl Stranger {
 
     /// Registers as two applications, or as several Workers.
     fn register(&mut self, dice: &mut Dice) -> (&'static str, Vec<Frame>) {
-        let host = format!("{}{}", self.voice.host, dice.below(12));
-        let other = Voice { host, ..self.voice.clone() };
+        let host = format!("{}{}", self.identity.host, dice.below(12));
+        let other = PeerIdentity { host, ..self.identity.clone() };
         let frames = match dice.below(5) {
-            0 => vec![self.voice.registers("one"), self.voice.registers("two")],
-            1 => vec![self.voice.registers("one"), other.registers("two")],
-            2 => (0..3).map(|number| self.voice.registers_worker(&format!("worker-x{number}"))).collect(),
-            3 => vec![self.voice.registers_worker("worker-y"), other.registers_worker("worker-y")],
+            0 => vec![self.identity.registers("one"), self.identity.registers("two")],
+            1 => vec![self.identity.registers("one"), other.registers("two")],
+            2 => (0..3).map(|number| self.identity.registers_worker(&format!("worker-x{number}"))).collect(),
+            3 => vec![self.identity.registers_worker("worker-y"), other.registers_worker("worker-y")],
             _ => vec![other.registers("other"), other.registers_worker("worker-z")],
         };
         ("register", frames)
@@ -131,18 +134,18 @@ impl Stranger {
             if victims.workers.is_empty() { nobody } else { dice.pick(victims.workers).clone() };
         let app =
             if victims.apps.is_empty() { "app-none".to_owned() } else { dice.pick(victims.apps).clone() };
-        let forged = Voice { host, ..self.voice.clone() };
+        let forged = PeerIdentity { host, ..self.identity.clone() };
         let frame = match dice.below(10) {
-            0 => self.voice.says_goodbye(&app),
-            1 => self.voice.asks_for_executors(&app, 0, id),
-            2 => self.voice.ends_executors(&app, id),
-            3 => self.voice.acknowledges(&app),
-            4 => self.voice.beats(&worker),
-            5 => self.voice.lists(Occasion::Registered, &worker, &[(app, 0)], &[]),
+            0 => self.identity.says_goodbye(&app),
+            1 => self.identity.asks_for_executors(&app, 0, id),
+            2 => self.identity.ends_executors(&app, id),
+            3 => self.identity.acknowledges(&app),
+            4 => self.identity.beats(&worker),
+            5 => self.identity.lists(ReportTime::Registered, &worker, &[(app, 0)], &[]),
             6 => forged.reports_ended(&app, 0, id),
-            7 => self.voice.registers_worker(&worker),
+            7 => self.identity.registers_worker(&worker),
             8 => forged.registers_worker(&worker),
-            _ => request(&self.voice.says_goodbye(&app), id),
+            _ => request(&self.identity.says_goodbye(&app), id),
         };
         ("speak for others", vec![frame])
     }
@@ -152,7 +155,7 @@ impl Stranger {
         let frame = match dice.below(3) {
             0 => Frame::Response { id, body: Bytes::new() },
             1 => Frame::Failure { id, reason: "Could not find it.".to_owned() },
-            _ => self.voice.fails(id),
+            _ => self.identity.fails(id),
         };
         ("answer unasked", vec![frame])
     }
@@ -165,20 +168,25 @@ impl Stranger {
         let mut frames = Vec::new();
         for number in 0..dice.between(2, 9) {
             let id = self.id();
-            let other = Voice { host: format!("10.8.8.{number}"), ..self.voice.clone() };
+            let other = PeerIdentity { host: format!("10.8.8.{number}"), ..self.identity.clone() };
             frames.push(match kind {
                 0 => readyz(id),
                 1 => one_way(&readyz(id)),
-                2 => self.voice.asks_for_executors(&app, 0, id),
-                3 => self.voice.asks_for_nonsense(&app, id),
+                2 => self.identity.asks_for_executors(&app, 0, id),
+                3 => self.identity.asks_for_nonsense(&app, id),
                 4 => other.asks_for_state(driver, id),
-                5 => self.voice.submits(id),
-                6 => self.voice.submits_nonsense(id),
+                5 => self.identity.submits(id),
+                6 => self.identity.submits_nonsense(id),
                 7 => other.registers(&format!("flood-{number}")),
                 _ => {
                     let executors: Vec<_> =
                         (0..20).map(|executor| (format!("app-{number}"), executor)).collect();
-                    self.voice.lists(Occasion::Registered, "worker-x2", &executors, &["driver-1", "driver-2"])
+                    self.identity.lists(
+                        ReportTime::Registered,
+                        "worker-x2",
+                        &executors,
+                        &["driver-1", "driver-2"],
+                    )
                 }
             });
         }

@@ -50,7 +50,7 @@ use super::blueprint::{Blueprint, BlueprintError, Deploy};
 use super::staging;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
-use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
+use firesteel_host::net::{AcceptedRole, Arrival, ListenError, Listener, QueueLimits};
 use firesteel_host::owner::{self, Context};
 use firesteel_host::signals::EndRequests;
 use firesteel_settings::SettingError;
@@ -126,8 +126,8 @@ async fn serve(
     context.peers.serve(
         listener,
         vec![
-            Welcome { role: Role::Driver, decode: from_driver },
-            Welcome { role: Role::Client, decode: from_client },
+            AcceptedRole { role: Role::Driver, decode: from_driver },
+            AcceptedRole { role: Role::Client, decode: from_client },
         ],
     );
     tracing::info!("{} listens on {}", attempt.id, reached.url());

@@ -105,7 +105,7 @@ enum Command {
     #[command(hide = true)]
     ApplicationMaster(application_master::Args),
     /// Kill the processes that a Worker leaves behind
-    #[command(name = firesteel_daemons::worker::reaper::COMMAND, hide = true)]
+    #[command(name = firesteel_daemons::worker::worker_processes::COMMAND, hide = true)]
     Reaper(reaper::Args),
 }
 

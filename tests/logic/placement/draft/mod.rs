@@ -264,16 +264,16 @@ fn queues_priorities_and_gangs_of_a_file_are_those_of_a_master() {
         let outcome = draft.decide(Config::default()).expect("it is sound");
         let hindered = |app: &firesteel_sim::draft::ApplicationOutcome| {
             let scheduling = app.detail.as_ref().and_then(|detail| detail.scheduling.as_ref());
-            scheduling.and_then(|scheduling| scheduling.hindrance.as_ref()).map(ToString::to_string)
+            scheduling.and_then(|scheduling| scheduling.blocker.as_ref()).map(ToString::to_string)
         };
         let counts: Vec<u64> = outcome.applications.iter().map(|app| app.given).collect();
         (counts, hindered(&outcome.applications[3]))
     };
     // The Worker has room for three executors, and is reserved for the four: later applications get nothing.
-    let (counts, hindrance) = given(&file("", "max-cores = 4"));
+    let (counts, blocker) = given(&file("", "max-cores = 4"));
     assert_eq!(counts, [0, 0, 0, 0]);
-    let hindrance = hindrance.expect("it waits for all at once");
-    assert!(hindrance.starts_with("it needs 4 executors at once, and there is room for 3"), "{hindrance}");
+    let blocker = blocker.expect("it waits for all at once");
+    assert!(blocker.starts_with("it needs 4 executors at once, and there is room for 3"), "{blocker}");
     // In another queue, b gets its share before the gang's turn.
     let (counts, _) = given(&file("queues = \"main=1,other=1\"\n", "max-cores = 4\nqueue = \"other\""));
     assert_eq!(counts[2], 1, "{counts:?}");

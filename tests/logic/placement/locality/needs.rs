@@ -74,10 +74,10 @@ impl Case {
     /// The number of executors wanted on each host if each request names one, and the number wanted anywhere.
     fn wished_one_by_one(&self) -> (BTreeMap<String, u64>, u64) {
         let (held, topology) = (|host: &str| self.held(host), Topology::default());
-        let wishes =
+        let preferences =
             single_host_preferences(self.executors, &self.expected(), held, &self.asked(), &topology);
         let (mut named, mut free) = (BTreeMap::new(), 0);
-        for HostPreference { sites, executors } in wishes {
+        for HostPreference { sites, executors } in preferences {
             match sites.hosts().next() {
                 Some(host) => *named.entry(host.to_owned()).or_default() += executors,
                 None => free += executors,

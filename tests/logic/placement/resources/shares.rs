@@ -7,7 +7,7 @@ use firesteel_placement::Expression;
 use firesteel_placement::advanced::index::{Index, Share, Slot};
 use firesteel_placement::advanced::offers::place;
 use firesteel_placement::advanced::policy::{
-    Candidate, ClusterTotal, Formula, Measure, PlacementCache, SeenDemands, fill,
+    Candidate, ClusterTotal, DemandStatistics, Formula, Measure, PlacementCache, fill,
 };
 use firesteel_placement::{
     Amount, Cores, Demand, ExecutorSize, MiB, Offer, Part, Quantity, ResourceAmounts, Resources, Strategy,
@@ -166,7 +166,7 @@ struct Cluster {
     /// The Worker of each executor, and its resources in both accounts.
     running: Vec<(usize, Held, Resources)>,
     cache: PlacementCache,
-    seen: SeenDemands,
+    seen: DemandStatistics,
 }
 
 impl Cluster {
@@ -183,7 +183,7 @@ impl Cluster {
             total: ClusterTotal::default(),
             running: Vec::new(),
             cache: PlacementCache::default(),
-            seen: SeenDemands::default(),
+            seen: DemandStatistics::default(),
         };
         for (at, id) in cluster.ids.iter().enumerate() {
             let (cores, resources) = (Cores(cluster.cores[at]), &cluster.free[at]);
@@ -208,7 +208,7 @@ impl Cluster {
     /// Counts a request, and updates the learned policy if it is due.
     fn learn(&mut self, demand: &Demand) {
         self.seen.add(demand, demand.most_executors());
-        if self.seen.is_lesson_due() {
+        if self.seen.is_demand_model_due() {
             let mut seen = std::mem::take(&mut self.seen);
             seen.learn(self.offers().into_iter());
             self.seen = seen;
@@ -263,7 +263,7 @@ impl Cluster {
             Some(Offer { worker: "", cores, memory: MiB(0), resources: Resources::NONE })
         };
         let formula = Formula { expression: &expression, whole: &total };
-        let learned = Measure::Learned(self.seen.lesson());
+        let learned = Measure::Learned(self.seen.demand_model());
         for measure in [Measure::Expression(formula), Measure::LeftOver, Measure::Unusable, learned] {
             let offers = self.offers();
             let candidates = slots.iter().zip(&offers);

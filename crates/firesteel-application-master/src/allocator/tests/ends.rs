@@ -30,13 +30,13 @@ fn row_16_the_drivers_excluded_hosts_reach_the_manager() {
 fn row_17_failures_count_within_a_window() {
     let mut health = Health::new(HostExclusion::Off, Some(Duration::from_secs(100)), BTreeSet::new(), 1000);
     let now = |seconds: u64| Timestamp::from_millis(seconds * 1000);
-    health.failed(now(100), "host1", Blame::Host);
+    health.failed(now(100), "host1", CountsAgainst::Host);
     assert_eq!(health.failures(now(100)), 1);
     assert_eq!(health.failures(now(201)), 0);
-    health.failed(now(201), "host1", Blame::Host);
-    health.failed(now(201), "host2", Blame::Host);
+    health.failed(now(201), "host1", CountsAgainst::Host);
+    health.failed(now(201), "host2", CountsAgainst::Host);
     assert_eq!(health.failures(now(201)), 2);
-    health.failed(now(251), "host3", Blame::Host);
+    health.failed(now(251), "host3", CountsAgainst::Host);
     assert_eq!(health.failures(now(251)), 3);
     assert_eq!(health.failures(now(302)), 1);
     assert_eq!(health.failures(now(352)), 0);
@@ -61,19 +61,19 @@ fn row_18_hosts_are_excluded_for_the_causes_for_which_yarn_does() {
 }
 
 /// Spark's suite of node health: more than two failures exclude a host for 100 ms.
-struct Ward {
+struct HealthBench {
     health: Health,
     now: Timestamp,
 }
 
-impl Ward {
+impl HealthBench {
     fn new(never: &[&str]) -> Self {
         let health = Health::new(exclusion(2, 100), None, set(never), 1000);
         Self { health, now: Timestamp::from_millis(5_000) }
     }
 
     fn fail(&mut self, host: &str) -> Verdict {
-        self.health.failed(self.now, host, Blame::Host)
+        self.health.failed(self.now, host, CountsAgainst::Host)
     }
 
     fn changes(&mut self) -> (Vec<String>, Vec<String>) {
@@ -93,34 +93,34 @@ fn names(added: &[&str], removed: &[&str]) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn health_1_what_it_excluded_itself_expires() {
-    let mut ward = Ward::new(&[]);
+    let mut bench = HealthBench::new(&[]);
     for _ in 0..2 {
-        assert_eq!(ward.fail("host"), Verdict::Nothing);
-        assert_eq!(ward.changes(), names(&[], &[]));
+        assert_eq!(bench.fail("host"), Verdict::Nothing);
+        assert_eq!(bench.changes(), names(&[], &[]));
     }
-    assert_eq!(ward.fail("host"), Verdict::Excluded { failures: 3 });
-    assert_eq!(ward.changes(), names(&["host"], &[]));
-    assert_eq!(ward.fail("host"), Verdict::Nothing, "what is avoided anyway counts for nothing");
-    assert_eq!(ward.health.failures(ward.now), 3);
-    ward.pass(100);
-    ward.health.exclude(BTreeSet::new());
-    assert_eq!(ward.changes(), names(&[], &["host"]));
+    assert_eq!(bench.fail("host"), Verdict::Excluded { failures: 3 });
+    assert_eq!(bench.changes(), names(&["host"], &[]));
+    assert_eq!(bench.fail("host"), Verdict::Nothing, "what is avoided anyway counts for nothing");
+    assert_eq!(bench.health.failures(bench.now), 3);
+    bench.pass(100);
+    bench.health.exclude(BTreeSet::new());
+    assert_eq!(bench.changes(), names(&[], &["host"]));
 }
 
 #[test]
 fn health_2_what_the_driver_excluded_does_not_expire_here() {
-    let mut ward = Ward::new(&[]);
-    ward.health.exclude(set(&["host1", "host2"]));
-    assert_eq!(ward.changes(), names(&["host1", "host2"], &[]));
-    ward.pass(200);
-    ward.health.exclude(set(&["host1", "host2"]));
-    assert_eq!(ward.changes(), names(&[], &[]));
+    let mut bench = HealthBench::new(&[]);
+    bench.health.exclude(set(&["host1", "host2"]));
+    assert_eq!(bench.changes(), names(&["host1", "host2"], &[]));
+    bench.pass(200);
+    bench.health.exclude(set(&["host1", "host2"]));
+    assert_eq!(bench.changes(), names(&[], &[]));
 }
 
 #[test]
 fn health_3_hosts_may_be_excluded_from_the_start() {
-    let mut ward = Ward::new(&["host1", "host2"]);
-    assert_eq!(ward.changes(), names(&["host1", "host2"], &[]));
+    let mut bench = HealthBench::new(&["host1", "host2"]);
+    assert_eq!(bench.changes(), names(&["host1", "host2"], &[]));
     let config = Config { never: set(&["host1", "host2"]), ..config() };
     let mut allocator = Allocator::new(config);
     let effects = allocator.apply(Timestamp::from_millis(1), Event::Registered);
@@ -130,56 +130,56 @@ fn health_3_hosts_may_be_excluded_from_the_start() {
 
 #[test]
 fn health_4_the_three_lists_are_one() {
-    let mut ward = Ward::new(&["initial1", "initial2"]);
-    assert_eq!(ward.changes(), names(&["initial1", "initial2"], &[]));
+    let mut bench = HealthBench::new(&["initial1", "initial2"]);
+    assert_eq!(bench.changes(), names(&["initial1", "initial2"], &[]));
     for _ in 0..3 {
-        ward.fail("host1");
+        bench.fail("host1");
     }
-    assert_eq!(ward.changes(), names(&["host1"], &[]));
-    ward.health.exclude(set(&["host2", "host3"]));
-    assert_eq!(ward.changes(), names(&["host2", "host3"], &[]));
-    ward.pass(10);
-    ward.health.exclude(set(&["host3", "host4"]));
-    assert_eq!(ward.changes(), names(&["host4"], &["host2"]));
+    assert_eq!(bench.changes(), names(&["host1"], &[]));
+    bench.health.exclude(set(&["host2", "host3"]));
+    assert_eq!(bench.changes(), names(&["host2", "host3"], &[]));
+    bench.pass(10);
+    bench.health.exclude(set(&["host3", "host4"]));
+    assert_eq!(bench.changes(), names(&["host4"], &["host2"]));
 }
 
 #[test]
 fn health_5_all_machines_can_be_excluded() {
-    let mut ward = Ward::new(&[]);
-    ward.health.exclude(set(&["host1", "host2", "host3"]));
-    assert_eq!(ward.changes(), names(&["host1", "host2", "host3"], &[]));
-    assert!(!ward.health.covers(4));
-    ward.pass(60);
+    let mut bench = HealthBench::new(&[]);
+    bench.health.exclude(set(&["host1", "host2", "host3"]));
+    assert_eq!(bench.changes(), names(&["host1", "host2", "host3"], &[]));
+    assert!(!bench.health.covers(4));
+    bench.pass(60);
     for _ in 0..3 {
-        ward.fail("host4");
+        bench.fail("host4");
     }
-    assert_eq!(ward.changes(), names(&["host4"], &[]));
-    assert!(ward.health.covers(4) && !ward.health.covers(5) && !ward.health.covers(0));
+    assert_eq!(bench.changes(), names(&["host4"], &[]));
+    assert!(bench.health.covers(4) && !bench.health.covers(5) && !bench.health.covers(0));
 }
 
 #[test]
 fn hosts_that_the_manager_may_not_have_heard_of_are_named_again_as_they_are_then() {
-    let mut ward = Ward::new(&[]);
-    ward.health.exclude(set(&["a", "b"]));
-    assert_eq!(ward.health.changes(ward.now), names(&["a", "b"], &[]));
-    ward.health.doubt();
-    ward.health.exclude(set(&["b", "c"]));
-    assert_eq!(ward.health.changes(ward.now), names(&["b", "c"], &["a"]));
-    ward.health.doubt();
-    assert_eq!(ward.health.changes(ward.now), names(&["b", "c"], &["a"]));
-    ward.health.heard();
-    assert_eq!(ward.health.changes(ward.now), names(&[], &[]));
-    ward.health.forget();
-    assert_eq!(ward.health.changes(ward.now), names(&["b", "c"], &[]));
+    let mut bench = HealthBench::new(&[]);
+    bench.health.exclude(set(&["a", "b"]));
+    assert_eq!(bench.health.changes(bench.now), names(&["a", "b"], &[]));
+    bench.health.resend_all();
+    bench.health.exclude(set(&["b", "c"]));
+    assert_eq!(bench.health.changes(bench.now), names(&["b", "c"], &["a"]));
+    bench.health.resend_all();
+    assert_eq!(bench.health.changes(bench.now), names(&["b", "c"], &["a"]));
+    bench.health.heard();
+    assert_eq!(bench.health.changes(bench.now), names(&[], &[]));
+    bench.health.forget();
+    assert_eq!(bench.health.changes(bench.now), names(&["b", "c"], &[]));
 }
 
 #[test]
 fn memory_that_was_exceeded_counts_against_the_application_and_not_against_the_host() {
-    let mut ward = Ward::new(&[]);
+    let mut bench = HealthBench::new(&[]);
     for _ in 0..9 {
-        assert_eq!(ward.health.failed(ward.now, "host1", Blame::Application), Verdict::Nothing);
+        assert_eq!(bench.health.failed(bench.now, "host1", CountsAgainst::Application), Verdict::Nothing);
     }
-    assert_eq!((ward.health.failures(ward.now), ward.changes()), (9, names(&[], &[])));
+    assert_eq!((bench.health.failures(bench.now), bench.changes()), (9, names(&[], &[])));
 }
 
 #[test]

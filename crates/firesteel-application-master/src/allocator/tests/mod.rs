@@ -36,7 +36,7 @@ fn config() -> Config {
         failure_window: None,
         exclusion: HostExclusion::Off,
         never: BTreeSet::new(),
-        decommissioning: Decommissioning::Told,
+        decommissioning: Decommissioning::Notified,
         naming: Naming::Many,
     }
 }

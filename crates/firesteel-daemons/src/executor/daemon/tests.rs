@@ -14,17 +14,17 @@ use tokio::time::timeout;
 use super::*;
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxReceiver, inbox};
-use firesteel_host::net::{Arrival, Listener, Peers, Welcome};
-use firesteel_host::tenure::Tenure;
+use firesteel_host::lease::Lease;
+use firesteel_host::net::{AcceptedRole, Arrival, Listener, Peers};
 use firesteel_protocol::wire::Hello;
 
 /// What the driver receives: a message, or `None` when the connection has ended.
-type Heard = (PeerId, Option<ExecutorToDriver>);
+type Received = (PeerId, Option<ExecutorToDriver>);
 
 /// A driver and its one executor.
 struct Rig {
-    peers: Peers<Heard>,
-    receiver: InboxReceiver<Heard>,
+    peers: Peers<Received>,
+    receiver: InboxReceiver<Received>,
     executor: JoinHandle<Result<(), ExecutorError>>,
     peer: PeerId,
 }
@@ -44,7 +44,7 @@ fn options(port: u16) -> Options {
     }
 }
 
-fn hear(arrival: Arrival, body: &[u8]) -> Result<Heard, DecodeError> {
+fn hear(arrival: Arrival, body: &[u8]) -> Result<Received, DecodeError> {
     Ok((arrival.peer, Some(wire::decode(body)?)))
 }
 
@@ -55,8 +55,8 @@ impl Rig {
         let port = listener.local().port();
         let (inbox, receiver) = inbox(Clock::start());
         let peers =
-            Peers::new(Hello::new(Role::Driver, "driver"), QueueLimits::default(), inbox, Tenure::default());
-        peers.serve(listener, vec![Welcome { role: Role::Executor, decode: hear }]);
+            Peers::new(Hello::new(Role::Driver, "driver"), QueueLimits::default(), inbox, Lease::default());
+        peers.serve(listener, vec![AcceptedRole { role: Role::Executor, decode: hear }]);
         let executor = tokio::spawn(run(options(port)));
         let mut rig = Self { peers, receiver, executor, peer: PeerId(0) };
         let (peer, message) = rig.hear().await;
@@ -76,7 +76,7 @@ impl Rig {
         rig
     }
 
-    async fn hear(&mut self) -> Heard {
+    async fn hear(&mut self) -> Received {
         let heard = async {
             loop {
                 let entry = self.receiver.recv().await.expect("the rig holds a sender");

@@ -14,7 +14,7 @@ pub(super) const MOST_PATH: usize = 4095;
 
 /// What an archive has at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ArchiveEntry {
     Directory,
     File,
     /// A symbolic link with its target, which may be anything, as in tar.
@@ -23,7 +23,7 @@ pub(super) enum Place {
 
 /// The entries of an archive so far, by path. None is below a link, so nothing is ever written through a link.
 #[derive(Debug, Default)]
-pub(super) struct Layout(BTreeMap<PathBuf, Place>);
+pub(super) struct Layout(BTreeMap<PathBuf, ArchiveEntry>);
 
 impl Layout {
     /// Puts an entry at a path that [`inside`] made. Returns the earlier entry at this path.
@@ -31,40 +31,40 @@ impl Layout {
         &mut self,
         entry: &Path,
         at: &Path,
-        place: Place,
-    ) -> Result<Option<Place>, UnpackError> {
-        if let Place::Link(target) = &place
+        place: ArchiveEntry,
+    ) -> Result<Option<ArchiveEntry>, UnpackError> {
+        if let ArchiveEntry::Link(target) = &place
             && !is_target(target)
         {
             return Err(UnpackError::Name { entry: entry.to_owned() });
         }
         for parent in parents(at) {
             match self.0.get(parent) {
-                None => drop(self.0.insert(parent.to_owned(), Place::Directory)),
-                Some(Place::Directory) => {}
-                Some(Place::Link(_)) => {
+                None => drop(self.0.insert(parent.to_owned(), ArchiveEntry::Directory)),
+                Some(ArchiveEntry::Directory) => {}
+                Some(ArchiveEntry::Link(_)) => {
                     return Err(UnpackError::Through { entry: entry.to_owned(), link: parent.to_owned() });
                 }
-                Some(Place::File) => return Err(taken(entry, parent)),
+                Some(ArchiveEntry::File) => return Err(taken(entry, parent)),
             }
         }
-        if self.0.get(at) == Some(&Place::Directory) && place != Place::Directory {
+        if self.0.get(at) == Some(&ArchiveEntry::Directory) && place != ArchiveEntry::Directory {
             return Err(taken(entry, at));
         }
         Ok(self.0.insert(at.to_owned(), place))
     }
 
     /// Resolves the target of a hard link: an earlier file or link, which is itself reached through no link.
-    pub(super) fn linked(&self, entry: &Path, target: &Path) -> Result<(PathBuf, Place), UnpackError> {
+    pub(super) fn linked(&self, entry: &Path, target: &Path) -> Result<(PathBuf, ArchiveEntry), UnpackError> {
         let at = inside(target).map_err(|_| UnpackError::LeadsOut { entry: entry.to_owned() })?;
         for parent in parents(&at) {
-            if let Some(Place::Link(_)) = self.0.get(parent) {
+            if let Some(ArchiveEntry::Link(_)) = self.0.get(parent) {
                 return Err(UnpackError::Through { entry: entry.to_owned(), link: parent.to_owned() });
             }
         }
         match self.0.get(&at) {
-            Some(place @ (Place::File | Place::Link(_))) => Ok((at, place.clone())),
-            Some(Place::Directory) | None => {
+            Some(place @ (ArchiveEntry::File | ArchiveEntry::Link(_))) => Ok((at, place.clone())),
+            Some(ArchiveEntry::Directory) | None => {
                 Err(UnpackError::NoTarget { entry: entry.to_owned(), target: target.to_owned() })
             }
         }
@@ -72,8 +72,8 @@ impl Layout {
 
     pub(super) fn links(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.0.iter().filter_map(|(at, place)| match place {
-            Place::Link(target) => Some((at.as_path(), target.as_path())),
-            Place::Directory | Place::File => None,
+            ArchiveEntry::Link(target) => Some((at.as_path(), target.as_path())),
+            ArchiveEntry::Directory | ArchiveEntry::File => None,
         })
     }
 }

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use firesteel_host::journal::JournalMeter;
-use firesteel_host::net::Envoys;
+use firesteel_host::net::VirtualPeers;
 use firesteel_host::plain;
 use firesteel_master::Event;
 use firesteel_protocol::address::Address;
@@ -71,23 +71,23 @@ pub(crate) struct MasterSite {
     /// The host names by which readers may call this Master, if pages contain the token.
     names: Names,
     started: SystemTime,
-    standing: Mutex<Standing>,
+    master_state: Mutex<MasterState>,
 }
 
 /// The state of the Master behind the site.
 #[derive(Clone, Debug)]
-enum Standing {
+enum MasterState {
     /// It is reading its state.
     Starting,
     /// It stands by, and this Master leads.
     StandsBy(Option<Address>),
-    Leads(Arc<Reign>),
+    Leads(Arc<Term>),
 }
 
 /// A Master while it leads.
 #[derive(Debug)]
-struct Reign {
-    envoys: Envoys<Event>,
+struct Term {
+    virtual_peers: VirtualPeers<Event>,
     journal: Option<Arc<JournalMeter>>,
     snapshot: Snapshot<MasterView>,
     whole: Snapshot<MasterView>,
@@ -129,24 +129,24 @@ impl Status {
 impl MasterSite {
     /// The site of a starting Master that others reach at this address.
     pub(crate) fn new(reached: &Address, settings: PageSettings) -> Self {
-        let standing = Mutex::new(Standing::Starting);
+        let master_state = Mutex::new(MasterState::Starting);
         let allowed = settings.hosts.iter().map(String::as_str);
         let names = Names::of(allowed.chain([reached.host.as_str()]));
         let (url, token, started) = (reached.url(), secret::draw(), SystemTime::now());
-        Self { url, settings, token, names, started, standing }
+        Self { url, settings, token, names, started, master_state }
     }
 
     pub(crate) fn stands_by(&self, leader: Option<Address>) {
-        *self.standing() = Standing::StandsBy(leader);
+        *self.master_state() = MasterState::StandsBy(leader);
     }
 
     pub(crate) fn starts(&self) {
-        *self.standing() = Standing::Starting;
+        *self.master_state() = MasterState::Starting;
     }
 
-    pub(crate) fn leads(&self, envoys: Envoys<Event>, journal: Option<Arc<JournalMeter>>) {
-        let reign = Reign {
-            envoys,
+    pub(crate) fn leads(&self, virtual_peers: VirtualPeers<Event>, journal: Option<Arc<JournalMeter>>) {
+        let term = Term {
+            virtual_peers,
             journal,
             snapshot: Snapshot::default(),
             whole: Snapshot::default(),
@@ -155,21 +155,21 @@ impl MasterSite {
             picture: Snapshot::lasting(pages::picture::FRESH),
             comparison: Snapshot::lasting(pages::policies::FRESH),
         };
-        *self.standing() = Standing::Leads(Arc::new(reign));
+        *self.master_state() = MasterState::Leads(Arc::new(term));
     }
 
-    fn standing(&self) -> MutexGuard<'_, Standing> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn master_state(&self) -> MutexGuard<'_, MasterState> {
+        self.master_state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn json(&self, field: Option<&str>) -> Answer {
-        let standing = self.standing().clone();
-        let view = match standing {
-            Standing::Leads(reign) => match reign.state().await {
+        let master_state = self.master_state().clone();
+        let view = match master_state {
+            MasterState::Leads(term) => match term.state().await {
                 Ok(view) => Some(view),
                 Err(why) => return Answer::unavailable(&why.to_string()),
             },
-            Standing::Starting | Standing::StandsBy(_) => None,
+            MasterState::Starting | MasterState::StandsBy(_) => None,
         };
         let page = match &view {
             Some(view) => MasterPage::of(view, Status::of(view)),
@@ -183,14 +183,14 @@ impl MasterSite {
     }
 
     async fn readyz(&self) -> Answer {
-        let standing = self.standing().clone();
-        match standing {
-            Standing::Starting => Answer::unavailable("starting: it reads its state"),
-            Standing::StandsBy(None) => Answer::unavailable("standby: no Master leads yet"),
-            Standing::StandsBy(Some(leader)) => {
+        let master_state = self.master_state().clone();
+        match master_state {
+            MasterState::Starting => Answer::unavailable("starting: it reads its state"),
+            MasterState::StandsBy(None) => Answer::unavailable("standby: no Master leads yet"),
+            MasterState::StandsBy(Some(leader)) => {
                 Answer::unavailable(&format!("standby: {} leads", leader.url()))
             }
-            Standing::Leads(reign) => match reign.state().await.map(|view| Status::of(&view)) {
+            MasterState::Leads(term) => match term.state().await.map(|view| Status::of(&view)) {
                 Ok(Status::Alive | Status::Standby) => Answer::line(StatusCode::OK, "ready"),
                 Ok(Status::Recovering) => Answer::line(
                     StatusCode::OK,
@@ -202,14 +202,14 @@ impl MasterSite {
     }
 
     async fn metrics(&self, meter: &HttpMeter) -> Answer {
-        let standing = self.standing().clone();
-        let page = match standing {
-            Standing::Starting | Standing::StandsBy(_) => metrics::of_standby(self.started, meter),
-            Standing::Leads(reign) => {
-                let view = reign.state().await;
+        let master_state = self.master_state().clone();
+        let page = match master_state {
+            MasterState::Starting | MasterState::StandsBy(_) => metrics::of_standby(self.started, meter),
+            MasterState::Leads(term) => {
+                let view = term.state().await;
                 let source = metrics::Source {
-                    owner: (reign.envoys.meter(), reign.envoys.traffic()),
-                    journal: reign.journal.as_deref(),
+                    owner: (term.virtual_peers.meter(), term.virtual_peers.traffic()),
+                    journal: term.journal.as_deref(),
                     view: view.as_deref().ok(),
                 };
                 metrics::of_leader(self.started, meter, &source)
@@ -219,11 +219,11 @@ impl MasterSite {
     }
 
     async fn spark_metrics(&self, page: fn(&MasterView) -> String) -> Answer {
-        let standing = self.standing().clone();
-        let Standing::Leads(reign) = standing else {
+        let master_state = self.master_state().clone();
+        let MasterState::Leads(term) = master_state else {
             return Answer::spark_metrics(page(&MasterView::empty(&self.url)));
         };
-        match reign.state().await {
+        match term.state().await {
             Ok(view) => Answer::spark_metrics(page(&view)),
             Err(why) => Answer::unavailable(&why.to_string()),
         }
@@ -273,30 +273,30 @@ impl MasterSite {
         if let Some(refusal) = self.refuse_name(question) {
             return refusal;
         }
-        let standing = self.standing().clone();
-        let reign = match standing {
-            Standing::Leads(reign) => reign,
-            Standing::Starting => return pages::apart(base, "The Master reads its state."),
-            Standing::StandsBy(None) => {
+        let master_state = self.master_state().clone();
+        let term = match master_state {
+            MasterState::Leads(term) => term,
+            MasterState::Starting => return pages::apart(base, "The Master reads its state."),
+            MasterState::StandsBy(None) => {
                 return pages::apart(base, "This Master stands by. No Master leads yet.");
             }
-            Standing::StandsBy(Some(leader)) => {
+            MasterState::StandsBy(Some(leader)) => {
                 let web_address = read::pages_of(&leader, &self.url).await;
                 return pages::standby(base, &leader, web_address.as_deref());
             }
         };
         let permit = Permit { base, token: self.settings.may_kill.then_some(&self.token) };
         let shown = match path {
-            "" => self.cluster(&reign, question, permit).await,
-            "app" => self.application(&reign, question, permit).await,
+            "" => self.cluster(&term, question, permit).await,
+            "app" => self.application(&term, question, permit).await,
             "worker" => {
-                let view = reign.whole().await;
+                let view = term.whole().await;
                 view.map(|view| pages::worker::document(&view, &question.query, permit))
             }
-            "logPage" => return self.log(&reign, question, (Look::Page, base)).await,
-            "log" => return self.log(&reign, question, (Look::Text, base)).await,
-            "picture" => reign.picture().await.map(|picture| picture.document(&question.query)),
-            _ => reign.comparison().await.map(|comparison| comparison.document()),
+            "logPage" => return self.log(&term, question, (Look::Page, base)).await,
+            "log" => return self.log(&term, question, (Look::Text, base)).await,
+            "picture" => term.picture().await.map(|picture| picture.document(&question.query)),
+            _ => term.comparison().await.map(|comparison| comparison.document()),
         };
         match shown {
             Ok(document) => Answer::page(StatusCode::OK, &document),
@@ -306,38 +306,38 @@ impl MasterSite {
 
     async fn cluster(
         &self,
-        reign: &Reign,
+        term: &Term,
         question: &Question,
         permit: Permit<'_>,
     ) -> Result<String, Unanswered> {
-        let view = reign.state().await?;
+        let view = term.state().await?;
         let PageSettings { title, history, .. } = &self.settings;
         let page = ClusterPage {
             view: &view,
             query: &question.query,
-            reasons: &reign.reasons,
+            reasons: &term.reasons,
             title: title.as_deref(),
             history: history.as_deref(),
             permit,
         };
         let wanted = page.wanted();
-        reign.reasons.ready(&reign.envoys, wanted).await;
+        term.reasons.ready(&term.virtual_peers, wanted).await;
         Ok(page.document())
     }
 
     async fn application(
         &self,
-        reign: &Reign,
+        term: &Term,
         question: &Question,
         permit: Permit<'_>,
     ) -> Result<String, Unanswered> {
         let asked = question.query.get("appId").unwrap_or_default();
-        let answer = reign.applications.get(&reign.envoys, asked).await?;
+        let answer = term.applications.get(&term.virtual_peers, asked).await?;
         let (query, history) = (&question.query, self.settings.history.as_deref());
         Ok(ApplicationPage { answer: &answer, query, history, permit }.document())
     }
 
-    async fn log(&self, reign: &Reign, question: &Question, (look, base): (Look, &str)) -> Answer {
+    async fn log(&self, term: &Term, question: &Question, (look, base): (Look, &str)) -> Answer {
         let failed = |app: Option<&_>, words: &str| match look {
             Look::Page => Answer::page(StatusCode::OK, &pages::logs::failed(base, app, words)),
             Look::Text => Answer::text(&format!("{words}\n")),
@@ -347,14 +347,14 @@ impl MasterSite {
             Err(words) => return failed(None, &words),
         };
         let unanswered = |why: Unanswered| failed(None, &format!("The Master cannot answer: {why}."));
-        let view = match reign.state().await {
+        let view = match term.state().await {
             Ok(view) => view,
             Err(why) => return unanswered(why),
         };
         let (app, listed) = match &wanted.author {
             LogAuthor::Driver(driver) => (None, Listed::of_driver(driver, &view, base)),
             LogAuthor::Executor(key) => {
-                match reign.applications.get(&reign.envoys, key.app.as_str()).await.as_deref() {
+                match term.applications.get(&term.virtual_peers, key.app.as_str()).await.as_deref() {
                     Ok(ApplicationAnswer::Known(detail)) => {
                         (Some(&key.app), Listed::of_executor(key, detail, base))
                     }
@@ -390,42 +390,42 @@ impl MasterSite {
         if let Some(refusal) = self.refuse_name(question) {
             return refusal;
         }
-        let standing = self.standing().clone();
-        let Standing::Leads(reign) = standing else {
+        let master_state = self.master_state().clone();
+        let MasterState::Leads(term) = master_state else {
             return pages::apart("../../", "This Master does not lead: nothing can be changed here.");
         };
-        act(action, question, &reign.envoys, self.settings.may_kill.then_some(&self.token)).await
+        act(action, question, &term.virtual_peers, self.settings.may_kill.then_some(&self.token)).await
     }
 }
 
-impl Reign {
+impl Term {
     async fn state(&self) -> Result<Arc<MasterView>, Unanswered> {
-        self.reigns()?;
+        self.terms()?;
         self.snapshot.get(|| self.read(Extent::Executors(0))).await
     }
 
     /// The state with all executors.
     async fn whole(&self) -> Result<Arc<MasterView>, Unanswered> {
-        self.reigns()?;
+        self.terms()?;
         self.whole.get(|| self.read(Extent::Whole)).await
     }
 
     fn read(&self, extent: Extent) -> impl Future<Output = Result<MasterView, Unanswered>> + Send + use<> {
-        let envoys = self.envoys.clone();
-        async move { read::client(&envoys)?.state(extent).await }
+        let virtual_peers = self.virtual_peers.clone();
+        async move { read::client(&virtual_peers)?.state(extent).await }
     }
 
     async fn picture(&self) -> Result<Arc<Picture>, Unanswered> {
-        self.reigns()?;
-        self.picture.get(|| Picture::read(self.envoys.clone())).await
+        self.terms()?;
+        self.picture.get(|| Picture::read(self.virtual_peers.clone())).await
     }
 
     async fn comparison(&self) -> Result<Arc<Comparison>, Unanswered> {
-        self.reigns()?;
-        self.comparison.get(|| Comparison::read(self.envoys.clone())).await
+        self.terms()?;
+        self.comparison.get(|| Comparison::read(self.virtual_peers.clone())).await
     }
 
-    fn reigns(&self) -> Result<(), Unanswered> {
-        if self.envoys.tenure().holds() { Ok(()) } else { Err(Unanswered::Ended) }
+    fn terms(&self) -> Result<(), Unanswered> {
+        if self.virtual_peers.lease().holds() { Ok(()) } else { Err(Unanswered::Ended) }
     }
 }

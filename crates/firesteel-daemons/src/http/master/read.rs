@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use firesteel_host::net::{Arrival, Envoys};
+use firesteel_host::net::{Arrival, VirtualPeers};
 use firesteel_master::{Event, Inbound};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::{ApplicationAnswer, ClientToMaster, MasterToClient, is_web_address};
@@ -22,8 +22,8 @@ const FOR_A_LINK: Duration = Duration::from_secs(1);
 
 pub(super) type OwnClient = MasterClient<Inquiry<Event>>;
 
-pub(super) fn client(envoys: &Envoys<Event>) -> Result<OwnClient, Unanswered> {
-    Ok(MasterClient::over(Inquiry::open(envoys)?))
+pub(super) fn client(virtual_peers: &VirtualPeers<Event>) -> Result<OwnClient, Unanswered> {
+    Ok(MasterClient::over(Inquiry::open(virtual_peers)?))
 }
 
 impl Carrier for Inquiry<Event> {
@@ -52,12 +52,12 @@ impl Applications {
     /// An application with all of its executors, at most one second old.
     pub(super) async fn get(
         &self,
-        envoys: &Envoys<Event>,
+        virtual_peers: &VirtualPeers<Event>,
         app: &str,
     ) -> Result<Arc<ApplicationAnswer>, Unanswered> {
         let snapshot = self.snapshot(app);
-        let (envoys, app) = (envoys.clone(), app.to_owned());
-        snapshot.get(|| async move { client(&envoys)?.application(&app).await }).await
+        let (virtual_peers, app) = (virtual_peers.clone(), app.to_owned());
+        snapshot.get(|| async move { client(&virtual_peers)?.application(&app).await }).await
     }
 
     fn snapshot(&self, app: &str) -> Arc<Snapshot<ApplicationAnswer>> {

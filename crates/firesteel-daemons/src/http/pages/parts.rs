@@ -41,14 +41,14 @@ pub(in super::super) fn bar(used: i64, all: i64) -> Markup {
 
 /// How good or bad a state is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Mood {
+pub(in super::super) enum Severity {
     Good,
     Waits,
     Bad,
     Over,
 }
 
-impl Mood {
+impl Severity {
     fn name(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -60,7 +60,7 @@ impl Mood {
 }
 
 /// A state in words, with a dot in a colour that repeats the words.
-pub(in super::super) fn state(mood: Mood, words: &str) -> Markup {
+pub(in super::super) fn state(mood: Severity, words: &str) -> Markup {
     html! { span class={ "state " (mood.name()) } { (words) } }
 }
 
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn names_cannot_become_code() {
-        let shown = state(Mood::Good, "<script>alert('\"&')</script>").into_string();
+        let shown = state(Severity::Good, "<script>alert('\"&')</script>").into_string();
         assert!(shown.contains("&lt;script&gt;") && !shown.contains("<script"), "{shown}");
-        assert!(fact("<b>", &state(Mood::Bad, "\"")).into_string().contains("&lt;b&gt;"));
+        assert!(fact("<b>", &state(Severity::Bad, "\"")).into_string().contains("&lt;b&gt;"));
     }
 }

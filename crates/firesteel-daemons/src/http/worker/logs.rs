@@ -1,7 +1,7 @@
 //! Logs of executors and cluster drivers on their Worker's own pages.
 
-use firesteel_host::net::{Arrival, Envoys};
-use firesteel_protocol::messages::{LogAuthor, LogPiece, LogStart, LogWish, Stream, WorkerToClient};
+use firesteel_host::net::{Arrival, VirtualPeers};
+use firesteel_protocol::messages::{LogAuthor, LogPiece, LogRange, LogStart, Stream, WorkerToClient};
 use firesteel_worker::{Event, Inbound};
 
 use crate::http::inquiry::Inquiry;
@@ -17,13 +17,13 @@ pub(super) struct OwnLog {
 }
 
 impl OwnLog {
-    pub(super) fn open(envoys: &Envoys<Event>, author: LogAuthor) -> Result<Self, String> {
-        let inquiry = Inquiry::open(envoys).map_err(|why| why.to_string())?;
+    pub(super) fn open(virtual_peers: &VirtualPeers<Event>, author: LogAuthor) -> Result<Self, String> {
+        let inquiry = Inquiry::open(virtual_peers).map_err(|why| why.to_string())?;
         Ok(Self { author, inquiry, header: None })
     }
 
     async fn ask(&mut self, stream: Stream, from: LogStart) -> Result<LogPiece, String> {
-        let message = Inbound::Client(LogWish { author: self.author.clone(), stream, from }.question());
+        let message = Inbound::Client(LogRange { author: self.author.clone(), stream, from }.question());
         let event = |Arrival { peer, at: _ }| Event::Received { peer, message };
         match self.inquiry.ask(event).await.map_err(|why| why.to_string())? {
             WorkerToClient::LogResponse(piece) => Ok(piece),

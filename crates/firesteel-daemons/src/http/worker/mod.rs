@@ -16,7 +16,7 @@ pub(super) mod tests;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use firesteel_host::net::{Arrival, Envoys};
+use firesteel_host::net::{Arrival, VirtualPeers};
 use firesteel_placement::Resources;
 use firesteel_protocol::ids::DriverId;
 use firesteel_protocol::messages::{
@@ -46,7 +46,7 @@ const PATHS: [&str; 6] = ["/", "/json/", "/livez", "/readyz", "/metrics", "/metr
 pub(crate) struct WorkerSite {
     started: SystemTime,
     resources: Resources,
-    envoys: Envoys<Event>,
+    virtual_peers: VirtualPeers<Event>,
     snapshot: Snapshot<(WorkerViewOfItself, WorkerReport)>,
     plans: Mutex<Plans>,
     work: WorkDirectory,
@@ -56,7 +56,7 @@ impl WorkerSite {
     /// The site of a Worker with these custom resources. It lists this number of ended executors. Their directories are
     /// below this one.
     pub(crate) fn new(
-        envoys: Envoys<Event>,
+        virtual_peers: VirtualPeers<Event>,
         resources: Resources,
         retained: usize,
         work: WorkDirectory,
@@ -65,7 +65,7 @@ impl WorkerSite {
             work,
             started: SystemTime::now(),
             resources,
-            envoys,
+            virtual_peers,
             snapshot: Snapshot::default(),
             plans: Mutex::new(Plans::of(retained)),
         }
@@ -86,7 +86,7 @@ impl WorkerSite {
     }
 
     async fn state(&self) -> Result<Arc<(WorkerViewOfItself, WorkerReport)>, Unanswered> {
-        self.snapshot.get(|| read(self.envoys.clone())).await
+        self.snapshot.get(|| read(self.virtual_peers.clone())).await
     }
 
     async fn json(&self) -> Answer {
@@ -111,7 +111,7 @@ impl WorkerSite {
 
     async fn metrics(&self, meter: &HttpMeter) -> Answer {
         let state = self.state().await;
-        let owner = (self.envoys.meter(), self.envoys.traffic());
+        let owner = (self.virtual_peers.meter(), self.virtual_peers.traffic());
         Answer::metrics(metrics::of(self.started, meter, owner, state.as_deref().ok()))
     }
 
@@ -166,7 +166,7 @@ impl WorkerSite {
             LogAuthor::Driver(driver) => self.work.of_driver(driver),
         };
         let place = directory.join(name(wanted.stream)).display().to_string();
-        let mut log = OwnLog::open(&self.envoys, wanted.author.clone())?;
+        let mut log = OwnLog::open(&self.virtual_peers, wanted.author.clone())?;
         let excerpt = wanted.read(&mut log, place).await?;
         if !is_page {
             return Ok(wanted.text(&excerpt));
@@ -199,8 +199,8 @@ impl Site for WorkerSite {
     }
 }
 
-async fn read(envoys: Envoys<Event>) -> Result<(WorkerViewOfItself, WorkerReport), Unanswered> {
-    let mut inquiry = Inquiry::open(&envoys)?;
+async fn read(virtual_peers: VirtualPeers<Event>) -> Result<(WorkerViewOfItself, WorkerReport), Unanswered> {
+    let mut inquiry = Inquiry::open(&virtual_peers)?;
     let mut ask = async |question| {
         let message = Inbound::Client(question);
         inquiry.ask(|Arrival { peer, at: _ }| Event::Received { peer, message }).await

@@ -12,7 +12,7 @@ use maud::{Markup, html};
 use super::plans::Plans;
 use crate::http::pages::frame::{Frame, document};
 use crate::http::pages::log;
-use crate::http::pages::parts::{Mood, bar, fact, grouped, state};
+use crate::http::pages::parts::{Severity, bar, fact, grouped, state};
 use crate::http::pages::table::{Column, Shape, Table};
 use crate::http::query::Query;
 use crate::wording::application::addresses;
@@ -119,9 +119,9 @@ impl WorkerPage<'_> {
                                 Some(page) => a href=(page) { (master) },
                                 None => (master),
                             }
-                            " " (state(Mood::Good, "registered"))
+                            " " (state(Severity::Good, "registered"))
                         }
-                        None => (state(Mood::Waits, "no Master has accepted this Worker")),
+                        None => (state(Severity::Waits, "no Master has accepted this Worker")),
                     }
                 }
                 dl.facts {
@@ -141,7 +141,7 @@ impl WorkerPage<'_> {
         let (id, title, empty) = ("executors", "Executors", "No executor runs here.");
         let table = Table { id, title, empty, columns: RUNNING, text: &Row::text };
         table.show(&table.cut(rows, self.query), self.query, |row| {
-            let mood = if row.state == ExecutorState::Running { Mood::Good } else { Mood::Waits };
+            let mood = if row.state == ExecutorState::Running { Severity::Good } else { Severity::Waits };
             vec![
                 named(row),
                 html! { (row.key.executor) },
@@ -166,7 +166,7 @@ impl WorkerPage<'_> {
             vec![
                 named(row),
                 html! { (row.key.executor) },
-                state(if failed && !killed { Mood::Bad } else { Mood::Over }, &row.state.to_string()),
+                state(if failed && !killed { Severity::Bad } else { Severity::Over }, &row.state.to_string()),
                 log::links("logPage/", &row.key.app, row.key.executor),
             ]
         })

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_host::net::Envoys;
+use firesteel_host::net::VirtualPeers;
 use firesteel_master::{Event, Master};
 use firesteel_protocol::host;
 use firesteel_spark::connection::{Called, Connection};
@@ -39,11 +39,11 @@ impl Calls {
         Self { called: drivers.chain(workers).collect(), here, patience: master.config().recovery_timeout }
     }
 
-    pub(super) fn begin(self, envoys: &Envoys<Event>, common: &Arc<Common>) {
+    pub(super) fn begin(self, virtual_peers: &VirtualPeers<Event>, common: &Arc<Common>) {
         let until = Instant::now() + self.patience;
         for called in self.called {
-            let (envoys, common) = (envoys.of_a_connection(), Arc::clone(common));
-            envoys.clone().spawn(call(called, self.here.clone(), until, envoys, common));
+            let (virtual_peers, common) = (virtual_peers.of_a_connection(), Arc::clone(common));
+            virtual_peers.clone().spawn(call(called, self.here.clone(), until, virtual_peers, common));
         }
     }
 }
@@ -53,7 +53,7 @@ async fn call(
     called: Called,
     here: Option<Address>,
     until: Instant,
-    envoys: Envoys<Event>,
+    virtual_peers: VirtualPeers<Event>,
     common: Arc<Common>,
 ) {
     let name = called.name();
@@ -63,12 +63,12 @@ async fn call(
     };
     let dialled = tokio::select! {
         dialled = dial(&address, until) => dialled,
-        () = envoys.ended() => return,
+        () = virtual_peers.ended() => return,
     };
     match dialled {
         Ok((stream, remote)) => {
-            let frames = Frames::of_stream(stream, envoys.tenure());
-            Line::new(connection, envoys, remote, common).serve(frames).await;
+            let frames = Frames::of_stream(stream, virtual_peers.lease());
+            Line::new(connection, virtual_peers, remote, common).serve(frames).await;
         }
         Err(error) => tracing::warn!("cannot reach {name} at {}: {error}", address.url()),
     }

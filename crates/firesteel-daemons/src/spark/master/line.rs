@@ -9,13 +9,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use firesteel_host::inbox::OwnerGone;
-use firesteel_host::net::{Disconnect, Envoy, Envoys, Letter, Letters};
+use firesteel_host::net::{Disconnect, OutgoingItem, OutgoingStream, VirtualPeer, VirtualPeers};
 use firesteel_master::{Event as MasterEvent, Inbound, Outbound};
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::messages::DriverToMaster;
 use firesteel_protocol::wire::Role;
 use firesteel_protocol::{Machine, NoteLevel};
-use firesteel_spark::connection::{Closing, Connection, Dismissal, Effect, Event, Note, Seat};
+use firesteel_spark::connection::{Channel, Closing, Connection, Effect, Event, Note, PeerEnd};
 use futures_util::FutureExt;
 use futures_util::stream::{SelectAll, Stream, StreamExt};
 use tokio::time::{sleep, timeout};
@@ -30,42 +30,49 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 /// One connection, and the peers that it represents at the Master.
 pub(super) struct Line {
     connection: Connection,
-    envoys: Envoys<MasterEvent>,
+    virtual_peers: VirtualPeers<MasterEvent>,
     remote: SocketAddr,
-    seats: BTreeMap<Seat, Seated>,
-    letters: SelectAll<Addressed>,
+    channels: BTreeMap<Channel, ChannelState>,
+    outgoing: SelectAll<Addressed>,
     common: Arc<Common>,
 }
 
-/// The virtual peer at a seat, and why the Master has ended it.
-struct Seated {
-    envoy: Envoy<MasterEvent>,
+/// The virtual peer on a channel, and why the Master has ended it.
+struct ChannelState {
+    virtual_peer: VirtualPeer<MasterEvent>,
     why: Option<Disconnect>,
 }
 
 struct Addressed {
-    seat: Seat,
+    channel: Channel,
     role: Role,
-    letters: Letters,
+    outgoing: OutgoingStream,
 }
 
 impl Stream for Addressed {
-    type Item = (Seat, Role, Letter);
+    type Item = (Channel, Role, OutgoingItem);
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let (seat, role) = (self.seat, self.role);
-        Pin::new(&mut self.letters).poll_next(context).map(|letter| letter.map(|letter| (seat, role, letter)))
+        let (channel, role) = (self.channel, self.role);
+        Pin::new(&mut self.outgoing).poll_next(context).map(|item| item.map(|item| (channel, role, item)))
     }
 }
 
 impl Line {
     pub(super) fn new(
         connection: Connection,
-        envoys: Envoys<MasterEvent>,
+        virtual_peers: VirtualPeers<MasterEvent>,
         remote: SocketAddr,
         common: Arc<Common>,
     ) -> Self {
-        Self { connection, envoys, remote, seats: BTreeMap::new(), letters: SelectAll::new(), common }
+        Self {
+            connection,
+            virtual_peers,
+            remote,
+            channels: BTreeMap::new(),
+            outgoing: SelectAll::new(),
+            common,
+        }
     }
 
     pub(super) async fn serve(mut self, mut frames: Frames) {
@@ -88,12 +95,12 @@ impl Line {
 
     /// Returns `Break` if the connection has to be closed, `Continue` if the other side has ended it.
     async fn run(&mut self, frames: &mut Frames) -> Result<ControlFlow<Closing>, Broken> {
-        let envoys = self.envoys.clone();
+        let virtual_peers = self.virtual_peers.clone();
         let mut has_ended = false;
         let mut next = self.apply(Event::Opened { remote: self.remote.ip() }, frames).await;
         while next.is_continue() {
             let is_full = frames.is_full();
-            let due = self.connection.next_deadline().map(|(at, _)| at.since(envoys.now()));
+            let due = self.connection.next_deadline().map(|(at, _)| at.since(virtual_peers.now()));
             next = tokio::select! {
                 more = frames.exchange() => {
                     if !more? {
@@ -101,8 +108,8 @@ impl Line {
                     }
                     self.take_all(frames).await?
                 }
-                Some(first) = self.letters.next(), if !is_full => self.deliver_all(first, frames).await,
-                () = envoys.ended(), if !has_ended => {
+                Some(first) = self.outgoing.next(), if !is_full => self.deliver_all(first, frames).await,
+                () = virtual_peers.ended(), if !has_ended => {
                     has_ended = true;
                     self.apply(Event::MasterEnds, frames).await
                 }
@@ -127,39 +134,39 @@ impl Line {
     /// Encodes this message and all that are queued, so that they leave in one write.
     async fn deliver_all(
         &mut self,
-        first: (Seat, Role, Letter),
+        first: (Channel, Role, OutgoingItem),
         frames: &mut Frames,
     ) -> ControlFlow<Closing> {
         let mut next = Some(first);
-        while let Some((seat, role, letter)) = next {
-            let event = self.opened(seat, role, letter);
+        while let Some((channel, role, item)) = next {
+            let event = self.opened(channel, role, item);
             self.apply(event, frames).await?;
-            next = if frames.is_full() { None } else { self.letters.next().now_or_never().flatten() };
+            next = if frames.is_full() { None } else { self.outgoing.next().now_or_never().flatten() };
         }
         ControlFlow::Continue(())
     }
 
     /// Turns an item of the outgoing stream into an event for the connection.
-    fn opened(&mut self, seat: Seat, role: Role, letter: Letter) -> Event {
-        let parcel = match letter {
-            Letter::Message(parcel) => parcel,
-            Letter::End(why) => {
+    fn opened(&mut self, channel: Channel, role: Role, item: OutgoingItem) -> Event {
+        let boxed = match item {
+            OutgoingItem::Message(boxed) => boxed,
+            OutgoingItem::End(why) => {
                 let dismissal = match why {
-                    Disconnect::Here => Dismissal::InOrder,
-                    _ => Dismissal::AtOnce,
+                    Disconnect::Here => PeerEnd::InOrder,
+                    _ => PeerEnd::AtOnce,
                 };
-                if let Some(seated) = self.seats.get_mut(&seat) {
-                    seated.why = Some(why);
+                if let Some(state) = self.channels.get_mut(&channel) {
+                    state.why = Some(why);
                 }
-                return Event::Dismissed { seat, dismissal };
+                return Event::Dismissed { channel, dismissal };
             }
         };
         let message = match role {
-            Role::Driver => Outbound::Driver(parcel.open()),
-            Role::Worker => Outbound::Worker(parcel.open()),
-            Role::Client | Role::Master | Role::Executor | Role::Standby => Outbound::Client(parcel.open()),
+            Role::Driver => Outbound::Driver(boxed.open()),
+            Role::Worker => Outbound::Worker(boxed.open()),
+            Role::Client | Role::Master | Role::Executor | Role::Standby => Outbound::Client(boxed.open()),
         };
-        Event::Told { seat, message }
+        Event::Outgoing { channel, message }
     }
 
     /// Applies an event, and performs the effects in order. An event that results from an effect is applied before the
@@ -183,7 +190,7 @@ impl Line {
     }
 
     fn effects_of(&mut self, event: Event) -> Vec<Effect> {
-        let effects = self.connection.apply(self.envoys.now(), event);
+        let effects = self.connection.apply(self.virtual_peers.now(), event);
         if cfg!(debug_assertions)
             && let Err(violation) = self.connection.check()
         {
@@ -195,16 +202,16 @@ impl Line {
     /// Performs an effect, except those on the socket. Returns the event that results at once.
     async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, OwnerGone> {
         match effect {
-            Effect::Open { seat, role, name } => {
-                let (envoy, letters) = self.envoys.open(role, name, self.remote)?;
-                self.seats.insert(seat, Seated { envoy, why: None });
-                self.letters.push(Addressed { seat, role, letters });
+            Effect::Open { channel, role, name } => {
+                let (virtual_peer, outgoing) = self.virtual_peers.open(role, name, self.remote)?;
+                self.channels.insert(channel, ChannelState { virtual_peer, why: None });
+                self.outgoing.push(Addressed { channel, role, outgoing });
             }
-            Effect::Say { seat, bytes, message } => self.say(self.peer(seat), bytes, message).await?,
-            Effect::Register { seat, bytes, mut description } => {
+            Effect::Say { channel, bytes, message } => self.say(self.peer(channel), bytes, message).await?,
+            Effect::Register { channel, bytes, mut description } => {
                 description.token = secret::draw();
                 let message = DriverToMaster::RegisterApplication(description);
-                self.say(self.peer(seat), bytes, Inbound::Driver(message)).await?;
+                self.say(self.peer(channel), bytes, Inbound::Driver(message)).await?;
             }
             Effect::SayElsewhere { peer, worker, token, bytes, message } => {
                 let known = self.common.directory().find(&worker, &token);
@@ -213,17 +220,17 @@ impl Line {
                     None => return Ok(Some(Event::FoundNobody { peer })),
                 }
             }
-            Effect::Enter { worker, token, seat } => {
-                self.common.directory().enter(worker, token, self.peer(seat));
+            Effect::Enter { worker, token, channel } => {
+                self.common.directory().enter(worker, token, self.peer(channel));
             }
-            Effect::Withdraw { worker, seat } => {
-                // A seat that could not be opened is not in the table.
-                if let Some(seated) = self.seats.get(&seat) {
-                    self.common.directory().withdraw(&worker, seated.envoy.peer());
+            Effect::Withdraw { worker, channel } => {
+                // A channel that could not be opened is not in the table.
+                if let Some(state) = self.channels.get(&channel) {
+                    self.common.directory().withdraw(&worker, state.virtual_peer.peer());
                 }
             }
-            Effect::Leave { seat } => match self.seats.remove(&seat) {
-                Some(Seated { envoy, why: Some(why) }) => envoy.end(why),
+            Effect::Leave { channel } => match self.channels.remove(&channel) {
+                Some(ChannelState { virtual_peer, why: Some(why) }) => virtual_peer.end(why),
                 left => drop(left),
             },
             Effect::WriteOrder(request) => return Ok(Some(request.write(&mut self.common.forms()))),
@@ -234,14 +241,16 @@ impl Line {
         Ok(None)
     }
 
-    fn peer(&self, seat: Seat) -> PeerId {
-        self.seats.get(&seat).expect("a seat is used while it is open").envoy.peer()
+    fn peer(&self, channel: Channel) -> PeerId {
+        self.channels.get(&channel).expect("a channel is used while it is open").virtual_peer.peer()
     }
 
     /// Passes a peer's message, which had this number of bytes, to the Master.
     async fn say(&self, peer: PeerId, bytes: usize, message: Inbound) -> Result<(), OwnerGone> {
-        let arrived = self.envoys.now();
-        self.envoys.say_for(peer, arrived, bytes, MasterEvent::Received { peer, arrived, message }).await
+        let arrived = self.virtual_peers.now();
+        self.virtual_peers
+            .say_for(peer, arrived, bytes, MasterEvent::Received { peer, arrived, message })
+            .await
     }
 
     fn log(&self, note: &Note) {

@@ -10,8 +10,8 @@ mod line;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use firesteel_host::net::{Envoys, Guest};
-use firesteel_host::seldom::Seldom;
+use firesteel_host::net::{OtherProtocolConnection, VirtualPeers};
+use firesteel_host::rate_limiter::RateLimiter;
 use firesteel_master::Event;
 use firesteel_spark::OrderForms;
 use firesteel_spark::connection::{Connection, Directory};
@@ -22,26 +22,30 @@ use self::line::Line;
 use super::frames::Frames;
 
 /// Calls the drivers and Workers that wait for it, and serves all connections that come, until the channel ends.
-pub async fn serve(mut guests: mpsc::Receiver<Guest>, calls: Calls, envoys: Envoys<Event>) {
+pub async fn serve(
+    mut connections: mpsc::Receiver<OtherProtocolConnection>,
+    calls: Calls,
+    virtual_peers: VirtualPeers<Event>,
+) {
     let common = Arc::new(Common {
-        lines: Seldom::a_minute(10),
+        lines: RateLimiter::per_minute(10),
         forms: Mutex::default(),
         directory: Mutex::default(),
     });
-    calls.begin(&envoys, &common);
-    while let Some(guest) = guests.recv().await {
-        let (remote, common) = (guest.remote, Arc::clone(&common));
-        let envoys = envoys.of_a_connection();
-        envoys.clone().spawn(async move {
-            let frames = Frames::of(guest, envoys.tenure());
-            Line::new(Connection::default(), envoys, remote, common).serve(frames).await;
+    calls.begin(&virtual_peers, &common);
+    while let Some(connection) = connections.recv().await {
+        let (remote, common) = (connection.remote, Arc::clone(&common));
+        let virtual_peers = virtual_peers.of_a_connection();
+        virtual_peers.clone().spawn(async move {
+            let frames = Frames::of(connection, virtual_peers.lease());
+            Line::new(Connection::default(), virtual_peers, remote, common).serve(frames).await;
         });
     }
 }
 
 struct Common {
     /// Limits the log lines that anybody who reaches the port can cause.
-    lines: Seldom,
+    lines: RateLimiter,
     forms: Mutex<OrderForms>,
     directory: Mutex<Directory>,
 }

@@ -16,11 +16,11 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 use super::*;
+use crate::worker::executor_processes::ProcessCleanup;
 use crate::worker::java::{Java, LogUrls};
 use crate::worker::log::LogReader;
-use crate::worker::scratch::ScratchRoots;
+use crate::worker::scratch_directories::ScratchRoots;
 use crate::worker::spark_homes::SparkHomes;
-use crate::worker::sweeper::Sweeper;
 use crate::worker::work_directory::WorkDirectory;
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxEntry, InboxReceiver, inbox};
@@ -85,7 +85,7 @@ impl Rig {
             work,
             java,
             firesteel: OwnProgram::find().expect("/proc is there"),
-            sweeper: Sweeper::start(),
+            process_cleanup: ProcessCleanup::start(),
             rolling,
             removed_bytes: Arc::default(),
             clock: Clock::start(),

@@ -18,13 +18,13 @@ use firesteel_protocol::process::executor_command::JavaCommand;
 use firesteel_protocol::process::{Command, NotStarted, StartFailure, StartStep};
 use firesteel_settings::pages::LogLinks;
 use firesteel_spark::cluster_driver::SparkDriver;
-use firesteel_spark::launch::driver::{self, Place};
+use firesteel_spark::launch::driver::{self, DriverLocation};
 use firesteel_spark::launch::{self, Executor};
 use firesteel_spark::shares::told_to_spark;
 use firesteel_worker::{DriverPlan, ExecutorPlan};
 use serde_json::json;
 
-use super::directories::scratch::Scratch;
+use super::cleanup::scratch_directories::ScratchDirectories;
 use super::directories::work_directory::WorkDirectory;
 use super::environment::inherited;
 use crate::files::private;
@@ -34,7 +34,7 @@ use spark_homes::SparkHomes;
 #[derive(Debug)]
 pub struct Java {
     pub homes: SparkHomes,
-    pub scratch: Scratch,
+    pub scratch: ScratchDirectories,
     pub worker: Address,
     pub logs: LogUrls,
 }
@@ -110,7 +110,7 @@ impl Java {
         private::despite_removal(|| private::create_group_directories(&directory))
             .map_err(|error| failed(StartStep::Directory, directory.display(), &error))?;
         let jar = driver_jar::fetch(&driver.jar, &directory)?;
-        let place = Place {
+        let place = DriverLocation {
             worker: self.worker.clone(),
             masters: plan.master_url.clone(),
             jar: byte_text::of_os(jar.unwrap_or(directory)),

@@ -34,12 +34,12 @@ impl Names {
 
     /// The name for a file that is rolled now.
     pub(super) fn next(&mut self, suffix: &str) -> String {
-        let wish = format!("{}{suffix}", self.active);
+        let range = format!("{}{suffix}", self.active);
         let name = match self.last.take() {
-            Some(Name { base, clashes }) if in_order(&wish, &base).is_le() => {
+            Some(Name { base, clashes }) if in_order(&range, &base).is_le() => {
                 Name { base, clashes: Some(clashes.map_or(0, |number| number + 1)) }
             }
-            Some(_) | None => Name { base: wish, clashes: None },
+            Some(_) | None => Name { base: range, clashes: None },
         };
         let text = name.text();
         self.last = Some(name);

@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use firesteel_protocol::messages::{LogAuthor, LogStart, LogWish};
+use firesteel_protocol::messages::{LogAuthor, LogRange, LogStart};
 use firesteel_protocol::wire::MAX_LOG_PIECE;
 use firesteel_worker::LogRead;
 use flate2::read::MultiGzDecoder;
@@ -52,8 +52,8 @@ impl LogReader {
 
     /// Reads the wanted piece. The id that names a directory must have been checked to be sound.
     #[must_use]
-    pub fn read(&self, wish: &LogWish) -> LogRead {
-        let directory = match &wish.author {
+    pub fn read(&self, range: &LogRange) -> LogRead {
+        let directory = match &range.author {
             LogAuthor::Executor(executor) => self.work.of_executor(executor),
             LogAuthor::Driver(driver) => self.work.of_driver(driver),
         };
@@ -67,7 +67,7 @@ impl LogReader {
             Err(error) => return failed(with_path(&directory, &error)),
         }
         for _ in 0..ATTEMPTS {
-            match self.attempt(&directory, wish) {
+            match self.attempt(&directory, range) {
                 Ok(Attempt::Read(Piece { start, bytes, length })) => {
                     return LogRead::Piece { start, bytes: bytes.into(), length };
                 }
@@ -82,13 +82,13 @@ impl LogReader {
         )))
     }
 
-    fn attempt(&self, directory: &Path, wish: &LogWish) -> io::Result<Attempt> {
-        let (gone, segments) = self.list(directory, wish)?;
+    fn attempt(&self, directory: &Path, range: &LogRange) -> io::Result<Attempt> {
+        let (gone, segments) = self.list(directory, range)?;
         if segments.is_empty() {
             return Ok(Attempt::NoLog);
         }
         let length = gone + segments.iter().map(|segment| segment.length).sum::<u64>();
-        let start = match wish.from {
+        let start = match range.from {
             LogStart::Offset(offset) => offset.clamp(gone, length),
             LogStart::LastBytes(bytes) => length.saturating_sub(bytes).max(gone),
             LogStart::LastLines(lines) => match tail::start_of_last(&segments, lines)? {
@@ -111,13 +111,13 @@ impl LogReader {
 
     /// The number of removed bytes of the log, and the files with the rest. No file is rolled during the
     /// call.
-    fn list(&self, directory: &Path, wish: &LogWish) -> io::Result<(u64, Vec<Segment>)> {
-        match self.removed_bytes.find(&wish.author, wish.stream) {
+    fn list(&self, directory: &Path, range: &LogRange) -> io::Result<(u64, Vec<Segment>)> {
+        match self.removed_bytes.find(&range.author, range.stream) {
             Some(removed) => {
                 let gone = removed.lock();
-                Ok((*gone, segments::list(directory, wish.stream)?))
+                Ok((*gone, segments::list(directory, range.stream)?))
             }
-            None => Ok((0, segments::list(directory, wish.stream)?)),
+            None => Ok((0, segments::list(directory, range.stream)?)),
         }
     }
 

@@ -6,8 +6,8 @@
 //! - It starts before the Worker registers. If it cannot start, the Worker does not start either, as in Spark.
 //! - If it ends later, it is started again after a growing pause ([`phase`]). It finds the executors that had
 //!   registered in its database.
-//! - It ends after the Worker's executors. It carries the Worker's [marker](super::strays), so the
-//!   [reaper](super::reaper) ends it when the Worker is killed.
+//! - It ends after the Worker's executors. It carries the Worker's [marker](super::cleanup::processes), so the
+//!   [reaper](super::worker_processes) ends it when the Worker is killed.
 //!
 //! It does not learn when executors and applications end. Only Spark's own Worker can tell it, since it runs the
 //! service in the same JVM.

@@ -48,7 +48,7 @@ struct Record {
     host: String,
     /// How many times it was excluded.
     times: u32,
-    standing: Standing,
+    trust: TrustState,
 }
 
 /// The state of trust in an executor or a host.
@@ -63,7 +63,7 @@ struct Record {
 ///     `--- no other is left, from each state
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum TrustState {
     /// It gets tasks.
     Trusted,
     /// It gets no tasks until this time.
@@ -78,7 +78,7 @@ enum Standing {
     Convicted,
 }
 
-impl Standing {
+impl TrustState {
     fn takes_tasks(self) -> bool {
         match self {
             Self::Trusted | Self::Due => true,
@@ -117,7 +117,7 @@ impl Comparison {
     pub(in crate::driver) fn is_excluded(&self, executor: ExecutorId, host: &str) -> bool {
         !self.records.is_empty()
             && self.records.iter().any(|(subject, record)| {
-                !record.standing.takes_tasks()
+                !record.trust.takes_tasks()
                     && match subject {
                         Subject::Executor(id) => *id == executor,
                         Subject::Host(name) => name == host,
@@ -126,12 +126,12 @@ impl Comparison {
     }
 
     pub(in crate::driver) fn any_excluded(&self) -> bool {
-        self.records.values().any(|record| !record.standing.takes_tasks())
+        self.records.values().any(|record| !record.trust.takes_tasks())
     }
 
     /// Whether the next task on this executor is a trial.
     pub(in crate::driver) fn is_due(&self, executor: ExecutorId, host: &str) -> bool {
-        let due = |subject| self.records.get(&subject).is_some_and(|record| record.standing == Standing::Due);
+        let due = |subject| self.records.get(&subject).is_some_and(|record| record.trust == TrustState::Due);
         due(Subject::Executor(executor)) || due(Subject::Host(host.to_owned()))
     }
 
@@ -152,7 +152,7 @@ impl Comparison {
     /// The hosts where the driver wants no executors, in order.
     pub(in crate::driver) fn hosts(&self) -> BTreeSet<&str> {
         let excluded = self.records.iter().filter_map(|(subject, record)| match subject {
-            Subject::Host(host) if !record.standing.takes_tasks() => Some(host.as_str()),
+            Subject::Host(host) if !record.trust.takes_tasks() => Some(host.as_str()),
             Subject::Host(_) | Subject::Executor(_) => None,
         });
         let avoided = self.starts.iter().filter(|(_, starts)| starts.until.is_some());
@@ -182,8 +182,8 @@ impl Comparison {
         }
         for subject in [Subject::Executor(executor), Subject::Host(host.to_owned())] {
             let Some(record) = self.records.get_mut(&subject) else { continue };
-            if record.standing == Standing::Due {
-                record.standing = Standing::Tried(task, now + delay(record.times));
+            if record.trust == TrustState::Due {
+                record.trust = TrustState::Tried(task, now + delay(record.times));
                 self.trial_began = true;
             }
         }
@@ -192,8 +192,8 @@ impl Comparison {
     /// A task failed on an executor, and will be tried again.
     pub(in crate::driver) fn failed(&mut self, task: TaskId) {
         for record in self.records.values_mut() {
-            if matches!(record.standing, Standing::Tried(tried, _) if tried == task) {
-                record.standing = Standing::Failed(task);
+            if matches!(record.trust, TrustState::Tried(tried, _) if tried == task) {
+                record.trust = TrustState::Failed(task);
             }
         }
     }
@@ -201,8 +201,8 @@ impl Comparison {
     /// A task ended without success on any executor. If it was a trial, the next task is a trial.
     pub(in crate::driver) fn over(&mut self, task: TaskId) {
         for record in self.records.values_mut() {
-            if record.standing.trial() == Some(task) {
-                record.standing = Standing::Due;
+            if record.trust.trial() == Some(task) {
+                record.trust = TrustState::Due;
                 self.readmitted = true;
             }
         }
@@ -242,7 +242,7 @@ impl Comparison {
 
     /// A task succeeded that may have been a trial.
     fn judge(&mut self, task: TaskId, success: &Success) {
-        let tried = self.records.iter().filter(|(_, record)| record.standing.trial() == Some(task));
+        let tried = self.records.iter().filter(|(_, record)| record.trust.trial() == Some(task));
         let tried: Vec<Subject> = tried.map(|(subject, _)| subject.clone()).collect();
         for subject in tried {
             let (passed, failed) = match &subject {
@@ -256,7 +256,7 @@ impl Comparison {
             if passed {
                 self.trust(&subject);
             } else if let Some(record) = self.records.get_mut(&subject) {
-                record.standing = if failed { Standing::Convicted } else { Standing::Due };
+                record.trust = if failed { TrustState::Convicted } else { TrustState::Due };
                 self.readmitted |= !failed;
             }
         }
@@ -278,10 +278,10 @@ impl Comparison {
     /// Trusts an executor or a host again. Few failures are enough to end this trust.
     fn trust(&mut self, subject: &Subject) {
         if let Some(record) = self.records.get_mut(subject) {
-            record.standing = Standing::Trusted;
+            record.trust = TrustState::Trusted;
             self.readmitted = true;
             self.changes += u64::from(matches!(subject, Subject::Host(_)));
-            self.rates_of_mut(subject).for_each(|rates| rates.put_on_parole(subject));
+            self.rates_of_mut(subject).for_each(|rates| rates.put_on_probation(subject));
         }
     }
 
@@ -333,7 +333,7 @@ impl Comparison {
 
     /// The executors and hosts to exclude. `host_of` names the host of a live executor.
     pub(super) fn to_exclude(&self, host_of: impl Fn(ExecutorId) -> Option<String>) -> Vec<ExclusionCause> {
-        let convicted = self.records.iter().filter(|(_, record)| record.standing == Standing::Convicted);
+        let convicted = self.records.iter().filter(|(_, record)| record.trust == TrustState::Convicted);
         let again = convicted.map(|(subject, record)| match subject {
             Subject::Executor(executor) => {
                 ExclusionCause::ExecutorAgain { executor: *executor, host: record.host.clone() }
@@ -378,7 +378,7 @@ impl Comparison {
     }
 
     fn is_trusted(&self, subject: &Subject) -> bool {
-        self.records.get(subject).is_none_or(|record| record.standing == Standing::Trusted)
+        self.records.get(subject).is_none_or(|record| record.trust == TrustState::Trusted)
     }
 
     /// Excludes an executor or a host; each exclusion lasts twice as long as the one before. Returns how long.
@@ -417,11 +417,11 @@ impl Comparison {
     fn exclude_subject(&mut self, subject: &Subject, host: &str, now: Timestamp) -> Duration {
         self.suspects.remove(subject);
         self.rates_of_mut(subject).for_each(|rates| rates.settle(subject));
-        let fresh = || Record { host: host.to_owned(), times: 0, standing: Standing::Trusted };
+        let fresh = || Record { host: host.to_owned(), times: 0, trust: TrustState::Trusted };
         let record = self.records.entry(subject.clone()).or_insert_with(fresh);
         record.times = record.times.saturating_add(1);
         let delay = delay(record.times);
-        record.standing = Standing::Excluded(now + delay);
+        record.trust = TrustState::Excluded(now + delay);
         delay
     }
 
@@ -429,20 +429,20 @@ impl Comparison {
     pub(super) fn readmit(&mut self, executor: ExecutorId, host: &str) {
         self.trust(&Subject::Executor(executor));
         let at = Subject::Host(host.to_owned());
-        if self.records.get(&at).is_some_and(|record| !record.standing.takes_tasks()) {
+        if self.records.get(&at).is_some_and(|record| !record.trust.takes_tasks()) {
             self.trust_host(host);
         }
     }
 
     /// The next time at which a state changes by itself.
     pub(in crate::driver) fn deadline(&self) -> Option<Timestamp> {
-        let records = self.records.values().filter_map(|record| record.standing.until());
+        let records = self.records.values().filter_map(|record| record.trust.until());
         records.chain(self.starts.values().filter_map(|starts| starts.until)).min()
     }
 
     /// Ends exclusions and trials that are over now.
     pub(super) fn expire(&mut self, now: Timestamp) {
-        let over = |record: &Record| record.standing.until().is_some_and(|until| until <= now);
+        let over = |record: &Record| record.trust.until().is_some_and(|until| until <= now);
         let over: Vec<Subject> = self
             .records
             .iter()
@@ -451,10 +451,10 @@ impl Comparison {
             .collect();
         for subject in over {
             let Some(record) = self.records.get_mut(&subject) else { continue };
-            if matches!(record.standing, Standing::Tried(..)) {
+            if matches!(record.trust, TrustState::Tried(..)) {
                 self.trust(&subject);
             } else {
-                record.standing = Standing::Due;
+                record.trust = TrustState::Due;
                 self.readmitted = true;
                 self.changes += u64::from(matches!(subject, Subject::Host(_)));
             }

@@ -10,7 +10,7 @@ const CONVINCING: u128 = 10_000 * ONE;
 const HIGHEST: u128 = 32 * CONVINCING;
 
 /// The level of an executor or a host after a trial began: at most three failures are convincing then.
-const ON_PAROLE: u128 = CONVINCING / 32;
+const ON_PROBATION: u128 = CONVINCING / 32;
 
 /// The evidence that tasks fail on an executor or a host more often than elsewhere.
 ///
@@ -77,8 +77,8 @@ impl Evidence {
     }
 
     /// A trial begins: few more failures are convincing.
-    pub(super) fn put_on_parole(&mut self) {
-        self.level = ON_PAROLE;
+    pub(super) fn put_on_probation(&mut self) {
+        self.level = ON_PROBATION;
     }
 }
 
@@ -147,9 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn twenty_successes_clear_the_name_of_one_on_parole_and_three_failures_end_it() {
+    fn twenty_successes_clear_the_name_of_one_on_probation_and_three_failures_end_it() {
         let mut evidence = Evidence::default();
-        evidence.put_on_parole();
+        evidence.put_on_probation();
         let mut failing = evidence.clone();
         let successes = (1..).find(|_| {
             evidence.succeeded();

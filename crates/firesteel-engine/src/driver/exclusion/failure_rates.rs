@@ -47,12 +47,12 @@ struct Weights {
 struct Row {
     weights: Weights,
     evidence: Evidence,
-    spell: Spell,
+    spell: RecentTasks,
 }
 
 /// The latest tasks, going back as far as more than a quarter of them failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::driver) struct Spell {
+pub(in crate::driver) struct RecentTasks {
     pub(in crate::driver) failed: u64,
     pub(in crate::driver) ended: u64,
     /// The executor where the first of them failed.
@@ -61,7 +61,7 @@ pub(in crate::driver) struct Spell {
     pub(super) on_several: bool,
 }
 
-impl Spell {
+impl RecentTasks {
     fn succeeded(&mut self) {
         self.ended += 1;
         if self.failed * 4 <= self.ended {
@@ -102,7 +102,7 @@ impl FailureRates {
     }
 
     /// If the subject is proven worse than the others, returns its latest tasks.
-    pub(super) fn convinced(&self, subject: &Subject) -> Option<&Spell> {
+    pub(super) fn convinced(&self, subject: &Subject) -> Option<&RecentTasks> {
         self.rows.get(subject).filter(|row| row.evidence.is_convincing()).map(|row| &row.spell)
     }
 
@@ -115,15 +115,15 @@ impl FailureRates {
     pub(in crate::driver) fn settle(&mut self, subject: &Subject) {
         if let Some(row) = self.rows.get_mut(subject) {
             row.evidence.settle();
-            row.spell = Spell::default();
+            row.spell = RecentTasks::default();
         }
     }
 
     /// Trusts a subject again; few failures are enough to end this.
-    pub(super) fn put_on_parole(&mut self, subject: &Subject) {
+    pub(super) fn put_on_probation(&mut self, subject: &Subject) {
         if let Some(row) = self.rows.get_mut(subject) {
-            row.evidence.put_on_parole();
-            row.spell = Spell::default();
+            row.evidence.put_on_probation();
+            row.spell = RecentTasks::default();
         }
     }
 

@@ -1,11 +1,11 @@
 //! Excluding executors and hosts, and readmitting them.
 
 mod comparison;
-pub(super) mod doubt;
 mod evidence;
 mod failure_limits;
 mod failure_rates;
 pub(super) mod health_tracker;
+pub(super) mod suspicion;
 
 use std::collections::BTreeSet;
 

@@ -31,14 +31,14 @@ impl Executors {
             if row.shortage.is_some() {
                 expected.short.insert(id);
             }
-            if row.is_in_doubt() {
-                expected.doubtful.insert(id);
+            if row.is_suspected() {
+                expected.suspects.insert(id);
             } else if row.held {
                 return Some(format!("executor {id} is held, and not in doubt"));
             }
             let profile = expected.profiles.entry(row.profile).or_default();
             if row.is_offering() {
-                profile.openings.put_up(id, row);
+                profile.openings.add(id, row);
             }
             profile.count += u64::from(row.could_offer());
             if row.is_in_reach() {
@@ -52,8 +52,8 @@ impl Executors {
                 return Some(format!("of profile {id} there are {found:?}, the rows say {wanted:?}"));
             }
         }
-        let found = (&self.peers, &self.awaited, &self.short, &self.doubtful);
-        let wanted = (&expected.peers, &expected.awaited, &expected.short, &expected.doubtful);
+        let found = (&self.peers, &self.awaited, &self.short, &self.suspects);
+        let wanted = (&expected.peers, &expected.awaited, &expected.short, &expected.suspects);
         let agree = found == wanted && self.reach.agrees(&expected.reach);
         (!agree).then(|| {
             format!("the indexes are {found:?}, the rows say {wanted:?}, or executors are elsewhere")

@@ -6,12 +6,12 @@ use firesteel_placement::advanced::locality::{Sites, Topology};
 use firesteel_placement::advanced::resources::{AddressPool, TakenAddresses};
 use firesteel_placement::{Cores, Resources};
 use firesteel_protocol::ids::{PeerId, ProfileId, TaskId, WorkerId};
-use firesteel_protocol::last_heard::LastHeard;
+use firesteel_protocol::last_seen::LastSeen;
 use firesteel_protocol::time::Timestamp;
 
-use super::openings::{Size, Spare};
+use super::openings::{ExecutorFree, ExecutorTotal};
 use super::shortage::Shortage;
-use crate::driver::exclusion::doubt::IN_DOUBT;
+use crate::driver::exclusion::suspicion::SUSPECTED;
 use crate::driver::tasks::waiting::Needs;
 
 /// An executor that has not ended.
@@ -29,7 +29,7 @@ pub(in crate::driver) struct Executor {
     pub(in crate::driver) fate: Fate,
     pub(in crate::driver) trust: Trust,
     /// What is free for tasks: unused amounts, or nothing if the executor takes no more tasks now.
-    pub(in crate::driver) spare: Spare,
+    pub(in crate::driver) spare: ExecutorFree,
     /// The cores that no task uses.
     free: Cores,
     /// The shortage of its machine, if the executor gave tasks back because of one.
@@ -41,11 +41,11 @@ pub(in crate::driver) struct Executor {
     /// Whether it will end with its Worker, or to make room for an urgent application.
     pub(super) drains: bool,
     /// The tasks that failed here since the last success, and have no result from elsewhere.
-    pub(super) doubts: BTreeSet<TaskId>,
-    /// Whether it gets no tasks because it is in doubt.
+    pub(super) suspicions: BTreeSet<TaskId>,
+    /// Whether it gets no tasks because it is suspected.
     pub(in crate::driver) held: bool,
     /// When the latest message arrived.
-    pub(super) heard: LastHeard,
+    pub(super) heard: LastSeen,
     /// When to check whether the executor is silent. Only a check moves this, not a message.
     pub(super) look: Timestamp,
 }
@@ -114,7 +114,7 @@ impl Executor {
         let Assigned { profile, worker, host, cores, resources } = assigned;
         let (sites, addresses) = (topology.sites([host.as_str()]), AddressPool::of(&resources));
         let (trust, running) = (Trust::Trusted, BTreeMap::new());
-        let spare = Spare { cores, room: addresses.free() };
+        let spare = ExecutorFree { cores, room: addresses.free() };
         Self {
             profile,
             worker,
@@ -132,9 +132,9 @@ impl Executor {
             running,
             interrupted: 0,
             drains: false,
-            doubts: BTreeSet::new(),
+            suspicions: BTreeSet::new(),
             held: false,
-            heard: LastHeard::at(Timestamp::default()),
+            heard: LastSeen::at(Timestamp::default()),
             look: Timestamp::default(),
         }
     }
@@ -156,8 +156,8 @@ impl Executor {
     }
 
     /// All its cores and addresses, free or not.
-    pub(in crate::driver) fn size(&self) -> Size {
-        Size { cores: self.cores, room: AddressPool::of(&self.resources).free() }
+    pub(in crate::driver) fn size(&self) -> ExecutorTotal {
+        ExecutorTotal { cores: self.cores, room: AddressPool::of(&self.resources).free() }
     }
 
     /// Assigns free cores and addresses to a task. Returns the task's addresses, or `None` if there is too little.
@@ -184,10 +184,10 @@ impl Executor {
         self.spare = self.counted_spare();
     }
 
-    fn counted_spare(&self) -> Spare {
+    fn counted_spare(&self) -> ExecutorFree {
         let is_full = self.shortage.as_ref().is_some_and(|shortage| self.running.len() >= shortage.most);
         let cores = if is_full || self.held { self.free.min(Cores::ZERO) } else { self.free };
-        Spare { cores, room: self.addresses.free() }
+        ExecutorFree { cores, room: self.addresses.free() }
     }
 
     /// Whether it has no tasks, and takes some (or would if it were not excluded).
@@ -196,8 +196,8 @@ impl Executor {
     }
 
     /// Whether many tasks in a row failed here that have no result from elsewhere.
-    pub(in crate::driver) fn is_in_doubt(&self) -> bool {
-        self.doubts.len() >= IN_DOUBT
+    pub(in crate::driver) fn is_suspected(&self) -> bool {
+        self.suspicions.len() >= SUSPECTED
     }
 
     /// Whether it will end with its Worker and has no task, so that nothing is lost if it ends now.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use firesteel_protocol::ids::{ExecutorId, PeerId};
-use firesteel_protocol::last_heard::LATE;
+use firesteel_protocol::last_seen::LATE;
 use firesteel_protocol::messages::DriverToExecutor;
 use firesteel_protocol::time::Timestamp;
 

@@ -20,7 +20,7 @@ const MOST_EARLY: usize = 4096;
 
 /// What an executor sends when it registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::driver) struct Newcomer {
+pub(in crate::driver) struct NewExecutor {
     pub(in crate::driver) app: AppId,
     pub(in crate::driver) executor: ExecutorId,
     pub(in crate::driver) assigned: Assigned,
@@ -33,33 +33,33 @@ impl Driver {
         &mut self,
         now: Timestamp,
         peer: PeerId,
-        newcomer: Newcomer,
+        new_executor: NewExecutor,
         secret: &Secret,
     ) {
-        let executor = newcomer.executor;
+        let executor = new_executor.executor;
         if *secret != self.config.secret {
             self.refuse(peer, executor, RefusedExecutor::WrongSecret);
-        } else if addresses_length(&newcomer.assigned.resources) > MAX_ADDRESSES {
+        } else if addresses_length(&new_executor.assigned.resources) > MAX_ADDRESSES {
             self.refuse(peer, executor, RefusedExecutor::TooManyAddresses);
         } else {
-            self.receive(now, peer, newcomer);
+            self.receive(now, peer, new_executor);
         }
     }
 
     /// Accepts an executor, refuses it, or lets it wait until the Master announces it.
-    fn receive(&mut self, now: Timestamp, peer: PeerId, newcomer: Newcomer) {
-        let executor = newcomer.executor;
-        let mine = self.registration.app() == Some(&newcomer.app);
+    fn receive(&mut self, now: Timestamp, peer: PeerId, new_executor: NewExecutor) {
+        let executor = new_executor.executor;
+        let mine = self.registration.app() == Some(&new_executor.app);
         if !mine && self.registration.master().is_some() {
             self.refuse(peer, executor, RefusedExecutor::OtherApplication);
         } else if mine && self.executors.is_known(executor) {
-            self.admit(now, peer, newcomer);
+            self.admit(now, peer, new_executor);
         } else if self.early.len() < MOST_EARLY {
             if mine {
                 // A later attempt of the Master must not give this number to another executor.
                 self.registration.see(executor);
             }
-            self.early.insert(peer, newcomer);
+            self.early.insert(peer, new_executor);
         } else {
             self.refuse(peer, executor, RefusedExecutor::Unannounced);
         }
@@ -68,27 +68,27 @@ impl Driver {
     /// The Master has named the application: executors that waited for this are checked again. Numbers below `first`
     /// belong to an earlier attempt, whose executors are gone.
     pub(in crate::driver) fn receive_early(&mut self, now: Timestamp, first: ExecutorId) {
-        for (peer, newcomer) in std::mem::take(&mut self.early) {
-            if newcomer.executor < first {
-                self.executors.remove(newcomer.executor);
+        for (peer, new_executor) in std::mem::take(&mut self.early) {
+            if new_executor.executor < first {
+                self.executors.remove(new_executor.executor);
             }
-            self.receive(now, peer, newcomer);
+            self.receive(now, peer, new_executor);
         }
     }
 
     /// The Master has announced an executor, which may already be waiting.
     pub(in crate::driver) fn receive_announced(&mut self, now: Timestamp, executor: ExecutorId) {
-        let waits = |(_, newcomer): &(&PeerId, &Newcomer)| newcomer.executor == executor;
+        let waits = |(_, new_executor): &(&PeerId, &NewExecutor)| new_executor.executor == executor;
         let peers: Vec<PeerId> = self.early.iter().filter(waits).map(|(peer, _)| *peer).collect();
         for peer in peers {
-            if let Some(newcomer) = self.early.remove(&peer) {
-                self.receive(now, peer, newcomer);
+            if let Some(new_executor) = self.early.remove(&peer) {
+                self.receive(now, peer, new_executor);
             }
         }
     }
 
-    fn admit(&mut self, now: Timestamp, peer: PeerId, newcomer: Newcomer) {
-        let Newcomer { app: _, executor, assigned } = newcomer;
+    fn admit(&mut self, now: Timestamp, peer: PeerId, new_executor: NewExecutor) {
+        let NewExecutor { app: _, executor, assigned } = new_executor;
         let (profile, host, cores) = (assigned.profile, assigned.host.clone(), assigned.cores);
         let (topology, look) = (&self.config.topology, now + self.config.heartbeats.timeout);
         if self.executors.register(executor, peer, assigned, topology, now, look) {

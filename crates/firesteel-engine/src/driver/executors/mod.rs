@@ -1,7 +1,6 @@
 //! The table of the application's executors.
 
 mod check;
-mod doubts;
 mod ended;
 pub(super) mod executor;
 mod heartbeats;
@@ -9,6 +8,7 @@ pub(super) mod membership;
 mod openings;
 pub(super) mod reach;
 mod shortage;
+mod suspects;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,14 +16,14 @@ use std::time::Duration;
 use firesteel_placement::advanced::locality::{Sites, Topology, nearness};
 use firesteel_placement::{Cores, Resources};
 use firesteel_protocol::ids::{ExecutorId, PeerId, ProfileId, TaskId};
-use firesteel_protocol::last_heard::LastHeard;
+use firesteel_protocol::last_seen::LastSeen;
 use firesteel_protocol::time::Timestamp;
 
 use self::ended::Ended;
 use self::executor::{Assigned, Executor, Fate, State, Trust};
 use self::openings::Openings;
 use self::reach::Reach;
-use super::tasks::waiting::{Name, Needs, Shuns};
+use super::tasks::waiting::{Name, Needs, TaskExclusions};
 
 /// The executors that have not ended, and the numbers of the ended ones.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ pub(super) struct Executors {
     abandoned: BTreeSet<ExecutorId>,
     /// Executors on machines that are short of processes, open files or memory.
     short: BTreeSet<ExecutorId>,
-    doubtful: BTreeSet<ExecutorId>,
+    suspects: BTreeSet<ExecutorId>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -148,7 +148,7 @@ impl Executors {
             self.leave_reach(id);
         }
         let mut row = Executor::new(assigned, topology, State::Offering(peer), fate);
-        (row.heard, row.look) = (LastHeard::at(now), look);
+        (row.heard, row.look) = (LastSeen::at(now), look);
         self.rows.insert(id, row);
         self.await_again(id, before);
         self.enter_reach(id);
@@ -190,10 +190,10 @@ impl Executors {
         if self.live(id).trust == trust {
             return;
         }
-        self.withdraw(id);
+        self.remove_opening(id);
         self.leave_reach(id);
         self.live_mut(id).trust = trust;
-        self.put_up(id);
+        self.add_opening(id);
         self.enter_reach(id);
     }
 
@@ -213,7 +213,7 @@ impl Executors {
 
     /// Records a message from a connected executor as a sign of life.
     pub(super) fn hear(&mut self, id: ExecutorId, now: Timestamp) {
-        self.live_mut(id).heard = LastHeard::at(now);
+        self.live_mut(id).heard = LastSeen::at(now);
     }
 
     /// Moves the next check for a sign of life of a connected executor to `look`.
@@ -286,7 +286,7 @@ impl Executors {
         self.ended.insert(id);
         self.abandoned.remove(&id);
         self.short.remove(&id);
-        self.doubtful.remove(&id);
+        self.suspects.remove(&id);
         if let Some(until) = self.rows.get(&id)?.until() {
             self.awaited.remove(&(until, id));
         }
@@ -363,20 +363,25 @@ impl Executors {
 
     /// An executor for a task that failed before. Prefers hosts where the task did not fail, then the nearest host.
     /// Never takes an executor where the task failed too often if another one could run it.
-    pub(super) fn for_retry(&self, needs: &Needs, shuns: &Shuns, wanted: &Sites) -> Option<ExecutorId> {
+    pub(super) fn for_retry(
+        &self,
+        needs: &Needs,
+        excludes: &TaskExclusions,
+        wanted: &Sites,
+    ) -> Option<ExecutorId> {
         let openings = self.openings(needs.profile);
         let large = openings.as_large(needs);
         let could =
             |row: &Executor| row.is_offering() && row.profile == needs.profile && row.size().holds(needs);
         let offers = |id: &&ExecutorId| self.rows.get(*id).is_some_and(could);
-        let at_hosts = shuns.not_at.iter().flat_map(|host| self.reach.on_host(needs.profile, host));
-        let shunned: BTreeSet<ExecutorId> = shuns.not_on.iter().copied().chain(at_hosts).collect();
-        let spoilt = shunned.iter().filter(offers).count();
+        let at_hosts = excludes.not_at.iter().flat_map(|host| self.reach.on_host(needs.profile, host));
+        let excluded: BTreeSet<ExecutorId> = excludes.not_on.iter().copied().chain(at_hosts).collect();
+        let spoilt = excluded.iter().filter(offers).count();
         let free = openings.with_free(needs);
-        let usable = free.filter(|id| spoilt == large || !shunned.contains(id));
+        let usable = free.filter(|id| spoilt == large || !excluded.contains(id));
         usable.min_by_key(|id| {
             let row = &self.rows[id];
-            (shuns.rather_not_at.contains(&row.host), nearness(wanted, &row.sites))
+            (excludes.rather_not_at.contains(&row.host), nearness(wanted, &row.sites))
         })
     }
 
@@ -408,7 +413,7 @@ impl Executors {
             profile.count += 1;
             profile.last_cores = row.cores;
         }
-        self.put_up(id);
+        self.add_opening(id);
     }
 
     fn stop_offering(&mut self, id: ExecutorId) {
@@ -418,21 +423,21 @@ impl Executors {
             let profile = self.profiles.get_mut(&row.profile);
             profile.expect("an executor that takes tasks counts in its profile").count -= 1;
         }
-        self.withdraw(id);
+        self.remove_opening(id);
     }
 
     /// Adds an executor that takes tasks to the openings.
-    fn put_up(&mut self, id: ExecutorId) {
+    fn add_opening(&mut self, id: ExecutorId) {
         let row = self.rows.get(&id).expect("the executor has not ended");
         if row.is_offering() {
-            self.profiles.entry(row.profile).or_default().openings.put_up(id, row);
+            self.profiles.entry(row.profile).or_default().openings.add(id, row);
         }
     }
 
-    fn withdraw(&mut self, id: ExecutorId) {
+    fn remove_opening(&mut self, id: ExecutorId) {
         let row = self.rows.get(&id).expect("the executor has not ended");
         if row.is_offering() {
-            self.profiles.entry(row.profile).or_default().openings.withdraw(id, row);
+            self.profiles.entry(row.profile).or_default().openings.remove(id, row);
         }
     }
 }

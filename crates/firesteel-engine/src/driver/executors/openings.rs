@@ -14,20 +14,20 @@ use crate::driver::tasks::waiting::Needs;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Openings {
     /// How many executors have this size.
-    sizes: BTreeMap<Size, usize>,
+    sizes: BTreeMap<ExecutorTotal, usize>,
     /// The executors with free cores, by their free addresses.
     rooms: BTreeMap<FreeAddresses, FreeExecutors>,
 }
 
 /// All cores and addresses of an executor, free or not.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::driver) struct Size {
+pub(in crate::driver) struct ExecutorTotal {
     pub(in crate::driver) cores: Cores,
     /// Its addresses while no task uses them.
     pub(in crate::driver) room: FreeAddresses,
 }
 
-impl Size {
+impl ExecutorTotal {
     /// Whether an idle executor of this size can run the task.
     pub(in crate::driver) fn holds(&self, needs: &Needs) -> bool {
         self.cores >= needs.cores && self.room.covers(&needs.resources)
@@ -36,12 +36,12 @@ impl Size {
 
 /// The free cores and addresses of an executor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::driver) struct Spare {
+pub(in crate::driver) struct ExecutorFree {
     pub(in crate::driver) cores: Cores,
     pub(in crate::driver) room: FreeAddresses,
 }
 
-impl Spare {
+impl ExecutorFree {
     /// Whether the executor can run the task now.
     pub(in crate::driver) fn holds(&self, needs: &Needs) -> bool {
         self.cores >= needs.cores && self.room.covers(&needs.resources)
@@ -102,13 +102,13 @@ impl Openings {
     }
 
     /// Adds an executor that takes tasks now.
-    pub(super) fn put_up(&mut self, id: ExecutorId, row: &Executor) {
+    pub(super) fn add(&mut self, id: ExecutorId, row: &Executor) {
         *self.sizes.entry(row.size()).or_default() += 1;
         self.enter(id, &row.spare, &row.sites);
     }
 
     /// Removes an executor that takes no more tasks.
-    pub(super) fn withdraw(&mut self, id: ExecutorId, row: &Executor) {
+    pub(super) fn remove(&mut self, id: ExecutorId, row: &Executor) {
         self.leave(id, &row.spare, &row.sites);
         let size = row.size();
         let count = self.sizes.get_mut(&size).expect("an executor that takes tasks is counted by its size");
@@ -119,12 +119,12 @@ impl Openings {
     }
 
     /// Updates the entry of an executor, which had `before` free.
-    pub(in crate::driver) fn change(&mut self, id: ExecutorId, before: &Spare, row: &Executor) {
+    pub(in crate::driver) fn change(&mut self, id: ExecutorId, before: &ExecutorFree, row: &Executor) {
         self.leave(id, before, &row.sites);
         self.enter(id, &row.spare, &row.sites);
     }
 
-    fn enter(&mut self, id: ExecutorId, spare: &Spare, sites: &Sites) {
+    fn enter(&mut self, id: ExecutorId, spare: &ExecutorFree, sites: &Sites) {
         if spare.cores > Cores::ZERO {
             let free = self.rooms.entry(spare.room.clone()).or_default();
             free.by_cores.entry(spare.cores).or_default().insert(id);
@@ -132,7 +132,7 @@ impl Openings {
         }
     }
 
-    fn leave(&mut self, id: ExecutorId, spare: &Spare, sites: &Sites) {
+    fn leave(&mut self, id: ExecutorId, spare: &ExecutorFree, sites: &Sites) {
         if spare.cores <= Cores::ZERO {
             return;
         }

@@ -31,7 +31,7 @@ pub(in crate::driver) struct Ramp {
 
 /// The tasks of a profile and the executors for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::driver) struct Situation {
+pub(in crate::driver) struct ProfileLoad {
     /// The number of executors wanted now.
     pub(in crate::driver) target: u64,
     /// The number of executors that the unfinished tasks could keep busy.
@@ -49,7 +49,7 @@ impl Ramp {
         &mut self,
         now: Timestamp,
         bounds: &DynamicAllocation,
-        at: Situation,
+        at: ProfileLoad,
     ) -> u64 {
         let useful = bounds.clamp(at.needed);
         let target = bounds.clamp(at.target);
@@ -130,8 +130,8 @@ mod tests {
         ratio: crate::driver::Ratio::ONE,
     };
 
-    fn at(target: u64, needed: u64) -> Situation {
-        Situation { target, needed, waiting: needed, executors: target, holds: false }
+    fn at(target: u64, needed: u64) -> ProfileLoad {
+        ProfileLoad { target, needed, waiting: needed, executors: target, holds: false }
     }
 
     fn seconds(seconds: u64) -> Timestamp {
@@ -159,7 +159,7 @@ mod tests {
         let mut ramp = Ramp::default();
         assert_eq!(ramp.next(seconds(0), &BOUNDS, at(1, 9)), 1);
         assert_eq!(ramp.next(seconds(1), &BOUNDS, at(1, 9)), 2);
-        let worked = Situation { waiting: 0, ..at(2, 9) };
+        let worked = ProfileLoad { waiting: 0, ..at(2, 9) };
         assert_eq!(ramp.next(seconds(2), &BOUNDS, worked), 2);
         assert_eq!(ramp.next(seconds(3), &BOUNDS, at(2, 9)), 2);
         assert_eq!((ramp.due(), ramp.step), (Some(seconds(4)), 0));
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn the_target_falls_at_once_to_what_is_needed_and_never_below_the_minimum() {
         let mut ramp = Ramp::default();
-        assert_eq!(ramp.next(seconds(0), &BOUNDS, Situation { holds: true, ..at(9, 3) }), 9);
+        assert_eq!(ramp.next(seconds(0), &BOUNDS, ProfileLoad { holds: true, ..at(9, 3) }), 9);
         assert_eq!(ramp.next(seconds(0), &BOUNDS, at(9, 3)), 3);
         assert_eq!(ramp.next(seconds(0), &BOUNDS, at(3, 0)), 1);
         assert_eq!(ramp.due(), None);
@@ -178,6 +178,6 @@ mod tests {
     #[test]
     fn executors_that_are_there_already_are_not_waited_for() {
         let mut ramp = Ramp { add_at: Some(seconds(0)), ..Ramp::default() };
-        assert_eq!(ramp.next(seconds(0), &BOUNDS, Situation { executors: 5, ..at(2, 9) }), 6);
+        assert_eq!(ramp.next(seconds(0), &BOUNDS, ProfileLoad { executors: 5, ..at(2, 9) }), 6);
     }
 }

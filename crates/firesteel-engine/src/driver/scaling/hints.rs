@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_protocol::messages::{DriverToMaster, HostWishes, MOST_PREFERRED, MOST_ROWS};
+use firesteel_protocol::messages::{DriverToMaster, HostPreferences, MOST_PREFERRED, MOST_ROWS};
 use firesteel_protocol::time::Timestamp;
 
 use crate::driver::Driver;
@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Hints {
     /// `None` if it is uncertain which preferences the Master has.
-    sent: Option<HostWishes>,
+    sent: Option<HostPreferences>,
     /// The count of changes when the waiting tasks were last checked.
     seen: u64,
     /// When to check next. `None` until there is a Master to tell and something to check.
@@ -28,7 +28,7 @@ pub(in crate::driver) struct Hints {
 impl Default for Hints {
     /// The Master knows no preferences yet.
     fn default() -> Self {
-        Self { sent: Some(HostWishes::default()), seen: 0, next: None }
+        Self { sent: Some(HostPreferences::default()), seen: 0, next: None }
     }
 }
 
@@ -40,7 +40,7 @@ impl Hints {
 
     /// A Master has the application again, with the preferences that it last received. Later messages may have been
     /// lost.
-    pub(in crate::driver) fn doubt(&mut self) {
+    pub(in crate::driver) fn resend(&mut self) {
         *self = Self { sent: None, ..Self::default() };
     }
 
@@ -69,12 +69,12 @@ impl Driver {
             return;
         }
         self.hints.looked(now, changes);
-        let wishes = self.wishes();
-        if self.hints.sent.as_ref().is_none_or(|sent| differs(sent, &wishes))
+        let preferences = self.preferences();
+        if self.hints.sent.as_ref().is_none_or(|sent| differs(sent, &preferences))
             && let Some(app) = self.registration.app().cloned()
         {
-            self.hints.sent = Some(wishes.clone());
-            self.send_master(DriverToMaster::PreferHosts { app, wishes: Box::new(wishes) });
+            self.hints.sent = Some(preferences.clone());
+            self.send_master(DriverToMaster::PreferHosts { app, preferences: Box::new(preferences) });
         }
     }
 
@@ -89,7 +89,7 @@ impl Driver {
         self.tasks.waiting().changes() + self.health.changes()
     }
 
-    fn wishes(&self) -> HostWishes {
+    fn preferences(&self) -> HostPreferences {
         let mut counts = BTreeMap::<&str, u64>::new();
         for (host, count) in self.tasks.waiting().hosts() {
             *counts.entry(host).or_default() += count as u64;
@@ -100,7 +100,7 @@ impl Driver {
         let topology = &self.config.topology;
         let racks: BTreeSet<&str> = most.iter().filter_map(|(host, _)| topology.rack(host)).collect();
         let rows = topology.iter().filter(|(_, rack)| racks.contains(rack)).take(MOST_ROWS);
-        HostWishes {
+        HostPreferences {
             tasks: self.tasks.waiting().picky(),
             preferred: most.into_iter().map(|(host, count)| (host.to_owned(), count)).collect(),
             racks: rows.map(|(host, rack)| (host.to_owned(), rack.to_owned())).collect(),
@@ -111,13 +111,13 @@ impl Driver {
 
 /// Whether the preferences differ considerably: other hosts are preferred or excluded, or a host is preferred by twice
 /// as many tasks, or by half.
-fn differs(sent: &HostWishes, wishes: &HostWishes) -> bool {
-    let rough = |wishes: &HostWishes| -> Vec<(String, u32)> {
-        wishes
+fn differs(sent: &HostPreferences, preferences: &HostPreferences) -> bool {
+    let rough = |preferences: &HostPreferences| -> Vec<(String, u32)> {
+        preferences
             .preferred
             .iter()
             .map(|(host, count)| (host.clone(), count.checked_ilog2().unwrap_or(0)))
             .collect()
     };
-    sent.avoided != wishes.avoided || rough(sent) != rough(wishes)
+    sent.avoided != preferences.avoided || rough(sent) != rough(preferences)
 }

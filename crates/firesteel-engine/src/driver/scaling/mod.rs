@@ -12,7 +12,7 @@ use firesteel_placement::{Amount, ExecutorLimit};
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
 use firesteel_protocol::time::Timestamp;
 
-use self::allocation::{Idle, Ramp, Situation};
+use self::allocation::{Idle, ProfileLoad, Ramp};
 use super::config::{Allocation, DynamicAllocation};
 use super::tasks::waiting::Needs;
 use super::{Driver, Note, Ratio, Reason, Replacement};
@@ -90,7 +90,7 @@ impl Driver {
         let mut totals = BTreeMap::new();
         for (profile, target) in self.targets.iter().collect::<Vec<_>>() {
             let ExecutorLimit::AtMost(target) = target else { continue };
-            let situation = Situation {
+            let situation = ProfileLoad {
                 target,
                 needed: self.needed(profile, &config),
                 waiting: self.tasks.waiting().unbound(profile) as u64,

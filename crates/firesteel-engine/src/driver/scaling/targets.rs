@@ -74,7 +74,7 @@ impl Targets {
         }
     }
 
-    fn wish(&self, id: ProfileId) -> Option<ExecutorTarget> {
+    fn wanted(&self, id: ProfileId) -> Option<ExecutorTarget> {
         let Profile { needs, target, asked: _ } = self.profiles.get(&id)?;
         match *target {
             ExecutorLimit::Unlimited => None,
@@ -163,7 +163,7 @@ impl Driver {
 
     /// Repeats all requests to a Master that does not know them.
     pub(in crate::driver) fn repeat_requests(&mut self) {
-        let targets = self.targets.profiles.keys().filter_map(|&id| self.targets.wish(id)).collect();
+        let targets = self.targets.profiles.keys().filter_map(|&id| self.targets.wanted(id)).collect();
         self.send_targets(targets);
         self.send_kills(self.executors.killed());
     }
@@ -181,7 +181,7 @@ impl Driver {
     }
 
     pub(super) fn set_targets(&mut self, totals: &BTreeMap<ProfileId, u64>) {
-        let mut wishes = Vec::new();
+        let mut preferences = Vec::new();
         for (&id, &total) in totals {
             let target = ExecutorLimit::AtMost(total);
             // The Master may have launched an executor of a profile that was never added.
@@ -190,10 +190,10 @@ impl Driver {
             if id == ProfileId::DEFAULT {
                 self.registration.set_limit(target);
             }
-            wishes.extend(self.targets.wish(id));
+            preferences.extend(self.targets.wanted(id));
             self.effects.note(Note::TargetSet { profile: id, total });
         }
-        self.send_targets(wishes);
+        self.send_targets(preferences);
     }
 
     fn send_targets(&mut self, targets: Vec<ExecutorTarget>) {

@@ -103,7 +103,7 @@ impl Driver {
     /// Ends a cancelled task, whatever its result.
     pub(in crate::driver) fn end_cancelled(&mut self, task: TaskId) {
         self.health.over(task);
-        self.no_longer_doubt(task);
+        self.clear_suspicion(task);
         self.tasks.drop_cancelled(task);
         self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
     }
@@ -143,13 +143,13 @@ impl Driver {
             FailureCause::Ended(_) | FailureCause::ExecutorDied(_) => None,
         };
         if failures < limit && hopeless.is_none() {
-            self.doubt(attempt.task, executor, host);
+            self.suspect(attempt.task, executor, host);
             self.repeat_attempt(attempt);
         } else {
             let cause = hopeless.unwrap_or(cause);
             let locality = self.locality(attempt.task, host);
             self.health.over(attempt.task);
-            self.no_longer_doubt(attempt.task);
+            self.clear_suspicion(attempt.task);
             self.tasks.finish(attempt.task);
             self.tasks.tally_mut().failed += 1;
             let outcome = TaskOutcome::Failed { attempt, executor, locality, failures, cause };
@@ -180,7 +180,7 @@ impl Driver {
             (attempt.task, self.executors.live(executor).profile, host.to_owned());
         let success = Success { task, profile, on: executor, host: host_name, failed_on, live };
         self.health.succeeded(success, now);
-        self.no_longer_doubt(attempt.task);
+        self.clear_suspicion(attempt.task);
         self.executors.believe(executor);
         let locality = self.locality(attempt.task, host);
         self.tasks.finish(attempt.task);

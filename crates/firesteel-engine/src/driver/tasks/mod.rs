@@ -18,7 +18,7 @@ use firesteel_protocol::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
 use firesteel_protocol::messages::TaskSpec;
 
 use self::credit::Credit;
-use self::waiting::{Name, Needs, Shuns, Ticket, Waiting};
+use self::waiting::{Name, Needs, TaskExclusions, Ticket, Waiting};
 use super::TaskRequest;
 use super::config::ExclusionPolicy;
 use super::executors::reach::Reach;
@@ -46,7 +46,7 @@ pub(super) struct Task {
     pub(super) failures: u32,
     next_attempt: u32,
     needs: Needs,
-    shuns: Shuns,
+    excludes: TaskExclusions,
     /// The executors where the task failed, each with its host and the number of failures there.
     failed_on: BTreeMap<ExecutorId, (String, u32)>,
     /// The hosts where it cannot be started.
@@ -62,7 +62,13 @@ pub(super) struct Task {
 
 impl Task {
     fn ticket(&self) -> Ticket<'_> {
-        Ticket { on: self.on, needs: &self.needs, shuns: &self.shuns, sites: &self.sites, best: self.best }
+        Ticket {
+            on: self.on,
+            needs: &self.needs,
+            excludes: &self.excludes,
+            sites: &self.sites,
+            best: self.best,
+        }
     }
 }
 
@@ -146,7 +152,7 @@ impl Tasks {
         let needs = Needs { profile, cores: spec.cores_taken(), resources };
         *self.sizes.entry(needs.clone()).or_default() += 1;
         let sites = topology.sites(preferred_hosts.iter().map(String::as_str));
-        let (shuns, best, phase) = (Shuns::default(), Locality::Any, TaskPhase::Waiting);
+        let (excludes, best, phase) = (TaskExclusions::default(), Locality::Any, TaskPhase::Waiting);
         let largest = self.largest.entry(profile).or_default();
         *largest = needs.cores.max(*largest);
         let failed_on = BTreeMap::new();
@@ -156,7 +162,7 @@ impl Tasks {
             failures: 0,
             next_attempt: 0,
             needs,
-            shuns,
+            excludes,
             failed_on,
             barred: BTreeSet::new(),
             on,
@@ -261,13 +267,13 @@ impl Tasks {
         let (_, there) = task.failed_on.entry(executor).or_insert((host.to_owned(), 0));
         *there = there.saturating_add(1);
         if *there >= policy.max_task_attempts_per_executor {
-            task.shuns.not_on.insert(executor);
+            task.excludes.not_on.insert(executor);
         }
         let at_host = task.failed_on.values().filter(|(at, _)| at == host).map(|(_, count)| count);
         if at_host.sum::<u32>() >= policy.max_task_attempts_per_host {
-            task.shuns.not_at.insert(host.to_owned());
+            task.excludes.not_at.insert(host.to_owned());
         }
-        task.shuns.rather_not_at.insert(host.to_owned());
+        task.excludes.rather_not_at.insert(host.to_owned());
         task.failures
     }
 
@@ -379,7 +385,7 @@ impl Tasks {
             match &task.phase {
                 TaskPhase::Waiting => {
                     let best = reach.nearest(task.needs.profile, &task.sites);
-                    if task.shuns.is_empty() && task.on.is_none() && best != task.best {
+                    if task.excludes.is_empty() && task.on.is_none() && best != task.best {
                         return Some(format!(
                             "task {id} could be at {best} and waits as if at {}",
                             task.best

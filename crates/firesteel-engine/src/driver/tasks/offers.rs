@@ -78,8 +78,8 @@ impl Driver {
     }
 
     fn next_retry(&self) -> Option<(TaskId, ExecutorId)> {
-        let retries = self.tasks.waiting().failed().filter_map(|(needs, shuns, task)| {
-            Some((task, self.executors.for_retry(needs, shuns, self.tasks.sites(task))?))
+        let retries = self.tasks.waiting().failed().filter_map(|(needs, excludes, task)| {
+            Some((task, self.executors.for_retry(needs, excludes, self.tasks.sites(task))?))
         });
         retries.min()
     }

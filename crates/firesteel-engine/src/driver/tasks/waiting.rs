@@ -15,7 +15,7 @@ pub(in crate::driver) struct Waiting {
     /// Other tasks that have not failed, by needs.
     fresh: BTreeMap<Needs, Fresh>,
     /// Tasks that have failed, by their needs and by their excluded executors and hosts.
-    failed: BTreeMap<(Needs, Shuns), BTreeSet<TaskId>>,
+    failed: BTreeMap<(Needs, TaskExclusions), BTreeSet<TaskId>>,
     /// How many waiting tasks each profile has, if any.
     counts: BTreeMap<ProfileId, usize>,
     /// How many tasks with preferred hosts wait and have not failed.
@@ -41,7 +41,7 @@ impl Needs {
 
 /// The executors and hosts that a failed task excludes or avoids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::driver) struct Shuns {
+pub(in crate::driver) struct TaskExclusions {
     /// Executors where it failed too often. Used only if there is no other.
     pub(in crate::driver) not_on: BTreeSet<ExecutorId>,
     /// Hosts where it failed too often. Used only if there is no other.
@@ -50,7 +50,7 @@ pub(in crate::driver) struct Shuns {
     pub(in crate::driver) rather_not_at: BTreeSet<String>,
 }
 
-impl Shuns {
+impl TaskExclusions {
     pub(in crate::driver) fn is_empty(&self) -> bool {
         self.rather_not_at.is_empty()
     }
@@ -107,7 +107,7 @@ pub(in crate::driver) struct Ticket<'a> {
     /// The only executor that it may run on, if it is bound to one.
     pub(in crate::driver) on: Option<ExecutorId>,
     pub(in crate::driver) needs: &'a Needs,
-    pub(in crate::driver) shuns: &'a Shuns,
+    pub(in crate::driver) excludes: &'a TaskExclusions,
     pub(in crate::driver) sites: &'a Sites,
     /// The nearest locality level that the task can reach.
     pub(in crate::driver) best: Locality,
@@ -146,8 +146,8 @@ impl Waiting {
     }
 
     /// One entry for each kind of failed tasks: their needs, what they exclude, and the first task.
-    pub(in crate::driver) fn failed(&self) -> impl Iterator<Item = (&Needs, &Shuns, TaskId)> {
-        self.failed.iter().filter_map(|((needs, shuns), ids)| Some((needs, shuns, *ids.first()?)))
+    pub(in crate::driver) fn failed(&self) -> impl Iterator<Item = (&Needs, &TaskExclusions, TaskId)> {
+        self.failed.iter().filter_map(|((needs, excludes), ids)| Some((needs, excludes, *ids.first()?)))
     }
 
     /// The needs of the waiting tasks, each with the first task. The same needs may occur more than once.
@@ -177,12 +177,12 @@ impl Waiting {
         self.changes += u64::from(!ticket.sites.is_empty());
         if let Some(on) = ticket.on {
             self.bound.entry((on, ticket.needs.clone())).or_default().insert(id);
-        } else if ticket.shuns.is_empty() {
+        } else if ticket.excludes.is_empty() {
             self.picky += u64::from(!ticket.sites.is_empty());
             let fresh = self.fresh.entry(ticket.needs.clone()).or_default();
             fresh.at_mut(ticket.best).insert(id, ticket.sites);
         } else {
-            self.failed.entry((ticket.needs.clone(), ticket.shuns.clone())).or_default().insert(id);
+            self.failed.entry((ticket.needs.clone(), ticket.excludes.clone())).or_default().insert(id);
         }
     }
 
@@ -196,7 +196,7 @@ impl Waiting {
         self.changes += u64::from(!ticket.sites.is_empty());
         if let Some(on) = ticket.on {
             remove_from(&mut self.bound, (on, ticket.needs.clone()), id);
-        } else if ticket.shuns.is_empty() {
+        } else if ticket.excludes.is_empty() {
             self.picky -= u64::from(!ticket.sites.is_empty());
             let fresh = self.fresh.get_mut(ticket.needs).expect("a waiting task is listed by its needs");
             fresh.at_mut(ticket.best).remove(id, ticket.sites);
@@ -204,7 +204,7 @@ impl Waiting {
                 self.fresh.remove(ticket.needs);
             }
         } else {
-            remove_from(&mut self.failed, (ticket.needs.clone(), ticket.shuns.clone()), id);
+            remove_from(&mut self.failed, (ticket.needs.clone(), ticket.excludes.clone()), id);
         }
     }
 

@@ -7,7 +7,7 @@ use firesteel_placement::explain::shortfall;
 use firesteel_placement::{Cores, MiB, Resources, Shortfall};
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use firesteel_protocol::master_search::connect_error::ConnectError;
-use firesteel_protocol::master_search::leadership::{Dispute, Leadership};
+use firesteel_protocol::master_search::leadership::{LeaderConflict, Leadership};
 use firesteel_protocol::messages::{
     ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver,
     Outcome, RefusedExecutor, TaskState,
@@ -16,7 +16,7 @@ use firesteel_protocol::secret::Secret;
 
 use super::bench::*;
 use crate::driver::{
-    Effect, Ending, Event, ExecutorLoss, Inbound, MasterStatus, Note, Outbound, Patience, Reason,
+    ConnectTimeout, Effect, Ending, Event, ExecutorLoss, Inbound, MasterStatus, Note, Outbound, Reason,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -96,7 +96,7 @@ fn masters_are_tried_again_with_growing_pauses_until_the_time_is_up() {
         let note = Note::MasterUnreachable {
             master: master("m1"),
             error: "refused".to_owned(),
-            patience: Patience::UpTo(60 * SECOND),
+            patience: ConnectTimeout::UpTo(60 * SECOND),
         };
         assert_eq!(bench.apply(unreachable("m1")), [Effect::Note(note)]);
         let (at, reason) = bench.next_deadline().expect("a driver without a Master tries again");
@@ -219,7 +219,7 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
     let added = bench.announcement(&register_for("app-2", 0, 1)).expect("it is of this application");
     assert_eq!(
         bench.apply(from_master(again, added))[1..],
-        [Effect::Note(ready), to_new(welcome()), to_new(launch)]
+        [Effect::Note(ready), to_new(confirmation()), to_new(launch)]
     );
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [], "the old executor is not listened to");
 }
@@ -229,7 +229,7 @@ fn elected(peer: PeerId, host: &str, epoch: u64) -> Event {
 }
 
 fn deposed(host: &str) -> Effect {
-    Effect::Note(Note::Dispute(Dispute::Deposed { master: master(host), epoch: 1, latest: 2 }))
+    Effect::Note(Note::LeaderConflict(LeaderConflict::Deposed { master: master(host), epoch: 1, latest: 2 }))
 }
 
 #[test]
@@ -377,9 +377,9 @@ fn an_executor_that_the_master_has_not_told_of_waits_without_a_task() {
     bench.submit(0, 1);
     assert_eq!(bench.unannounced(0, register(0, 1)), []);
     assert_eq!(bench.unannounced(99, register(99, 1)), []);
-    let welcome = to_executor(0, welcome());
+    let confirmation = to_executor(0, confirmation());
     let effects = bench.added(0, 1);
-    assert!(effects.contains(&welcome) && effects.contains(&launch(0, attempt(0, 0))), "{effects:?}");
+    assert!(effects.contains(&confirmation) && effects.contains(&launch(0, attempt(0, 0))), "{effects:?}");
     // An executor that ended before the Master announced it is refused.
     let reason = RefusedExecutor::NumberTaken;
     let refused = to_executor(99, DriverToExecutor::RegisterExecutorFailed(reason));

@@ -10,9 +10,9 @@ use firesteel_protocol::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, T
 use firesteel_protocol::machine::Machine;
 use firesteel_protocol::master_search::leadership::Leadership;
 use firesteel_protocol::messages::{
-    ApplicationDescription, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, HostWishes,
-    MasterToDriver, Placing, ResourceProfile, Resumption, Submitter, TaskDirectory, TaskEnd, TaskSpec,
-    TaskState, WantedExecutors, Work,
+    ApplicationDescription, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver,
+    HostPreferences, MasterToDriver, Placing, ResourceProfile, Resumption, Submitter, TaskDirectory, TaskEnd,
+    TaskSpec, TaskState, WantedExecutors, Work,
 };
 use firesteel_protocol::process::{Command, ExitStatus};
 use firesteel_protocol::secret::Secret;
@@ -36,7 +36,7 @@ pub(super) struct Bench {
     pub(super) driver: Driver,
     pub(super) now: Timestamp,
     /// The messages about preferred hosts that the Master received.
-    pub(super) hints: Vec<HostWishes>,
+    pub(super) hints: Vec<HostPreferences>,
 }
 
 impl Bench {
@@ -108,9 +108,10 @@ impl Bench {
         // Messages about preferred hosts have their own test.
         effects.retain(|effect| match effect {
             Effect::Send {
-                message: Outbound::Master(DriverToMaster::PreferHosts { wishes, .. }), ..
+                message: Outbound::Master(DriverToMaster::PreferHosts { preferences, .. }),
+                ..
             } => {
-                self.hints.push((**wishes).clone());
+                self.hints.push((**preferences).clone());
                 false
             }
             _ => true,
@@ -289,7 +290,7 @@ pub(super) fn secret() -> Secret {
 }
 
 /// The driver's message that accepts an executor.
-pub(super) fn welcome() -> DriverToExecutor {
+pub(super) fn confirmation() -> DriverToExecutor {
     DriverToExecutor::RegisteredExecutor(config(&[]).heartbeats.rules())
 }
 

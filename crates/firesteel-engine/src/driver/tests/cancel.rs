@@ -146,7 +146,7 @@ fn whoever_stays_after_the_end_hears_when_nothing_is_left_or_nobody_can_say_so()
 #[test]
 fn whoever_does_not_stay_ends_once_the_master_is_told() {
     let mut bench = Bench::with_executors(&[1]);
-    let told = bench.apply(Event::Cancel { outcome: None, until: Until::Told });
+    let told = bench.apply(Event::Cancel { outcome: None, until: Until::Notified });
     assert_eq!(told[told.len() - 2..], [Effect::Done(Ending::Cancelled), Effect::Exit]);
     let mut bench = Bench::with_executors(&[1]);
     bench.apply(Event::Disconnected { peer: MASTER });

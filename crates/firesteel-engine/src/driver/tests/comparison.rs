@@ -368,7 +368,7 @@ fn an_executor_where_one_task_after_the_other_fails_gets_no_more_before_another_
 }
 
 #[test]
-fn an_executor_in_doubt_gets_tasks_as_soon_as_no_other_host_runs_any() {
+fn a_suspected_executor_gets_tasks_as_soon_as_no_other_host_runs_any() {
     let mut play = Play::on_hosts(2);
     failures_while_the_others_are_busy(&mut play, 60);
     assert_eq!(play.runs(0), 0);

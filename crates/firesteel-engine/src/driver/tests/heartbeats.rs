@@ -58,8 +58,8 @@ fn executors_are_told_the_rules_and_get_heartbeats() {
     let mut bench = bench(0);
     assert_eq!(bench.driver.next_deadline().map(|(_, reason)| reason), Some(Reason::Starvation));
     let rules = HeartbeatRules { interval_millis: 10_000, patience_millis: 40_000 };
-    let welcome = bench.executor(0, register(0, 1));
-    assert_eq!(welcome.get(1), Some(&to_executor(0, DriverToExecutor::RegisteredExecutor(rules))));
+    let confirmation = bench.executor(0, register(0, 1));
+    assert_eq!(confirmation.get(1), Some(&to_executor(0, DriverToExecutor::RegisteredExecutor(rules))));
     bench.pass(4 * SECOND);
     bench.executor(1, register(1, 1));
     bench.executor(0, ExecutorToDriver::Heartbeat);

@@ -4,7 +4,7 @@ use firesteel_protocol::master_search::Due;
 use std::time::Duration;
 
 use firesteel_protocol::ids::PeerId;
-use firesteel_protocol::master_search::leadership::{Dispute, Leadership};
+use firesteel_protocol::master_search::leadership::{LeaderConflict, Leadership};
 use firesteel_protocol::messages::{DriverToMaster, MasterToDriver};
 
 use super::bench::*;
@@ -78,12 +78,12 @@ fn a_master_of_an_earlier_epoch_is_not_asked_and_strangers_are_noted() {
     let mut bench = Bench::new(&["m1", "m2"]);
     bench.apply(Event::Start);
     assert!(is_asked(&bench.apply(connected(1, "m1", Leadership::Here { epoch: 5 }))));
-    let deposed = Dispute::Deposed { master: master("m2"), epoch: 4, latest: 5 };
+    let deposed = LeaderConflict::Deposed { master: master("m2"), epoch: 4, latest: 5 };
     let effects = bench.apply(connected(2, "m2", Leadership::Here { epoch: 4 }));
-    assert_eq!(effects, [Effect::Note(Note::Dispute(deposed)), Effect::Close { peer: PeerId(2) }]);
+    assert_eq!(effects, [Effect::Note(Note::LeaderConflict(deposed)), Effect::Close { peer: PeerId(2) }]);
 
     bench.apply(from_master(1, registered("app-1")));
-    let strangers = Dispute::Strangers { one: master("m1"), other: master("m2") };
+    let strangers = LeaderConflict::Strangers { one: master("m1"), other: master("m2") };
     let effects = bench.apply(connected(3, "m2", Leadership::ALONE));
-    assert_eq!(effects, [Effect::Note(Note::Dispute(strangers)), Effect::Close { peer: PeerId(3) }]);
+    assert_eq!(effects, [Effect::Note(Note::LeaderConflict(strangers)), Effect::Close { peer: PeerId(3) }]);
 }

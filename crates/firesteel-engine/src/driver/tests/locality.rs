@@ -5,7 +5,7 @@ use std::time::Duration;
 use firesteel_placement::advanced::locality::{Locality, Topology};
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId, WorkerId};
-use firesteel_protocol::messages::{ExecutorState, HostWishes, MasterToDriver};
+use firesteel_protocol::messages::{ExecutorState, HostPreferences, MasterToDriver};
 use firesteel_protocol::process::ExitStatus;
 
 use super::bench::*;
@@ -145,27 +145,27 @@ fn the_master_hears_which_hosts_are_wanted_when_that_changes_much_and_once_a_sec
     let mut bench = Bench::in_topology(racks(), &[]);
     bench.submit_near(0, &["h0"]);
     bench.submit_near(1, &["h0"]);
-    let wishes = |tasks, counts: &[(&str, u64)], racks: &[(&str, &str)]| HostWishes {
+    let preferences = |tasks, counts: &[(&str, u64)], racks: &[(&str, &str)]| HostPreferences {
         tasks,
         preferred: counts.iter().map(|(host, count)| ((*host).to_owned(), *count)).collect(),
         racks: racks.iter().map(|(host, rack)| ((*host).to_owned(), (*rack).to_owned())).collect(),
-        ..HostWishes::default()
+        ..HostPreferences::default()
     };
     let rack_of_both = [("h0", "/r1"), ("h1", "/r1")];
     assert_eq!(bench.hints, [], "others may come at once");
     bench.pass(Duration::from_millis(100));
-    assert_eq!(bench.hints, [wishes(2, &[("h0", 2)], &rack_of_both)]);
+    assert_eq!(bench.hints, [preferences(2, &[("h0", 2)], &rack_of_both)]);
     for task in 2..5 {
         bench.submit_near(task, &["h0", "h9"]);
     }
     assert_eq!(bench.hints.len(), 1, "not again at once");
     bench.pass(Duration::from_secs(1));
-    assert_eq!(bench.hints[1..], [wishes(5, &[("h0", 5), ("h9", 3)], &rack_of_both)]);
+    assert_eq!(bench.hints[1..], [preferences(5, &[("h0", 5), ("h9", 3)], &rack_of_both)]);
     bench.submit_near(5, &["h0"]);
     bench.pass(Duration::from_secs(1));
     assert_eq!(bench.hints.len(), 2, "one task more is no news");
     bench.executor(0, register(0, 8));
     bench.pass(Duration::from_secs(1));
-    assert_eq!(bench.hints[2..], [HostWishes::default()], "nobody waits any more");
+    assert_eq!(bench.hints[2..], [HostPreferences::default()], "nobody waits any more");
     assert_eq!(bench.next_deadline(), None);
 }

@@ -99,7 +99,7 @@ fn an_executor_that_is_killed_while_it_comes_is_given_nothing() {
     bench.added(0, 1);
     bench.apply(kill(&[0], Replacement::Wanted));
     let registered = bench.executor(0, register(0, 1));
-    assert_eq!(registered.last(), Some(&to_executor(0, welcome())));
+    assert_eq!(registered.last(), Some(&to_executor(0, confirmation())));
 }
 
 #[test]

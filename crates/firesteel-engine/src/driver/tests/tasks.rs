@@ -313,7 +313,7 @@ fn the_longest_task_fits_a_frame_with_the_most_addresses() {
             own.clone_from(&resources);
         }
         let effects = Bench::registered().executor(0, message);
-        effects.contains(&to_executor(0, welcome()))
+        effects.contains(&to_executor(0, confirmation()))
     };
     let resources = most((1 << 19) - 36);
     assert!(admitted(resources.clone()) && !admitted(most((1 << 19) - 35)));

@@ -11,7 +11,7 @@ use crate::driver::{Allocation, Replacement, View};
 use crate::session::course::{Course, Failure, INTERRUPTED, Outcome, TICK, fail, ready};
 use crate::session::state::{Reason, Refusal, Wait};
 use crate::session::{
-    AddedProfile, Answer, Complaint, Effect, Event, Shortfalls, Standing, Surplus, TaskShare,
+    AddedProfile, Answer, AnswerState, Complaint, Effect, Event, Shortfalls, Surplus, TaskShare,
 };
 
 /// How long a command waits for requested executors.
@@ -168,11 +168,11 @@ impl Course {
         let answer = self.ask_master().await;
         self.refusal()?;
         self.state().profiles.push(AddedProfile { id, needs: needs.clone(), task });
-        let standing = match answer {
-            Ok(Some(_)) => Standing::Answered,
-            Ok(None) | Err(NoAnswer::Silent) => Standing::Unanswered,
+        let answer_state = match answer {
+            Ok(Some(_)) => AnswerState::Answered,
+            Ok(None) | Err(NoAnswer::Silent) => AnswerState::Unanswered,
             Err(NoAnswer::Interrupted) => return Err(Failure::Interrupted(INTERRUPTED)),
         };
-        self.print(Answer::ProfileAdded(id, needs, total, standing))
+        self.print(Answer::ProfileAdded(id, needs, total, answer_state))
     }
 }

@@ -9,7 +9,7 @@ use firesteel_protocol::process::Command;
 use crate::driver::{TaskNeeds, TaskRequest};
 use crate::session::course::{Course, Failure, Outcome, fail};
 use crate::session::state::Wait;
-use crate::session::{Complaint, Effect, Event, Message, Place, Run, Target, Task, TaskShare, exit_code};
+use crate::session::{Complaint, Effect, Event, Message, Run, RunMode, Target, Task, TaskShare, exit_code};
 
 impl Course {
     pub(super) async fn run(&self, run: Run) -> Outcome {
@@ -36,8 +36,8 @@ impl Course {
             state.effects.push(Effect::Submit(task, Box::new(request), run.place));
         }
         match run.place {
-            Place::Foreground => self.wait_for_foreground(task).await,
-            Place::Background => {
+            RunMode::Foreground => self.wait_for_foreground(task).await,
+            RunMode::Background => {
                 self.push(Effect::Say(Message::InBackground(task)));
                 Ok(0)
             }

@@ -5,15 +5,15 @@ use firesteel_protocol::ids::TaskId;
 
 use crate::session::course::{Course, Failure, INTERRUPTED, Outcome, TICK, fail};
 use crate::session::state::{Reason, Wait};
-use crate::session::{Complaint, Effect, Event, Loss, Piece, Place, exit_code};
+use crate::session::{Complaint, Effect, Event, Loss, Piece, RunMode, exit_code};
 
 impl Course {
     pub(super) async fn watch(&self, task: Option<TaskId>) -> Outcome {
         let last = self.state().tasks.last_in_background();
         let Some(task) = task.or(last) else { return fail(Complaint::NoBackgroundTask) };
         match self.task(task)?.place {
-            Place::Foreground => return fail(Complaint::NotKept(task)),
-            Place::Background => self.push(Effect::Rewind(task)),
+            RunMode::Foreground => return fail(Complaint::NotKept(task)),
+            RunMode::Background => self.push(Effect::Rewind(task)),
         }
         let outcome = self.print_record(task).await;
         self.push(Effect::Unmute);

@@ -19,7 +19,7 @@ fn run_of(command: &str) -> Run {
         retries: 0,
         command: words(command),
         words: command.to_owned(),
-        place: Place::Foreground,
+        place: RunMode::Foreground,
     }
 }
 
@@ -43,7 +43,7 @@ fn a_command_to_run_begins_where_options_end() {
         ("run --profile 2 id", Run { target: Target::Profile(ProfileId(2)), ..run_of("id") }),
         ("run --on 3 id", Run { target: Target::Executor(ExecutorId(3)), ..run_of("id") }),
         ("run --retries 3 flaky", Run { retries: 3, ..run_of("flaky") }),
-        ("run sleep 9 &", Run { place: Place::Background, ..run_of("sleep 9") }),
+        ("run sleep 9 &", Run { place: RunMode::Background, ..run_of("sleep 9") }),
     ] {
         assert_eq!(parse(line), Ok(Request::Run(expected)), "{line}");
     }

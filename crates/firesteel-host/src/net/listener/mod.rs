@@ -1,10 +1,10 @@
 //! The listening socket of a daemon, and its limits on connections.
 //!
 //! - `reception`: who may connect, and in which role; `acceptor`: a separate thread for accepting.
-//! - `places`: the permits that limit the number of connections.
+//! - `connection_limits`: the permits that limit the number of connections.
 
 pub(super) mod acceptor;
-pub(super) mod places;
+pub(super) mod limits;
 mod reception;
 
 use std::io;
@@ -20,9 +20,9 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::conversation::Conversation;
-use super::guest::{Guest, GuestRoom};
-use crate::seldom::Seldom;
-use places::{HOW_TO_RAISE, Place, Places};
+use super::other_protocol::{OtherProtocolConnection, OtherProtocolRoute};
+use crate::rate_limiter::RateLimiter;
+use limits::{ConnectionLimits, ConnectionPermit, HOW_TO_RAISE};
 
 /// The maximum number of connections that wait to be accepted, as most systems allow. When a Master comes back,
 /// thousands of Workers dial at the same moment.
@@ -33,7 +33,7 @@ pub struct Listener {
     socket: TcpListener,
     local: SocketAddr,
     conversations: Option<ConversationServer>,
-    guest_room: Option<GuestRoom>,
+    other_protocol_route: Option<OtherProtocolRoute>,
 }
 
 /// A role with connections that the owner does not see, and the channel to the task that serves them.
@@ -93,7 +93,7 @@ impl Listener {
     pub fn another(&self) -> io::Result<Self> {
         let socket = SockRef::from(&self.socket).try_clone()?;
         let socket = TcpListener::from_std(socket.into())?;
-        Ok(Self { socket, local: self.local, conversations: None, guest_room: None })
+        Ok(Self { socket, local: self.local, conversations: None, other_protocol_route: None })
     }
 
     #[must_use]
@@ -117,14 +117,14 @@ impl Listener {
     /// Also accepts connections of another protocol, which begin with this byte. The owner does not see them. They go
     /// to the receiver of the channel, and wait while the channel is full.
     #[must_use]
-    pub fn also_receive(mut self, first: u8, guests: mpsc::Sender<Guest>) -> Self {
-        self.guest_room = Some(GuestRoom { first, guests });
+    pub fn also_receive(mut self, first: u8, connections: mpsc::Sender<OtherProtocolConnection>) -> Self {
+        self.other_protocol_route = Some(OtherProtocolRoute { first, connections });
         self
     }
 
     /// The byte and channel that [`also_receive`](Self::also_receive) set.
-    pub(super) fn guest_room(&self) -> Option<GuestRoom> {
-        self.guest_room.clone()
+    pub(super) fn other_protocol_route(&self) -> Option<OtherProtocolRoute> {
+        self.other_protocol_route.clone()
     }
 
     /// Moves the socket to the runtime that runs the caller.
@@ -138,12 +138,12 @@ impl Listener {
     /// Accepts connections forever. Each comes with its permit for the handshake.
     pub(super) async fn accept_each(
         self,
-        places: &Places,
-        mut accepted: impl FnMut(TcpStream, SocketAddr, Place),
+        connection_limits: &ConnectionLimits,
+        mut accepted: impl FnMut(TcpStream, SocketAddr, ConnectionPermit),
     ) {
-        let errors = Seldom::a_minute(1);
+        let errors = RateLimiter::per_minute(1);
         loop {
-            let half_open = places.half_open().await;
+            let half_open = connection_limits.half_open().await;
             match self.socket.accept().await {
                 Ok((stream, remote)) => accepted(stream, remote, half_open),
                 Err(error) if is_the_connections(&error) => {
@@ -184,7 +184,7 @@ fn listen(address: SocketAddr) -> io::Result<Listener> {
     socket.bind(address)?;
     let socket = socket.listen(BACKLOG)?;
     let local = socket.local_addr()?;
-    Ok(Listener { socket, local, conversations: None, guest_room: None })
+    Ok(Listener { socket, local, conversations: None, other_protocol_route: None })
 }
 
 /// Whether the error concerns only the connection being accepted, so that accepting can go on.

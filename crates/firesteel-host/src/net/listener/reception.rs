@@ -11,23 +11,23 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::ConversationServer;
-use super::places::{Full, Machine, Place, Places};
+use super::limits::{ConnectionLimits, ConnectionPermit, LimitReached, Machine};
 use crate::net::conversation::Conversation;
-use crate::net::guest::{Guest, GuestRoom};
 use crate::net::handshake::{HandshakeError, PeerKind, Side, shake_hands};
-use crate::net::peers::{Newcomer, Shared, urgency_of};
+use crate::net::other_protocol::{OtherProtocolConnection, OtherProtocolRoute};
+use crate::net::peers::{AcceptedPeer, Shared, urgency_of};
 use crate::net::socket;
-use crate::net::{FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener, Welcome};
-use crate::seldom::Seldom;
+use crate::net::{AcceptedRole, FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener};
+use crate::rate_limiter::RateLimiter;
 
 #[derive(Debug)]
-struct Reception<E> {
-    welcome: Vec<Welcome<E>>,
+struct Acceptor<E> {
+    accepted_roles: Vec<AcceptedRole<E>>,
     server: Option<ConversationServer>,
-    guest_room: Option<GuestRoom>,
+    other_protocol_route: Option<OtherProtocolRoute>,
     /// The runtime for connections that are not urgent, if it is another one.
     home: Option<Handle>,
-    places: Places,
+    connection_limits: ConnectionLimits,
     lines: Lines,
 }
 
@@ -35,36 +35,48 @@ struct Reception<E> {
 #[derive(Debug)]
 struct Lines {
     /// About peers that speak another protocol, or send nothing.
-    foreign: Seldom,
+    foreign: RateLimiter,
     /// About parts of Firesteel that cannot join.
-    incompatible: Seldom,
+    incompatible: RateLimiter,
     /// About peers that get no permit.
-    full: Seldom,
+    full: RateLimiter,
 }
 
 impl Default for Lines {
     fn default() -> Self {
-        Self { foreign: Seldom::a_minute(10), incompatible: Seldom::a_minute(10), full: Seldom::a_minute(1) }
+        Self {
+            foreign: RateLimiter::per_minute(10),
+            incompatible: RateLimiter::per_minute(10),
+            full: RateLimiter::per_minute(1),
+        }
     }
 }
 
-impl<E> Reception<E> {
+impl<E> Acceptor<E> {
     fn roles(&self) -> Vec<Role> {
         let server = self.server.iter().map(|server| server.role);
-        self.welcome.iter().map(|welcome| welcome.role).chain(server).collect()
+        self.accepted_roles.iter().map(|accepted| accepted.role).chain(server).collect()
     }
 
     /// Passes a connection of another protocol on to the task that serves it.
-    async fn receive(&self, room: &GuestRoom, stream: TcpStream, remote: SocketAddr, half_open: Place) {
-        let Self { home, places, lines, .. } = self;
-        let place = match places.take(Role::Driver, machine_of(&stream, remote)) {
-            Ok(place) => place,
+    async fn receive(
+        &self,
+        room: &OtherProtocolRoute,
+        stream: TcpStream,
+        remote: SocketAddr,
+        half_open: ConnectionPermit,
+    ) {
+        let Self { home, connection_limits, lines, .. } = self;
+        let permit = match connection_limits.take(Role::Driver, machine_of(&stream, remote)) {
+            Ok(permit) => permit,
             Err(full) => return log_full(remote, Role::Driver, full, lines),
         };
         drop(half_open);
         match configured(stream, home.as_ref()) {
             // If the receiver is gone, the connection ends here.
-            Ok(stream) => drop(room.guests.send(Guest { stream, remote, place }).await),
+            Ok(stream) => {
+                drop(room.connections.send(OtherProtocolConnection { stream, remote, permit }).await)
+            }
             Err(error) => log_failed(remote, &error.into(), lines),
         }
     }
@@ -75,14 +87,22 @@ impl<E: Send + 'static> Shared<E> {
     pub(in crate::net) async fn accept(
         self,
         listener: Listener,
-        welcome: Vec<Welcome<E>>,
+        accepted_roles: Vec<AcceptedRole<E>>,
         home: Option<Handle>,
     ) {
-        let (server, guest_room) = (listener.conversation_server(), listener.guest_room());
-        let places = Places::of_this_process();
+        let (server, other_protocol_route) =
+            (listener.conversation_server(), listener.other_protocol_route());
+        let connection_limits = ConnectionLimits::of_this_process();
         let lines = Lines::default();
-        let reception = Arc::new(Reception { welcome, server, guest_room, home, places, lines });
-        let accepting = listener.accept_each(&reception.places, |stream, remote, half_open| {
+        let reception = Arc::new(Acceptor {
+            accepted_roles,
+            server,
+            other_protocol_route,
+            home,
+            connection_limits,
+            lines,
+        });
+        let accepting = listener.accept_each(&reception.connection_limits, |stream, remote, half_open| {
             self.tasks.spawn(self.clone().accepted(stream, remote, Arc::clone(&reception), half_open));
         });
         self.stop.run_until_cancelled(accepting).await;
@@ -92,26 +112,27 @@ impl<E: Send + 'static> Shared<E> {
         self,
         stream: TcpStream,
         remote: SocketAddr,
-        reception: Arc<Reception<E>>,
-        half_open: Place,
+        reception: Arc<Acceptor<E>>,
+        half_open: ConnectionPermit,
     ) {
-        let Reception { welcome, server, guest_room, home, places, lines } = &*reception;
+        let Acceptor { accepted_roles, server, other_protocol_route, home, connection_limits, lines } =
+            &*reception;
         let machine = machine_of(&stream, remote);
-        let first = match self.stop.run_until_cancelled(first_byte(&stream, places)).await {
+        let first = match self.stop.run_until_cancelled(first_byte(&stream, connection_limits)).await {
             None => return,
             Some(Ok(first)) => first,
             Some(Err(error)) => return log_failed(remote, &error, lines),
         };
-        if let Some(room) = guest_room.as_ref().filter(|room| first == Some(room.first)) {
+        if let Some(room) = other_protocol_route.as_ref().filter(|room| first == Some(room.first)) {
             let receiving = reception.receive(room, stream, remote, half_open);
             self.stop.run_until_cancelled(receiving).await;
             return;
         }
         if first.is_some_and(|first| first.is_ascii_uppercase()) {
-            // The first letter of an HTTP method. Nothing is sent, because the peer would take our hello for a
+            // The first item of an HTTP method. Nothing is sent, because the peer would take our hello for a
             // malformed answer.
             log_failed(remote, &PreambleError::Foreign.into(), lines);
-            self.stop.run_until_cancelled(see_off(stream, places)).await;
+            self.stop.run_until_cancelled(drain(stream, connection_limits)).await;
             return;
         }
         let roles = reception.roles();
@@ -122,20 +143,21 @@ impl<E: Send + 'static> Shared<E> {
             Some(Err(error)) => return log_failed(remote, &error, lines),
         };
         let role = introduced.hello.role;
-        let place = match places.take(role, machine) {
-            Ok(place) => place,
+        let permit = match connection_limits.take(role, machine) {
+            Ok(permit) => permit,
             Err(full) => return log_full(remote, role, full, lines),
         };
         drop(half_open);
         if let Some(ConversationServer { conversations, .. }) =
             server.as_ref().filter(|server| server.role == role)
         {
-            let conversation = Conversation::new(introduced, remote, place);
+            let conversation = Conversation::new(introduced, remote, permit);
             // If the receiver is gone, the conversation ends here.
             let _ = self.stop.run_until_cancelled(conversations.send(conversation)).await;
             return;
         }
-        let decode = welcome.iter().find(|welcome| welcome.role == role).map(|welcome| welcome.decode);
+        let decode =
+            accepted_roles.iter().find(|accepted| accepted.role == role).map(|accepted| accepted.decode);
         let decode = decode.expect("the handshake lets in nobody else");
         let home = home.as_ref().filter(|_| urgency_of(role) == Urgency::Ordinary);
         let moved = match home {
@@ -147,8 +169,8 @@ impl<E: Send + 'static> Shared<E> {
             Err(error) => return log_failed(remote, &error.into(), lines),
         };
         let first_within = Some(FIRST_MESSAGE_TIMEOUT);
-        let newcomer = Newcomer { introduced, remote, decode, first_within, place: Some(place) };
-        let Some(serving) = self.open(self.next_id(), newcomer, None) else { return };
+        let accepted_peer = AcceptedPeer { introduced, remote, decode, first_within, permit: Some(permit) };
+        let Some(serving) = self.open(self.next_id(), accepted_peer, None) else { return };
         // A task of its own, so that the memory of the handshake is given back.
         match home {
             Some(home) => self.tasks.spawn_on(serving, home),
@@ -159,21 +181,24 @@ impl<E: Send + 'static> Shared<E> {
 
 /// The first byte that the peer sends. It stays in the socket to be read. `None` at the end of the connection. A peer
 /// that dials begins at once. If others wait for a permit, silent peers are disconnected first.
-async fn first_byte(stream: &TcpStream, places: &Places) -> Result<Option<u8>, HandshakeError> {
+async fn first_byte(
+    stream: &TcpStream,
+    connection_limits: &ConnectionLimits,
+) -> Result<Option<u8>, HandshakeError> {
     let mut byte = [0];
     tokio::select! {
         first = timeout(HANDSHAKE_TIMEOUT, stream.peek(&mut byte)) => match first {
             Ok(first) => Ok((first? > 0).then_some(byte[0])),
             Err(_) => Err(HandshakeError::Mute),
         },
-        () = places.crowded_out() => Err(HandshakeError::CrowdedOut),
+        () = connection_limits.crowded_out() => Err(HandshakeError::CrowdedOut),
     }
 }
 
 /// Ends a connection while its peer is still sending, without losing the response. If it were closed at once, the
 /// peer's next write would fail, and the peer would not learn that it was refused. Spark's REST client falls back to
 /// the classic gateway only after its request was sent.
-async fn see_off(mut stream: TcpStream, places: &Places) {
+async fn drain(mut stream: TcpStream, connection_limits: &ConnectionLimits) {
     let reading_all = async {
         stream.shutdown().await?;
         io::copy(&mut stream.take(MAX_FRAME as u64), &mut io::sink()).await
@@ -181,7 +206,7 @@ async fn see_off(mut stream: TcpStream, places: &Places) {
     tokio::select! {
         // The result does not matter.
         _ = timeout(HANDSHAKE_TIMEOUT, reading_all) => {}
-        () = places.crowded_out() => {}
+        () = connection_limits.crowded_out() => {}
     }
 }
 
@@ -218,7 +243,7 @@ fn log_failed(remote: SocketAddr, error: &HandshakeError, lines: &Lines) {
     }
 }
 
-fn log_full(remote: SocketAddr, role: Role, full: Full, lines: &Lines) {
+fn log_full(remote: SocketAddr, role: Role, full: LimitReached, lines: &Lines) {
     if let Some(left_out) = lines.full.next() {
         tracing::warn!(%remote, "a {role} is turned away: {full}{left_out}");
     }

@@ -20,8 +20,8 @@ use tokio::time::timeout;
 use super::frame;
 use super::handshake::{Side, shake_hands};
 use super::{
-    Disconnect, Evidence, FIRST_MESSAGE_TIMEOUT, Inquiry, Introduction, Letter, Listener, QueueLimits,
-    Welcome, dial,
+    AcceptedRole, Disconnect, Evidence, FIRST_MESSAGE_TIMEOUT, Inquiry, Introduction, Listener, OutgoingItem,
+    QueueLimits, dial,
 };
 use crate::clock::Clock;
 use crate::owner::Context;
@@ -252,35 +252,36 @@ async fn a_peer_that_reads_as_fast_as_it_can_is_not_too_slow() {
     let limits = QueueLimits { of_peer: 64 << 20, in_all: 40 << 20 };
     let master = Running::start(Role::Master, None, limits).await;
     let remote = SocketAddr::from(([127, 0, 0, 1], 9));
-    let (envoy, mut letters) =
-        master.envoys.open(Role::Driver, "a driver".to_owned(), remote).expect("the owner lives");
-    let peer = envoy.peer();
+    let (virtual_peer, mut outgoing) =
+        master.virtual_peers.open(Role::Driver, "a driver".to_owned(), remote).expect("the owner lives");
+    let peer = virtual_peer.peer();
     tokio::spawn(async move {
         for text in std::iter::repeat_n("flood", 200).chain(["close"]) {
             let event = Event::Received { peer, message: text.to_owned() };
-            envoy.say(envoy.now(), text.len(), event).await.expect("the owner lives");
+            virtual_peer.say(virtual_peer.now(), text.len(), event).await.expect("the owner lives");
         }
         std::future::pending::<()>().await
     });
     let mut count = 0;
     let end = loop {
-        match letters.next().await {
-            Some(Letter::Message(_)) => count += 1,
+        match outgoing.next().await {
+            Some(OutgoingItem::Message(_)) => count += 1,
             end => break end,
         }
         if count % 1000 == 0 {
             tokio::task::yield_now().await;
         }
     };
-    assert!(matches!(end, Some(Letter::End(Disconnect::Here))), "{end:?}");
+    assert!(matches!(end, Some(OutgoingItem::End(Disconnect::Here))), "{end:?}");
     assert_eq!(count, 200 * 10_000 + 1);
 }
 
 #[tokio::test]
-async fn an_envoy_speaks_for_a_peer_without_a_connection() {
+async fn an_virtual_peer_speaks_for_a_peer_without_a_connection() {
     let mut master = Running::master().await;
     let remote = SocketAddr::from(([127, 0, 0, 1], 9));
-    let open = || master.envoys.open(Role::Driver, "a driver".to_owned(), remote).expect("the owner lives");
+    let open =
+        || master.virtual_peers.open(Role::Driver, "a driver".to_owned(), remote).expect("the owner lives");
     let ((one, mut to_one), (other, _to_other)) = (open(), open());
     assert_eq!((one.peer(), other.peer()), (PeerId(1), PeerId(2)));
     for text in ["flood", "close", "too late"] {
@@ -288,12 +289,14 @@ async fn an_envoy_speaks_for_a_peer_without_a_connection() {
         one.say(one.now(), text.len(), event).await.expect("the owner lives");
     }
     for number in 0..10_000 {
-        let Some(Letter::Message(parcel)) = to_one.next().await else { panic!("{number} does not come") };
-        assert_eq!(parcel.open::<Text>().0, number.to_string());
+        let Some(OutgoingItem::Message(boxed)) = to_one.next().await else {
+            panic!("{number} does not come")
+        };
+        assert_eq!(boxed.open::<Text>().0, number.to_string());
     }
-    let Some(Letter::Message(parcel)) = to_one.next().await else { panic!("it does not say bye") };
-    assert_eq!(parcel.open::<Text>().0, "bye");
-    assert!(matches!(to_one.next().await, Some(Letter::End(Disconnect::Here))));
+    let Some(OutgoingItem::Message(boxed)) = to_one.next().await else { panic!("it does not say bye") };
+    assert_eq!(boxed.open::<Text>().0, "bye");
+    assert!(matches!(to_one.next().await, Some(OutgoingItem::End(Disconnect::Here))));
     assert!(to_one.next().await.is_none());
     one.end(Disconnect::Here);
     drop(other);
@@ -304,16 +307,16 @@ async fn an_envoy_speaks_for_a_peer_without_a_connection() {
 }
 
 #[tokio::test]
-async fn a_connection_of_another_protocol_is_a_guest_with_all_that_it_says() {
+async fn a_connection_of_another_protocol_is_passed_on_with_all_that_it_says() {
     let mut master = Running::master().await;
     let mut client = TcpStream::connect(master.address.to_string()).await.expect("it listens");
     client.write_all(b"GET /").await.expect("it is read");
-    let mut guest = master.guests.recv().await.expect("it is passed on");
+    let mut connection = master.connections.recv().await.expect("it is passed on");
     let mut said = [0; 5];
-    guest.stream.read_exact(&mut said).await.expect("nothing was read before");
+    connection.stream.read_exact(&mut said).await.expect("nothing was read before");
     assert_eq!(&said, b"GET /");
-    guest.stream.write_all(b"404").await.expect("it is read");
-    drop(guest);
+    connection.stream.write_all(b"404").await.expect("it is read");
+    drop(connection);
     let mut heard = Vec::new();
     client.read_to_end(&mut heard).await.expect("it is answered");
     assert_eq!(heard, b"404", "nothing was written before");
@@ -325,8 +328,9 @@ async fn who_hears_nobody_hangs_up_on_drivers_first_and_on_a_few_at_a_time() {
     let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
     let address = Address::new("127.0.0.1", listener.local().port());
     let context = Context::new(Role::Standby, "a standby", QueueLimits::default(), Clock::start());
-    let welcome = [Role::Worker, Role::Driver].map(|role| Welcome { role, decode: |_, _| Ok(()) });
-    context.peers.serve(listener, welcome.into());
+    let accepted_roles =
+        [Role::Worker, Role::Driver].map(|role| AcceptedRole { role, decode: |_, _| Ok(()) });
+    context.peers.serve(listener, accepted_roles.into());
     let (over, is_over) = oneshot::channel::<()>();
     let hearing = tokio::spawn(context.hear_nobody(|_| (), async { drop(is_over.await) }));
     let (ended, mut ends) = mpsc::unbounded_channel();
@@ -400,7 +404,7 @@ async fn member(secret: Option<&str>) -> (Address, Context<()>) {
     let address = Address::new("127.0.0.1", listener.local().port());
     let ours = Introduction::new(Role::Driver, "a driver").in_local_cluster(secret.map(Secret::new));
     let context = Context::introduced(ours, QueueLimits::default(), Clock::start());
-    context.peers.serve(listener, vec![Welcome { role: Role::Executor, decode: |_, _| Ok(()) }]);
+    context.peers.serve(listener, vec![AcceptedRole { role: Role::Executor, decode: |_, _| Ok(()) }]);
     (address, context)
 }
 

@@ -16,7 +16,9 @@ use tokio::time::timeout;
 use crate::clock::Clock;
 use crate::net::frame;
 use crate::net::handshake::Introduced;
-use crate::net::{Arrival, Envoys, Guest, Introduction, Listener, QueueLimits, Welcome, dial};
+use crate::net::{
+    AcceptedRole, Arrival, Introduction, Listener, OtherProtocolConnection, QueueLimits, VirtualPeers, dial,
+};
 use crate::owner::{self, Commit, Context, Shell};
 use crate::signals::{EndRequest, EndRequests};
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
@@ -157,8 +159,8 @@ pub(super) struct Running {
     pub(super) address: Address,
     pub(super) seen: mpsc::UnboundedReceiver<Event>,
     pub(super) commits: mpsc::UnboundedReceiver<oneshot::Sender<bool>>,
-    pub(super) envoys: Envoys<Event>,
-    pub(super) guests: mpsc::Receiver<Guest>,
+    pub(super) virtual_peers: VirtualPeers<Event>,
+    pub(super) connections: mpsc::Receiver<OtherProtocolConnection>,
 }
 
 impl Running {
@@ -166,16 +168,17 @@ impl Running {
     /// if given.
     pub(super) async fn start(role: Role, dial: Option<Address>, limits: QueueLimits) -> Self {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
-        let (sender, guests) = mpsc::channel(1);
+        let (sender, connections) = mpsc::channel(1);
         let listener = listener.also_receive(b'G', sender);
         let address = Address::new("127.0.0.1", listener.local().port());
         let mut context = Context::new(role, "a puppet", limits, Clock::start());
-        let welcome = [Role::Client, Role::Worker].map(|role| Welcome { role, decode: received }).into();
+        let accepted_roles =
+            [Role::Client, Role::Worker].map(|role| AcceptedRole { role, decode: received }).into();
         match role {
-            Role::Master => context.peers.serve_apart(listener, welcome).expect("there are threads"),
-            _ => context.peers.serve(listener, welcome),
+            Role::Master => context.peers.serve_apart(listener, accepted_roles).expect("there are threads"),
+            _ => context.peers.serve(listener, accepted_roles),
         }
-        let envoys = context.peers.envoys();
+        let virtual_peers = context.peers.virtual_peers();
         context.raise(Event::Start { dial });
         let (sender, mut seen) = mpsc::unbounded_channel();
         let mut requests = EndRequests::install().expect("signals can be caught");
@@ -185,7 +188,7 @@ impl Running {
             owner::run(Puppet { seen: sender, deadline: None }, shell, context, &mut requests).await
         });
         assert!(matches!(seen.recv().await, Some(Event::Start { .. })));
-        Self { address, seen, commits, envoys, guests }
+        Self { address, seen, commits, virtual_peers, connections }
     }
 
     pub(super) async fn master() -> Self {

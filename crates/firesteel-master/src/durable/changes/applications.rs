@@ -9,7 +9,7 @@ use crate::Master;
 use crate::durable::record::Record;
 use crate::tables::applications::application::{Application, Entry};
 use crate::tables::applications::ended::Ended;
-use crate::tables::applications::wishes::Wishes;
+use crate::tables::applications::host_preferences::LimitedPreferences;
 use crate::tables::link::Link;
 use crate::tables::long_sorted::LongSorted;
 
@@ -41,18 +41,18 @@ impl Master {
     }
 
     /// Sets the hosts that an application prefers and excludes.
-    pub(crate) fn set_wishes(&mut self, now: Timestamp, number: u64, wishes: Wishes) {
+    pub(crate) fn set_preferences(&mut self, now: Timestamp, number: u64, preferences: LimitedPreferences) {
         let application = self.applications.at_mut(number).expect("the application is live");
-        if self.records.are_wanted() && wishes != application.wishes {
-            let wishes = Box::new(wishes.to_message());
-            self.records.add(now, Record::HostsPreferred { app: number, wishes });
+        if self.records.are_wanted() && preferences != application.preferences {
+            let preferences = Box::new(preferences.to_message());
+            self.records.add(now, Record::HostsPreferred { app: number, preferences });
         }
-        application.wishes = wishes;
+        application.preferences = preferences;
     }
 
     /// Moves an application without executors to the ended ones. Returns its driver's link, and the Workers that ever
     /// ran its executors.
-    pub(crate) fn bury_application(
+    pub(crate) fn retire_application(
         &mut self,
         now: Timestamp,
         app: &AppId,

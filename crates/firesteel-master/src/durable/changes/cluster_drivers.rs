@@ -52,7 +52,7 @@ impl Master {
     }
 
     /// Ends a cluster driver in this way, and gives its share back to its Worker.
-    pub(crate) fn bury_driver(&mut self, now: Timestamp, number: u64, end: DriverEnd) {
+    pub(crate) fn retire_driver(&mut self, now: Timestamp, number: u64, end: DriverEnd) {
         let driver = self.drivers.live(number);
         if self.records.are_wanted() {
             self.records.add(now, Record::DriverEnded { driver: number, end: Box::new(end.clone()) });
@@ -65,7 +65,7 @@ impl Master {
         }
         let DriverEnd { state, restarts, used } = end;
         let view = DriverView { state, ended: Some(now), restarts, ..view };
-        let dropped = self.drivers.bury(number, PastDriver { view, used }, self.config.retained_drivers);
+        let dropped = self.drivers.retire(number, PastDriver { view, used }, self.config.retained_drivers);
         self.archive_drivers(now, dropped);
     }
 }

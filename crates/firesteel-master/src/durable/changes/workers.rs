@@ -26,16 +26,16 @@ impl Master {
     }
 
     /// Removes a Worker without executors and cluster drivers, which is lost or has left.
-    pub(crate) fn bury_worker(&mut self, now: Timestamp, slot: Slot, cause: DepartureCause) {
+    pub(crate) fn retire_worker(&mut self, now: Timestamp, slot: Slot, cause: DepartureCause) {
         self.applications.forget_worker(slot);
         let id = self.workers.row(slot).description.id.clone();
         let row = self.workers.remove(&id);
         if self.records.are_wanted() {
-            let (worker, cause, last_heard) = (row.number, cause.clone(), row.last_heartbeat.time());
-            self.records.add(now, Record::WorkerRemoved { worker, cause, last_heard });
+            let (worker, cause, last_seen) = (row.number, cause.clone(), row.last_heartbeat.time());
+            self.records.add(now, Record::WorkerRemoved { worker, cause, last_seen });
         }
         let times = self.config.dead_worker_persistence.saturating_add(1);
         let remember = self.config.worker_timeout.saturating_mul(times);
-        self.workers.bury(&row, Departure { at: now, cause }, remember);
+        self.workers.retire(&row, Departure { at: now, cause }, remember);
     }
 }

@@ -17,9 +17,9 @@ use firesteel_protocol::time::Timestamp;
 
 use crate::tables::applications::backlog::Shape;
 use crate::tables::applications::exclusions::Exclusions;
-use crate::tables::applications::standing::ApplicationStanding;
+use crate::tables::applications::health::ApplicationHealth;
+use crate::tables::applications::host_preferences::LimitedPreferences;
 use crate::tables::applications::turn::Turn;
-use crate::tables::applications::wishes::Wishes;
 use crate::tables::capacity::{self, Grant};
 use crate::tables::executors::executor::{Executor, Probation};
 use crate::tables::executors::record::ExecutorRecord;
@@ -54,7 +54,7 @@ pub(crate) struct Application {
     pub(crate) turn: Turn,
     pub(crate) state: ApplicationState,
     pub(crate) max_cores: Cores,
-    pub(crate) wishes: Wishes,
+    pub(crate) preferences: LimitedPreferences,
     /// A Worker with a label must have a release in common with this one.
     pub(crate) label: Option<Label>,
     pub(crate) cores_granted: Cores,
@@ -68,7 +68,7 @@ pub(crate) struct Application {
     pub(crate) failures: Failures,
     pub(crate) exclusions: Exclusions,
     /// The recorded consequences of its failures, if there are any.
-    pub(crate) recorded: Option<Box<ApplicationStanding>>,
+    pub(crate) recorded: Option<Box<ApplicationHealth>>,
     /// Its demands in the backlog: they wait, and no Worker has room for them.
     pub(crate) filed: Vec<(ProfileId, Arc<Shape>)>,
     pub(crate) ended: VecDeque<ExecutorRecord>,
@@ -162,7 +162,7 @@ impl Application {
             state: ApplicationState::Waiting,
             max_cores: entry.max_cores,
             cores_granted: Cores::ZERO,
-            wishes: Wishes::default(),
+            preferences: LimitedPreferences::default(),
             label: description.command.label(),
             cores_spent: Cores::ZERO,
             profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]),
@@ -279,14 +279,14 @@ impl Application {
 
     /// Whether none of its executors may be launched on a Worker now: it may not use the Worker, or the Worker is
     /// excluded for it.
-    pub(crate) fn shuns(&self, slot: Slot, row: &WorkerRow) -> bool {
+    pub(crate) fn excludes(&self, slot: Slot, row: &WorkerRow) -> bool {
         self.exclusions.excludes(slot) || !self.may_use(row)
     }
 
     /// Whether its executors may be launched on a Worker: the labels match, and the application does not exclude the
     /// host.
     pub(crate) fn may_use(&self, row: &WorkerRow) -> bool {
-        self.is_admitted_by(row) && !self.wishes.avoids(&row.description.host)
+        self.is_admitted_by(row) && !self.preferences.avoids(&row.description.host)
     }
 
     pub(crate) fn is_admitted_by(&self, row: &WorkerRow) -> bool {
@@ -338,7 +338,7 @@ impl Application {
     pub(crate) fn order(&self, id: ExecutorId, worker: &WorkerRow) -> ExecutorLaunch {
         let work = if worker.description.label.is_some() { &self.labelled_work } else { &self.work };
         let Executor { profile, grant, .. } = self.executors.get(id).expect("the executor is live");
-        let capacity::Amounts { cores, memory, .. } = grant.amounts();
+        let capacity::Holding { cores, memory, .. } = grant.amounts();
         // The executor sees a resource under the name that it asked for.
         let resources = grant.resources().as_asked(&self.profile(*profile).resources);
         let executor = ExecutorKey { app: self.id.clone(), executor: id };

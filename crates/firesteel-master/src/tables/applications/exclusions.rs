@@ -17,13 +17,13 @@ use crate::config::Exclusion;
 /// An application's failure histories of Workers.
 #[derive(Debug, Default)]
 pub(crate) struct Exclusions {
-    by_worker: BTreeMap<Slot, Blame>,
+    by_worker: BTreeMap<Slot, FailureHistory>,
     ends: BTreeSet<(Timestamp, Slot)>,
 }
 
 /// An application's failure history of one Worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Blame {
+pub(crate) struct FailureHistory {
     /// The number of early ends in a row. Executors launched before the last one was counted count with it.
     pub(crate) early_ends: u32,
     /// Whether executors failed there, and did not just end with exit code 0.
@@ -36,7 +36,7 @@ pub(crate) struct Blame {
     pub(crate) until: Option<Timestamp>,
 }
 
-impl Blame {
+impl FailureHistory {
     /// The failure history of an excluded Worker. All early ends of executors before `next` are counted in it.
     pub(crate) fn excluded(worker: &ExcludedWorker, next: ExecutorId) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Blame {
 
 /// An end that may be the fault of the Worker or of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BlamedEnd {
+pub(crate) enum CountedEnd {
     /// The executor ended before it was proven.
     Early(EarlyEnd),
     /// A proven executor failed.
@@ -64,12 +64,13 @@ impl Exclusions {
     }
 
     pub(crate) fn excludes(&self, worker: Slot) -> bool {
-        !self.ends.is_empty() && self.by_worker.get(&worker).is_some_and(|blame| blame.until.is_some())
+        !self.ends.is_empty()
+            && self.by_worker.get(&worker).is_some_and(|failure_history| failure_history.until.is_some())
     }
 
     /// Whether executors failed on a Worker, and none was proven there since.
-    pub(crate) fn blames(&self, worker: Slot) -> bool {
-        self.by_worker.get(&worker).is_some_and(|blame| blame.failed)
+    pub(crate) fn has_failures_on(&self, worker: Slot) -> bool {
+        self.by_worker.get(&worker).is_some_and(|failure_history| failure_history.failed)
     }
 
     /// Whether there is a failure history of a Worker.
@@ -78,14 +79,14 @@ impl Exclusions {
     }
 
     /// The number of Workers on which executors failed, and none was proven since.
-    pub(crate) fn blamed(&self) -> usize {
-        self.by_worker.values().filter(|blame| blame.failed).count()
+    pub(crate) fn failed_workers(&self) -> usize {
+        self.by_worker.values().filter(|failure_history| failure_history.failed).count()
     }
 
     /// The Workers that are excluded now, in the order of their slots.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &Blame)> {
-        let excluded = |(_, blame): &(&Slot, &Blame)| blame.until.is_some();
-        self.by_worker.iter().filter(excluded).map(|(worker, blame)| (*worker, blame))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &FailureHistory)> {
+        let excluded = |(_, failure_history): &(&Slot, &FailureHistory)| failure_history.until.is_some();
+        self.by_worker.iter().filter(excluded).map(|(worker, failure_history)| (*worker, failure_history))
     }
 
     pub(super) fn next_end(&self) -> Option<Timestamp> {
@@ -100,30 +101,30 @@ impl Exclusions {
         worker: Slot,
         executor: ExecutorId,
         next: u32,
-        end: BlamedEnd,
+        end: CountedEnd,
     ) -> Option<u32> {
-        let blame = self.by_worker.entry(worker).or_default();
+        let failure_history = self.by_worker.entry(worker).or_default();
         let counted_below = match end {
-            BlamedEnd::Early(_) => &mut blame.early_below,
-            BlamedEnd::LateFailure => &mut blame.late_below,
+            CountedEnd::Early(_) => &mut failure_history.early_below,
+            CountedEnd::LateFailure => &mut failure_history.late_below,
         };
         if executor.0 < *counted_below {
             return None;
         }
         *counted_below = next;
         match end {
-            BlamedEnd::Early(early) => {
-                blame.early_ends = blame.early_ends.saturating_add(1);
-                blame.failed |= early == EarlyEnd::Failed;
+            CountedEnd::Early(early) => {
+                failure_history.early_ends = failure_history.early_ends.saturating_add(1);
+                failure_history.failed |= early == EarlyEnd::Failed;
             }
-            BlamedEnd::LateFailure => blame.failed = true,
+            CountedEnd::LateFailure => failure_history.failed = true,
         }
-        Some(blame.early_ends)
+        Some(failure_history.early_ends)
     }
 
     pub(crate) fn exclude(&mut self, worker: Slot, until: Timestamp) {
-        let blame = self.by_worker.entry(worker).or_default();
-        if let Some(before) = blame.until.replace(until) {
+        let failure_history = self.by_worker.entry(worker).or_default();
+        if let Some(before) = failure_history.until.replace(until) {
             self.ends.remove(&(before, worker));
         }
         self.ends.insert((until, worker));
@@ -138,12 +139,13 @@ impl Exclusions {
 
     /// Ends all exclusions for failures, because the application has no other Worker left.
     pub(crate) fn forgive_failures(&mut self) {
-        let failed: Vec<Slot> = self.iter().filter(|(_, blame)| blame.failed).map(|(slot, _)| slot).collect();
+        let failed: Vec<Slot> =
+            self.iter().filter(|(_, failure_history)| failure_history.failed).map(|(slot, _)| slot).collect();
         failed.into_iter().for_each(|worker| self.readmit(worker));
     }
 
     fn readmit(&mut self, worker: Slot) {
-        let until = self.by_worker.get_mut(&worker).and_then(|blame| blame.until.take());
+        let until = self.by_worker.get_mut(&worker).and_then(|failure_history| failure_history.until.take());
         if let Some(until) = until {
             self.ends.remove(&(until, worker));
         }
@@ -152,7 +154,11 @@ impl Exclusions {
     /// Records that an executor is proven on a Worker. Clears the Worker's failure history if the executor was launched
     /// after the latest early end was counted.
     pub(crate) fn prove(&mut self, worker: Slot, executor: ExecutorId) {
-        if self.by_worker.get(&worker).is_some_and(|blame| executor.0 >= blame.early_below) {
+        if self
+            .by_worker
+            .get(&worker)
+            .is_some_and(|failure_history| executor.0 >= failure_history.early_below)
+        {
             self.forget(worker);
         }
     }
@@ -168,8 +174,8 @@ impl Exclusions {
     }
 
     /// The failure histories by Worker.
-    pub(crate) fn blame(&self) -> impl Iterator<Item = (Slot, &Blame)> {
-        self.by_worker.iter().map(|(worker, blame)| (*worker, blame))
+    pub(crate) fn failure_history(&self) -> impl Iterator<Item = (Slot, &FailureHistory)> {
+        self.by_worker.iter().map(|(worker, failure_history)| (*worker, failure_history))
     }
 
     /// Whether there are no failure histories.
@@ -178,14 +184,19 @@ impl Exclusions {
     }
 
     /// Replaces the failure histories.
-    pub(crate) fn restore(&mut self, blame: Vec<(Slot, Blame)>) {
-        self.ends = blame.iter().filter_map(|(worker, blame)| Some((blame.until?, *worker))).collect();
-        self.by_worker = blame.into_iter().collect();
+    pub(crate) fn restore(&mut self, failure_history: Vec<(Slot, FailureHistory)>) {
+        self.ends = failure_history
+            .iter()
+            .filter_map(|(worker, failure_history)| Some((failure_history.until?, *worker)))
+            .collect();
+        self.by_worker = failure_history.into_iter().collect();
     }
 
     /// Whether the ordered list of ends matches the Workers' histories.
     pub(crate) fn is_consistent(&self) -> bool {
-        self.iter().filter_map(|(worker, blame)| Some((blame.until?, worker))).collect::<BTreeSet<_>>()
+        self.iter()
+            .filter_map(|(worker, failure_history)| Some((failure_history.until?, worker)))
+            .collect::<BTreeSet<_>>()
             == self.ends
     }
 }
@@ -207,7 +218,7 @@ mod tests {
 
     use super::*;
 
-    const FAILED: BlamedEnd = BlamedEnd::Early(EarlyEnd::Failed);
+    const FAILED: CountedEnd = CountedEnd::Early(EarlyEnd::Failed);
 
     fn slots() -> [Slot; 2] {
         let mut index = Index::new(WorkerOrder::WorkerId);
@@ -238,8 +249,8 @@ mod tests {
         let [worker, _] = slots();
         let mut exclusions = Exclusions::default();
         let mut count = |executor, end| exclusions.count(worker, ExecutorId(executor), 9, end);
-        assert_eq!(count(0, BlamedEnd::LateFailure), Some(0));
-        assert_eq!(count(1, BlamedEnd::LateFailure), None, "it is part of the first");
+        assert_eq!(count(0, CountedEnd::LateFailure), Some(0));
+        assert_eq!(count(1, CountedEnd::LateFailure), None, "it is part of the first");
         assert_eq!(count(2, FAILED), Some(1));
     }
 
@@ -252,9 +263,9 @@ mod tests {
             exclusions.exclude(worker, Timestamp::from_millis(9));
         }
         exclusions.prove(one, ExecutorId(3));
-        assert!(exclusions.blames(one) && exclusions.excludes(one));
+        assert!(exclusions.has_failures_on(one) && exclusions.excludes(one));
         exclusions.prove(one, ExecutorId(4));
-        assert!(!exclusions.blames(one) && !exclusions.excludes(one));
+        assert!(!exclusions.has_failures_on(one) && !exclusions.excludes(one));
         assert!(exclusions.excludes(other) && exclusions.is_consistent());
     }
 
@@ -263,7 +274,7 @@ mod tests {
         let [one, other] = slots();
         let mut exclusions = Exclusions::default();
         exclusions.count(one, ExecutorId(0), 2, FAILED);
-        exclusions.count(other, ExecutorId(1), 2, BlamedEnd::Early(EarlyEnd::Finished));
+        exclusions.count(other, ExecutorId(1), 2, CountedEnd::Early(EarlyEnd::Finished));
         exclusions.exclude(one, Timestamp::from_millis(5));
         exclusions.exclude(other, Timestamp::from_millis(7));
         exclusions.forgive_failures();
@@ -272,6 +283,6 @@ mod tests {
         assert_eq!(exclusions.next_end(), Some(Timestamp::from_millis(7)));
         exclusions.release(Timestamp::from_millis(7));
         assert!(exclusions.is_empty() && exclusions.is_consistent());
-        assert_eq!(exclusions.blamed(), 1, "the Worker on which an executor failed stays blamed");
+        assert_eq!(exclusions.failed_workers(), 1, "the Worker on which an executor failed stays blamed");
     }
 }

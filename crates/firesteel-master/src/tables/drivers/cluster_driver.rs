@@ -4,7 +4,7 @@ use firesteel_placement::advanced::index::Slot;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Resources};
 use firesteel_protocol::ids::DriverId;
 use firesteel_protocol::messages::{
-    DRIVER_NAME, DriverDescription, DriverLaunch, DriverPlace, DriverRestarts, DriverState, DriverView,
+    DRIVER_NAME, DriverDescription, DriverLaunch, DriverLocation, DriverRestarts, DriverState, DriverView,
     DriverWait, MasterToWorker,
 };
 use firesteel_protocol::time::Timestamp;
@@ -83,7 +83,7 @@ impl ClusterDriver {
             submitted: self.submitted,
             launched: self.run.as_ref().map(|run| run.launched),
             ended: None,
-            worker: worker.map(|row| DriverPlace {
+            worker: worker.map(|row| DriverLocation {
                 worker: row.description.id.clone(),
                 host: row.description.host.clone(),
                 port: row.description.port,

@@ -67,7 +67,7 @@ impl ClusterDriverTable {
     }
 
     /// Remembers an ended cluster driver, and at most this number of them. Returns those that are dropped.
-    pub(crate) fn bury(&mut self, number: u64, driver: PastDriver, limit: usize) -> Vec<(u64, PastDriver)> {
+    pub(crate) fn retire(&mut self, number: u64, driver: PastDriver, limit: usize) -> Vec<(u64, PastDriver)> {
         self.ended.insert((number, driver.view.id.clone()), driver, limit)
     }
 

@@ -5,7 +5,7 @@ use firesteel_protocol::messages::{ExecutorState, ExecutorView, Used, WorkerDesc
 use firesteel_protocol::process::ExitStatus;
 use firesteel_protocol::time::Timestamp;
 
-use crate::tables::capacity::Amounts;
+use crate::tables::capacity::Holding;
 
 /// The record of one executor, live or ended. It is short, since many ended ones are remembered. The view for clients
 /// is built on request.
@@ -15,7 +15,7 @@ pub(crate) struct ExecutorRecord {
     /// Its Worker, which may be lost since.
     pub(crate) worker: Arc<WorkerDescription>,
     pub(crate) profile: ProfileId,
-    pub(crate) share: Amounts,
+    pub(crate) share: Holding,
     pub(crate) state: ExecutorState,
     pub(crate) launched: Timestamp,
     pub(crate) started: Option<Timestamp>,
@@ -36,7 +36,7 @@ impl ExecutorRecord {
     /// A copy for clients.
     pub(crate) fn view(&self, app: &AppId) -> ExecutorView {
         let WorkerDescription { id: worker, host, port, work_dir, .. } = &*self.worker;
-        let Amounts { cores, memory, resources } = &self.share;
+        let Holding { cores, memory, resources } = &self.share;
         ExecutorView {
             id: self.id,
             worker: worker.clone(),

@@ -117,13 +117,13 @@ mod tests {
     use firesteel_protocol::time::Timestamp;
 
     use super::*;
-    use crate::tables::capacity::{Amounts, Capacity};
+    use crate::tables::capacity::{Capacity, Holding};
     use crate::tables::executors::executor::Probation;
 
     fn executor(cores: i64) -> Executor {
         let none = Resources::default();
         let slot = Index::new(WorkerOrder::default()).insert(0, Cores(1), MiB(1), &none);
-        let amounts = Amounts { cores: Cores(cores), memory: MiB(1), resources: none };
+        let amounts = Holding { cores: Cores(cores), memory: MiB(1), resources: none };
         let grant = Capacity::new(amounts).take(Cores(cores), MiB(1), &ResourceAmounts::new());
         Executor {
             slot,

@@ -3,47 +3,47 @@
 use firesteel_placement::advanced::index::Slot;
 use firesteel_placement::advanced::policy::Changes;
 
-use super::standing::{Leave, WorkerStanding};
+use super::health::{Leave, WorkerHealth};
 use super::table::WorkerTable;
 
 impl WorkerTable {
     /// Gives a Worker no more executors. Returns whether that changed anything.
     pub(crate) fn decommission(&mut self, slot: Slot) -> bool {
-        let is_news = !self.row(slot).standing.leaving;
-        self.change_standing(slot, |standing| standing.leaving = true);
+        let is_news = !self.row(slot).health.leaving;
+        self.change_health(slot, |health| health.leaving = true);
         is_news
     }
 
     /// Records a request that a Worker leaves.
     pub(crate) fn ask_to_leave(&mut self, slot: Slot, leave: Leave) {
-        self.change_standing(slot, |standing| standing.asked = Some(leave));
+        self.change_health(slot, |health| health.asked = Some(leave));
     }
 
-    pub(crate) fn change_standing(&mut self, slot: Slot, change: impl FnOnce(&mut WorkerStanding)) {
-        let mut standing = self.row(slot).standing.clone();
-        change(&mut standing);
-        self.set_standing(slot, standing);
+    pub(crate) fn change_health(&mut self, slot: Slot, change: impl FnOnce(&mut WorkerHealth)) {
+        let mut health = self.row(slot).health.clone();
+        change(&mut health);
+        self.set_health(slot, health);
     }
 
     /// Sets a Worker's standing. A Worker that is about to end is not excluded as well.
-    pub(crate) fn set_standing(&mut self, slot: Slot, mut standing: WorkerStanding) {
-        if standing.leaving {
-            standing.distrust.until = None;
+    pub(crate) fn set_health(&mut self, slot: Slot, mut health: WorkerHealth) {
+        if health.leaving {
+            health.global_exclusion.until = None;
         }
         self.changed.insert(slot);
         let row = self.rows[slot.index()].as_mut().expect("every slot of the index has its row");
-        if let Some(until) = row.standing.distrust.until {
+        if let Some(until) = row.health.global_exclusion.until {
             self.excluded.remove(&(until, slot));
         }
-        if let Some(until) = standing.distrust.until {
+        if let Some(until) = health.global_exclusion.until {
             self.excluded.insert((until, slot));
         }
-        if standing.availability() == row.availability() {
-            row.standing = standing;
+        if health.availability() == row.availability() {
+            row.health = health;
             return;
         }
         self.whole.remove(&row.whole_offer());
-        row.standing = standing;
+        row.health = health;
         self.whole.add(&row.whole_offer());
         self.consider_anew(slot);
     }
@@ -68,7 +68,7 @@ impl WorkerTable {
     }
 
     /// Applies that foreign executors or cluster drivers on a Worker have come, or are gone.
-    pub(crate) fn set_foreigners(&mut self, slot: Slot) {
+    pub(crate) fn set_unknown_processes(&mut self, slot: Slot) {
         self.consider_anew(slot);
     }
 

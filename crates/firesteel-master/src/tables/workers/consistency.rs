@@ -26,11 +26,11 @@ impl WorkerTable {
                 return Err(format!("{id} is not in every table"));
             }
         }
-        let is_odd = |row: &WorkerRow| row.standing.leaving && row.standing.distrust.until.is_some();
+        let is_odd = |row: &WorkerRow| row.health.leaving && row.health.global_exclusion.until.is_some();
         if let Some(row) = self.iter().find(|row| is_odd(row)) {
             return Err(format!("{} is about to end, and is excluded", row.description.id));
         }
-        let until = |(slot, row): (Slot, &WorkerRow)| Some((row.standing.distrust.until?, slot));
+        let until = |(slot, row): (Slot, &WorkerRow)| Some((row.health.global_exclusion.until?, slot));
         let excluded: BTreeSet<_> = self.slots().filter_map(until).collect();
         if excluded != self.excluded {
             return Err(format!("{excluded:?} are excluded, and not {:?}", self.excluded));

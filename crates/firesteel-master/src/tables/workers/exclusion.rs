@@ -8,7 +8,7 @@ use super::table::WorkerTable;
 impl WorkerTable {
     /// Gives a Worker no executors before `until`.
     pub(crate) fn exclude(&mut self, slot: Slot, until: Timestamp) {
-        self.change_standing(slot, |standing| standing.distrust.until = Some(until));
+        self.change_health(slot, |health| health.global_exclusion.until = Some(until));
     }
 
     /// The Workers that are excluded for all applications.
@@ -29,7 +29,7 @@ impl WorkerTable {
     pub(crate) fn readmit(&mut self, now: Timestamp) -> bool {
         let mut readmitted = false;
         while let Some(slot) = first_due(&self.excluded, now) {
-            self.change_standing(slot, |standing| standing.distrust.until = None);
+            self.change_health(slot, |health| health.global_exclusion.until = None);
             readmitted = true;
         }
         readmitted

@@ -7,19 +7,19 @@ use firesteel_placement::explain::shortfall;
 use firesteel_placement::{Cores, Offer, ResourceAmounts, Resources};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
-use firesteel_protocol::last_heard::LastHeard;
+use firesteel_protocol::last_seen::LastSeen;
 use firesteel_protocol::messages::{
-    DepartureCause, Impairment, Standing, TimedReport, Used, WorkerDescription, WorkerRemark, WorkerShare,
+    DepartureCause, Impairment, ShareState, TimedReport, Used, WorkerDescription, WorkerRemark, WorkerShare,
     WorkerState, WorkerView,
 };
 use firesteel_protocol::time::Timestamp;
 
-use crate::tables::capacity::{Amounts, Capacity};
+use crate::tables::capacity::{Capacity, Holding};
 use crate::tables::link::Link;
 use crate::tables::sorted::Sorted;
-use crate::tables::workers::foreigners::Foreigners;
+use crate::tables::workers::health::{Availability, WorkerHealth};
 use crate::tables::workers::orders::Orders;
-use crate::tables::workers::standing::{Availability, WorkerStanding};
+use crate::tables::workers::unknown_processes::UnknownProcesses;
 
 #[derive(Debug)]
 pub(crate) struct WorkerRow {
@@ -33,24 +33,24 @@ pub(crate) struct WorkerRow {
     pub(crate) executors: Sorted<ExecutorKey>,
     pub(crate) drivers: Sorted<u64>,
     pub(crate) orders: Orders,
-    pub(crate) last_heartbeat: LastHeard,
+    pub(crate) last_heartbeat: LastSeen,
     /// The time of its entry in the table of timeouts to check.
     pub(crate) look: Timestamp,
     /// Whether it has missed two heartbeats.
     pub(crate) is_late: bool,
     /// Whether it may get executors. Only its table changes this recorded state.
-    pub(super) standing: WorkerStanding,
+    pub(super) health: WorkerHealth,
     /// Whether it does not answer orders.
     pub(crate) deaf: bool,
     /// Why it can start no executors, if it reports that.
     pub(crate) cannot_start: Option<String>,
     /// What it runs for a Master with another state, while that is left alone.
-    pub(crate) foreigners: Option<Box<Foreigners>>,
+    pub(crate) unknown_processes: Option<Box<UnknownProcesses>>,
     pub(crate) report: Option<Box<TimedReport>>,
     /// Whether it has returned but not yet listed its executors. Workers with a label list them in a separate message.
     pub(crate) is_to_list: bool,
     /// Its recorded standing, if that is not the default.
-    pub(crate) recorded: Option<Box<WorkerStanding>>,
+    pub(crate) recorded: Option<Box<WorkerHealth>>,
 }
 
 /// The amounts of a Worker that are withheld in this pass.
@@ -66,7 +66,7 @@ pub(crate) struct Withheld {
 impl WorkerRow {
     pub(crate) fn new(number: u64, mut description: WorkerDescription, link: Link, now: Timestamp) -> Self {
         let resources = std::mem::take(&mut description.resources);
-        let total = Amounts { cores: description.cores, memory: description.memory, resources };
+        let total = Holding { cores: description.cores, memory: description.memory, resources };
         Self {
             number,
             description: Arc::new(description),
@@ -75,13 +75,13 @@ impl WorkerRow {
             executors: Sorted::default(),
             drivers: Sorted::default(),
             orders: Orders::default(),
-            last_heartbeat: LastHeard::at(now),
+            last_heartbeat: LastSeen::at(now),
             look: now,
             is_late: false,
-            standing: WorkerStanding::default(),
+            health: WorkerHealth::default(),
             deaf: false,
             cannot_start: None,
-            foreigners: None,
+            unknown_processes: None,
             report: None,
             is_to_list: false,
             recorded: None,
@@ -89,12 +89,12 @@ impl WorkerRow {
     }
 
     /// Whether it may get executors, as recorded.
-    pub(crate) fn standing(&self) -> &WorkerStanding {
-        &self.standing
+    pub(crate) fn health(&self) -> &WorkerHealth {
+        &self.health
     }
 
     pub(crate) fn availability(&self) -> Availability {
-        self.standing.availability()
+        self.health.availability()
     }
 
     pub(crate) fn capacity(&self) -> &Capacity {
@@ -139,7 +139,7 @@ impl WorkerRow {
             && self.availability() == Availability::Serving
             && !self.deaf
             && self.cannot_start.is_none()
-            && self.foreigners.is_none()
+            && self.unknown_processes.is_none()
     }
 
     /// When to check its silence next, unless it is heard before.
@@ -149,7 +149,7 @@ impl WorkerRow {
 
     /// What is unusual about it, if anything. Foreign executors and cluster drivers there end at `until`.
     fn remark(&self, until: Timestamp) -> Option<WorkerRemark> {
-        if let Some(Foreigners { executors, drivers }) = self.foreigners.as_deref() {
+        if let Some(UnknownProcesses { executors, drivers }) = self.unknown_processes.as_deref() {
             let (executors, drivers) = (executors.len() as u64, drivers.len() as u64);
             return Some(WorkerRemark::Foreign { executors, drivers, until });
         }
@@ -158,20 +158,20 @@ impl WorkerRow {
 
     /// The departure cause, if it leaves in order.
     pub(crate) fn departure_cause(&self) -> DepartureCause {
-        if self.standing.asked.is_some() { DepartureCause::Asked } else { DepartureCause::Stopped }
+        if self.health.asked.is_some() { DepartureCause::Asked } else { DepartureCause::Stopped }
     }
 
     /// Its contribution to the sums over the cluster.
     pub(crate) fn share(&self) -> WorkerShare {
-        let standing = match self.availability() {
-            Availability::Decommissioning => Standing::Away,
-            Availability::Serving | Availability::Excluded if !self.link.is_here() => Standing::Away,
-            Availability::Serving | Availability::Excluded if self.serves() => Standing::Serving,
-            Availability::Serving | Availability::Excluded => Standing::Withheld,
+        let state = match self.availability() {
+            Availability::Decommissioning => ShareState::Away,
+            Availability::Serving | Availability::Excluded if !self.link.is_here() => ShareState::Away,
+            Availability::Serving | Availability::Excluded if self.serves() => ShareState::Serving,
+            Availability::Serving | Availability::Excluded => ShareState::Withheld,
         };
         let (total, free) = (self.capacity.total(), self.capacity.offer(self.description.id.as_str()));
         WorkerShare {
-            standing,
+            state,
             cores: total.cores,
             cores_used: total.cores - free.cores,
             memory: total.memory,
@@ -203,14 +203,14 @@ impl WorkerRow {
 
     /// Whether it may get executors, now or after its exclusion.
     pub(crate) fn stays(&self) -> bool {
-        !self.standing.leaving
+        !self.health.leaving
     }
 
     /// A copy for clients. `excluded_for` is the number of applications that the Worker is excluded for.
     pub(super) fn living_view(&self, excluded_for: u64, until: Timestamp) -> WorkerView {
         let view = self.view(match (self.link, self.availability()) {
             (Link::Away, _) => WorkerState::Unknown,
-            (Link::Here(_), _) if self.foreigners.is_some() => WorkerState::Unknown,
+            (Link::Here(_), _) if self.unknown_processes.is_some() => WorkerState::Unknown,
             (Link::Here(_), Availability::Serving | Availability::Excluded) => WorkerState::Alive,
             (Link::Here(_), Availability::Decommissioning) => WorkerState::Decommissioned,
         });
@@ -225,7 +225,7 @@ impl WorkerRow {
             cores_used: used.cores,
             memory_used: used.memory,
             resources_used: used.resources,
-            excluded_until: self.standing.distrust.until,
+            excluded_until: self.health.global_exclusion.until,
             impairment: self.impairment(),
             ..WorkerView::unused(&self.description, self.last_heartbeat.time())
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use firesteel_placement::advanced::index::Slot;
 use firesteel_protocol::ids::WorkerId;
-use firesteel_protocol::last_heard::LastHeard;
+use firesteel_protocol::last_seen::LastSeen;
 use firesteel_protocol::time::Timestamp;
 
 use super::table::WorkerTable;
@@ -19,7 +19,7 @@ pub(crate) enum Silence {
     /// It has missed two heartbeats.
     Late {
         worker: WorkerId,
-        last_heard: Timestamp,
+        last_seen: Timestamp,
     },
     Over(WorkerId),
 }
@@ -34,7 +34,7 @@ impl WorkerTable {
     /// that a Master does not wake up for Workers that all report. Returns whether the Worker was late.
     pub(crate) fn hear(&mut self, slot: Slot, at: Timestamp, timeout: Duration) -> bool {
         let row = self.row_mut(slot);
-        row.last_heartbeat = LastHeard::at(at);
+        row.last_heartbeat = LastSeen::at(at);
         let was_late = std::mem::take(&mut row.is_late);
         if was_late {
             self.late.remove(&slot);
@@ -70,11 +70,11 @@ impl WorkerTable {
             }
             let next = row.next_look(timeout);
             if !row.is_late && next <= heard_until {
-                let (worker, last_heard) = (row.description.id.clone(), row.last_heartbeat.time());
+                let (worker, last_seen) = (row.description.id.clone(), row.last_heartbeat.time());
                 self.row_mut(slot).is_late = true;
                 self.late.insert(slot);
                 self.look_again(slot, now + silent_at.since(heard_until));
-                return Some(Silence::Late { worker, last_heard });
+                return Some(Silence::Late { worker, last_seen });
             }
             self.look_again(slot, now + next.since(heard_until));
         }

@@ -12,7 +12,7 @@ use firesteel_protocol::time::Timestamp;
 
 use super::dead::DeadWorkers;
 use super::label_counts::LabelCounts;
-use crate::tables::capacity::{Amounts, Grant};
+use crate::tables::capacity::{Grant, Holding};
 use crate::tables::link::Link;
 use crate::tables::workers::orders::Orders;
 use crate::tables::workers::row::{Withheld, WorkerRow};
@@ -106,7 +106,7 @@ impl WorkerTable {
         self.moved = Changes::All;
         self.whole.remove(&row.whole_offer());
         self.labels.remove(&row.description.label);
-        if let Some(until) = row.standing.distrust.until {
+        if let Some(until) = row.health.global_exclusion.until {
             self.excluded.remove(&(until, slot));
         }
         if let Link::Here(peer) = row.link {
@@ -168,7 +168,7 @@ impl WorkerTable {
 
     /// Takes a share with exactly these addresses from the Worker's row and from the index. Used for executors that
     /// existed before.
-    pub(crate) fn grant_exactly(&mut self, slot: Slot, share: Amounts) -> Option<Grant> {
+    pub(crate) fn grant_exactly(&mut self, slot: Slot, share: Holding) -> Option<Grant> {
         let grant = self.row_mut(slot).capacity.take_exactly(share);
         self.index_anew(slot);
         grant
@@ -241,7 +241,7 @@ impl WorkerTable {
     }
 
     /// Remembers a removed Worker, and forgets other lost Workers after their time.
-    pub(crate) fn bury(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
+    pub(crate) fn retire(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
         self.dead.forget(departure.at);
         let forgotten_at = row.last_heartbeat.time() + remember;
         // A Worker can have thousands of addresses. Nobody needs them, or its impairment, after it is lost.
@@ -253,7 +253,7 @@ impl WorkerTable {
     }
 
     /// Remembers a lost Worker until this time.
-    pub(crate) fn bury_view(&mut self, view: WorkerView, forgotten_at: Timestamp) {
+    pub(crate) fn retire_view(&mut self, view: WorkerView, forgotten_at: Timestamp) {
         self.dead.add(view, forgotten_at);
     }
 

@@ -12,7 +12,7 @@ use crate::tables::workers::row::Withheld;
 /// Withheld room that is offered for a while.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Lifted(BTreeMap<Slot, Withheld>);
+pub(crate) struct Suspended(BTreeMap<Slot, Withheld>);
 
 impl WorkerTable {
     /// Withholds further amounts of a Worker until the end of the pass. Addresses are withheld for this number of
@@ -38,17 +38,17 @@ impl WorkerTable {
     }
 
     /// Suspends the withholding. The caller resumes it with [`withhold_again`](Self::withhold_again).
-    pub(crate) fn lift_withheld(&mut self) -> Lifted {
-        let lifted = std::mem::take(&mut self.withheld);
-        lifted.keys().for_each(|slot| self.index_anew(*slot));
-        Lifted(lifted)
+    pub(crate) fn suspend_withholding(&mut self) -> Suspended {
+        let suspended = std::mem::take(&mut self.withheld);
+        suspended.keys().for_each(|slot| self.index_anew(*slot));
+        Suspended(suspended)
     }
 
     /// Withholds exactly the suspended room again.
-    pub(crate) fn withhold_again(&mut self, Lifted(lifted): Lifted) {
+    pub(crate) fn withhold_again(&mut self, Suspended(suspended): Suspended) {
         self.release_withheld();
-        let slots: Vec<Slot> = lifted.keys().copied().collect();
-        self.withheld = lifted;
+        let slots: Vec<Slot> = suspended.keys().copied().collect();
+        self.withheld = suspended;
         slots.into_iter().for_each(|slot| self.index_anew(slot));
     }
 

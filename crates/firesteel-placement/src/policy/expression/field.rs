@@ -12,7 +12,7 @@ use crate::{Demand, Offer};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     /// An amount of the Worker.
-    Worker(When, Thing),
+    Worker(AmountTime, CountedAmount),
     /// An amount that each executor asks for.
     Asked(Resource),
     /// An amount that the Worker has in all, free or not.
@@ -25,7 +25,7 @@ pub(super) enum Field {
 
 /// When an amount of the Worker is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum AmountTime {
     /// Before the executor takes its share.
     Free,
     /// After it.
@@ -34,7 +34,7 @@ pub(super) enum When {
 
 /// What of a resource is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Thing {
+pub(super) enum CountedAmount {
     /// All of it.
     All(Resource),
     /// The addresses of a custom resource that are whole.
@@ -84,8 +84,8 @@ impl Field {
         let [first @ Segment { is_quoted: false, .. }, rest @ ..] = segments else { return Ok(None) };
         let field: fn(Resource) -> Self = match first.text.as_str() {
             "placed" => return none_after("placed", rest).map(|()| Some(Self::Placed)),
-            "free" => |resource| Self::Worker(When::Free, Thing::All(resource)),
-            "left" => |resource| Self::Worker(When::Left, Thing::All(resource)),
+            "free" => |resource| Self::Worker(AmountTime::Free, CountedAmount::All(resource)),
+            "left" => |resource| Self::Worker(AmountTime::Left, CountedAmount::All(resource)),
             "asked" => Self::Asked,
             "total" => Self::Total,
             "cluster" => Self::Cluster,
@@ -105,11 +105,11 @@ impl Field {
                 let expected = "a resource without a kind, since cluster counts all kinds together";
                 Err(unexpected(at, format!("{name:?}"), expected))
             }
-            (Self::Worker(when, Thing::All(Resource::Custom(name))), [part, rest @ ..]) => {
+            (Self::Worker(when, CountedAmount::All(Resource::Custom(name))), [part, rest @ ..]) => {
                 let whose = format!("{}.{name}", first.text);
                 let thing = match (part.text.as_str(), part.is_quoted) {
-                    ("whole", false) => Thing::Whole(name),
-                    ("largest", false) => Thing::Largest(name),
+                    ("whole", false) => CountedAmount::Whole(name),
+                    ("largest", false) => CountedAmount::Largest(name),
                     (_, _) => return Err(no_part(whose, part)),
                 };
                 none_after(&format!("{whose}.{}", part.text), rest)?;
@@ -130,8 +130,11 @@ impl Field {
     /// Whether it asks for the Worker's custom resources.
     pub(super) fn needs_rooms(&self) -> bool {
         match self {
-            Self::Worker(_, Thing::All(Resource::Custom(_)) | Thing::Whole(_) | Thing::Largest(_)) => true,
-            Self::Worker(_, Thing::All(Resource::Cores | Resource::Memory))
+            Self::Worker(
+                _,
+                CountedAmount::All(Resource::Custom(_)) | CountedAmount::Whole(_) | CountedAmount::Largest(_),
+            ) => true,
+            Self::Worker(_, CountedAmount::All(Resource::Cores | Resource::Memory))
             | Self::Asked(_)
             | Self::Total(_)
             | Self::Cluster(_)
@@ -142,24 +145,27 @@ impl Field {
     /// Its value.
     pub(super) fn value(&self, facts: &Facts<'_>) -> Number {
         let Facts { demand, cluster, offer, whole, rooms, before } = facts;
-        let room = |when: When| rooms.as_ref().map(|rooms| &rooms[usize::from(when == When::Left)]);
-        let left = |free: i64, each: i64, when: When| {
-            let executors = before.saturating_add(u64::from(when == When::Left));
+        let room =
+            |when: AmountTime| rooms.as_ref().map(|rooms| &rooms[usize::from(when == AmountTime::Left)]);
+        let left = |free: i64, each: i64, when: AmountTime| {
+            let executors = before.saturating_add(u64::from(when == AmountTime::Left));
             let executors = i64::try_from(executors).unwrap_or(i64::MAX);
             Number::whole(free.saturating_sub(each.max(0).saturating_mul(executors)))
         };
         match self {
-            Self::Worker(when, Thing::All(Resource::Cores)) => {
+            Self::Worker(when, CountedAmount::All(Resource::Cores)) => {
                 left(offer.cores.0, demand.size.step().0, *when)
             }
-            Self::Worker(when, Thing::All(Resource::Memory)) => left(offer.memory.0, demand.memory.0, *when),
-            Self::Worker(when, Thing::All(Resource::Custom(name))) => {
+            Self::Worker(when, CountedAmount::All(Resource::Memory)) => {
+                left(offer.memory.0, demand.memory.0, *when)
+            }
+            Self::Worker(when, CountedAmount::All(Resource::Custom(name))) => {
                 Number::thousandths(room(*when).map_or(0, |room| room.free(name)))
             }
-            Self::Worker(when, Thing::Whole(name)) => {
+            Self::Worker(when, CountedAmount::Whole(name)) => {
                 quantity(Quantity::whole(room(*when).map_or(0, |room| room.whole(name))))
             }
-            Self::Worker(when, Thing::Largest(name)) => {
+            Self::Worker(when, CountedAmount::Largest(name)) => {
                 Number::thousandths(room(*when).map_or(0, |room| room.largest(name)))
             }
             Self::Asked(Resource::Cores) => Number::whole(demand.size.step().0),

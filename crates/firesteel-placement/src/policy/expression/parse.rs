@@ -4,7 +4,7 @@ use super::error::{ExpressionError, Wrong, suggested};
 use super::field::{FIRST, Field, Segment};
 use super::number::Number;
 use super::program::{Program, STACK, Step};
-use super::token::{Token, What, shown, tokens};
+use super::token::{Token, WordKind, shown, tokens};
 
 /// The number of levels that may be nested: parentheses, functions and signs before a value.
 pub(super) const DEEPEST: usize = STACK;
@@ -44,8 +44,8 @@ pub(super) fn program(text: &str) -> Result<Program, ExpressionError> {
         Parser { tokens: tokens(text)?, next: 0, depth: 0, open: 0, program: Program::default() };
     parser.either()?;
     match &parser.token().what {
-        What::End => Ok(parser.program),
-        What::Number(_) | What::Name(_) | What::Mark(_) => Err(parser.unexpected(AFTER_VALUE)),
+        WordKind::End => Ok(parser.program),
+        WordKind::Number(_) | WordKind::Name(_) | WordKind::Mark(_) => Err(parser.unexpected(AFTER_VALUE)),
     }
 }
 
@@ -127,7 +127,7 @@ impl Parser {
 
     /// A value, perhaps with `-` before it.
     fn signed(&mut self) -> Result<(), ExpressionError> {
-        if self.token().what != What::Mark("-") {
+        if self.token().what != WordKind::Mark("-") {
             return self.value();
         }
         self.deeper(|parser| {
@@ -141,16 +141,16 @@ impl Parser {
     fn value(&mut self) -> Result<(), ExpressionError> {
         let Token { at, what } = self.token().clone();
         match what {
-            What::Number(number) => {
+            WordKind::Number(number) => {
                 self.next += 1;
                 self.open(at, Step::Number(number))
             }
-            What::Mark("(") => self.deeper(|parser| {
+            WordKind::Mark("(") => self.deeper(|parser| {
                 parser.next += 1;
                 parser.either()?;
                 parser.expect(")", "an operator or )")
             }),
-            What::Name(segments) if !is_operator(&segments) => {
+            WordKind::Name(segments) if !is_operator(&segments) => {
                 self.next += 1;
                 match Field::named(&segments)? {
                     Some(field) => self.field(at, field),
@@ -160,7 +160,7 @@ impl Parser {
                     },
                 }
             }
-            What::Name(_) | What::Mark(_) | What::End => Err(self.unexpected(VALUE)),
+            WordKind::Name(_) | WordKind::Mark(_) | WordKind::End => Err(self.unexpected(VALUE)),
         }
     }
 
@@ -177,7 +177,7 @@ impl Parser {
     fn call(&mut self, at: usize, function: Function) -> Result<(), ExpressionError> {
         self.expect("(", "( after the name of a function")?;
         let mut found = 0;
-        if self.token().what != What::Mark(")") {
+        if self.token().what != WordKind::Mark(")") {
             loop {
                 self.either()?;
                 found += 1;
@@ -185,7 +185,7 @@ impl Parser {
                     Some(between) if found > 1 => self.two(between),
                     Some(_) | None => {}
                 }
-                if self.token().what != What::Mark(",") {
+                if self.token().what != WordKind::Mark(",") {
                     break;
                 }
                 self.next += 1;
@@ -253,14 +253,14 @@ impl Parser {
     }
 
     fn took_operator(&mut self, operators: &[Operator]) -> Option<fn(Number, Number) -> Number> {
-        let What::Mark(here) = self.token().what else { return None };
+        let WordKind::Mark(here) = self.token().what else { return None };
         let (_, operator) = operators.iter().find(|(mark, _)| *mark == here)?;
         self.next += 1;
         Some(*operator)
     }
 
     fn expect(&mut self, mark: &'static str, expected: &'static str) -> Result<(), ExpressionError> {
-        if self.token().what != What::Mark(mark) {
+        if self.token().what != WordKind::Mark(mark) {
             return Err(self.unexpected(expected));
         }
         self.next += 1;

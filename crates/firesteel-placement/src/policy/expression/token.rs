@@ -8,12 +8,12 @@ use super::number::{NoNumber, Number};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) at: usize,
-    pub(super) what: What,
+    pub(super) what: WordKind,
 }
 
 /// What a word is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum WordKind {
     Number(Number),
     /// A name whose parts have points between them.
     Name(Vec<Segment>),
@@ -25,7 +25,7 @@ pub(super) enum What {
 /// The marks. One that begins with another one comes before it.
 const MARKS: [&str; 14] = ["<=", ">=", "==", "!=", "<", ">", "(", ")", ",", "+", "-", "*", "/", "%"];
 
-impl What {
+impl WordKind {
     /// In words, for errors.
     pub(super) fn words(&self) -> String {
         match self {
@@ -59,7 +59,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
         reader.take(|first| first.is_whitespace());
         let at = reader.at;
         let what = reader.next()?;
-        let is_end = what == What::End;
+        let is_end = what == WordKind::End;
         tokens.push(Token { at, what });
         if is_end {
             return Ok(tokens);
@@ -74,8 +74,8 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn next(&mut self) -> Result<What, ExpressionError> {
-        let Some(first) = self.rest.chars().next() else { return Ok(What::End) };
+    fn next(&mut self) -> Result<WordKind, ExpressionError> {
+        let Some(first) = self.rest.chars().next() else { return Ok(WordKind::End) };
         if first.is_ascii_digit() {
             return self.number();
         }
@@ -85,10 +85,10 @@ impl<'a> Reader<'a> {
         let mark = MARKS.into_iter().find(|mark| self.rest.starts_with(mark));
         let mark = mark.ok_or(ExpressionError { at: self.at, wrong: Wrong::Character(first) })?;
         self.skip(mark.len());
-        Ok(What::Mark(mark))
+        Ok(WordKind::Mark(mark))
     }
 
-    fn number(&mut self) -> Result<What, ExpressionError> {
+    fn number(&mut self) -> Result<WordKind, ExpressionError> {
         let at = self.at;
         let text = self.take(|next| next.is_ascii_alphanumeric() || matches!(next, '.' | '_'));
         let number = Number::read(text).map_err(|wrong| {
@@ -99,17 +99,17 @@ impl<'a> Reader<'a> {
             };
             ExpressionError { at, wrong: Wrong::Number { text: text.to_owned(), should } }
         })?;
-        Ok(What::Number(number))
+        Ok(WordKind::Number(number))
     }
 
-    fn name(&mut self) -> Result<What, ExpressionError> {
+    fn name(&mut self) -> Result<WordKind, ExpressionError> {
         let mut segments = vec![self.segment()?];
         while self.rest.starts_with('.') {
             self.skip(1);
             let segment = self.segment()?;
             segments.push(segment);
         }
-        Ok(What::Name(segments))
+        Ok(WordKind::Name(segments))
     }
 
     /// A part of a name. It may be empty, which no field is.

@@ -1,15 +1,15 @@
 //! Learned fragmentation: which part of a Worker's custom resources could the executors not use that applications ask for?
 //!
-//! [`SeenDemands`] counts the kinds of executors that were asked for. From time to time it makes a [`Lesson`] of them: how
+//! [`DemandStatistics`] counts the kinds of executors that were asked for. From time to time it makes a [`DemandModel`] of them: how
 //! much of each resource every kind asks for, how much of what is free it could use, and how many cores go with an
-//! address. The lesson gives each Worker a *loss*, and a policy puts an executor where the loss grows least
+//! address. The demand model gives each Worker a *loss*, and a policy puts an executor where the loss grows least
 //! ([`Measure::Learned`](super::Measure::Learned)).
 
-mod lesson;
-mod seen;
+mod demand_model;
+mod demand_statistics;
 
-pub use lesson::Lesson;
-pub use seen::SeenDemands;
+pub use demand_model::DemandModel;
+pub use demand_statistics::DemandStatistics;
 
 #[cfg(test)]
 mod tests {
@@ -31,7 +31,7 @@ mod tests {
 
     /// The Worker that gets one executor, of Workers with these names, cores and words of gpus.
     fn chosen(
-        seen: &mut SeenDemands,
+        seen: &mut DemandStatistics,
         demand: &Demand,
         workers: &[(&'static str, i64, &[&str])],
     ) -> &'static str {
@@ -53,15 +53,15 @@ mod tests {
             total.add(offer);
             candidates.push(Candidate { slot, offer: *offer, host: offer.worker, rank: () });
         }
-        if seen.is_lesson_due() {
+        if seen.is_demand_model_due() {
             seen.learn(offers.iter().copied());
         }
-        let shares = fill(Measure::Learned(seen.lesson()), demand, candidates, &total);
+        let shares = fill(Measure::Learned(seen.demand_model()), demand, candidates, &total);
         workers[shares[0].slot.index()].0
     }
 
-    fn seen(demands: &[(Demand, u64)]) -> SeenDemands {
-        let mut seen = SeenDemands::default();
+    fn seen(demands: &[(Demand, u64)]) -> DemandStatistics {
+        let mut seen = DemandStatistics::default();
         demands.iter().for_each(|(demand, executors)| seen.add(demand, *executors));
         seen
     }
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn cores_stay_where_gpus_need_them() {
         let workers: [(&str, i64, &[&str]); 2] = [("a", 8, &["0", "1"]), ("b", 32, &["0", "1"])];
-        let mut nothing = SeenDemands::default();
+        let mut nothing = DemandStatistics::default();
         assert_eq!(chosen(&mut nothing, &demand(6, "0"), &workers), "a", "the best fit");
         let mut one_gpu = seen(&[(demand(10, "1"), 20)]);
         assert_eq!(chosen(&mut one_gpu, &demand(6, "0"), &workers), "b");
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn few_kinds_are_remembered_and_lately_asked_for_ones_count_more() {
-        let mut all = SeenDemands::default();
+        let mut all = DemandStatistics::default();
         for cores in 1..2_000 {
             all.add(&demand(cores, "1"), 1);
         }

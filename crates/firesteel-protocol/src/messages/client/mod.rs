@@ -10,9 +10,9 @@ mod worker;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationAnswer, DecommissionAnswer, DriverDescription, DriverLogRequest, DriverView, HistoryPage,
-    HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece, LogRequest, RefusedLog, ReservedRoom, StatePage,
-    StatePlace, SubmitDriverAnswer, WorkerReport,
+    ApplicationAnswer, DecommissionAnswer, DriverDescription, DriverLogRequest, DriverView, HistoryCursor,
+    HistoryPage, KillAnswer, KillDriverAnswer, LogPiece, LogRequest, RefusedLog, ReservedRoom, StateCursor,
+    StatePage, SubmitDriverAnswer, WorkerReport,
 };
 use crate::ids::{DriverId, ExecutorId};
 use crate::scheduling::SchedulingSettings;
@@ -27,7 +27,7 @@ pub use worker::{Impairment, WorkerState, WorkerView};
 pub enum ClientToMaster {
     /// Asks for a page of everything that a status page shows.
     RequestMasterState {
-        from: StatePlace,
+        from: StateCursor,
     },
     RequestApplication {
         /// The application's id or its name. A name means the only live application that has it, or else the
@@ -65,7 +65,7 @@ pub enum ClientToMaster {
         driver: DriverId,
     },
     RequestHistory {
-        from: HistoryPlace,
+        from: HistoryCursor,
     },
     /// Asks the Master to end all cluster drivers. Source: Spark, for the names of this message and the next one.
     RequestKillAllDrivers {

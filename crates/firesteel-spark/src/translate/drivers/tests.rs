@@ -211,11 +211,14 @@ fn a_driver_of_spark_s_is_told_what_its_master_would_tell_and_answered_when_it_a
     let rows = [
         (
             registered,
-            Told::Message(ToDriver::RegisteredApplication { app: app.to_string(), master: master.clone() }),
+            OutgoingMessage::Message(ToDriver::RegisteredApplication {
+                app: app.to_string(),
+                master: master.clone(),
+            }),
         ),
         (
             added(3),
-            Told::Message(ToDriver::ExecutorAdded {
+            OutgoingMessage::Message(ToDriver::ExecutorAdded {
                 executor: 3,
                 worker: worker.to_string(),
                 address: Address { host: host.clone(), port: 7078 },
@@ -223,10 +226,10 @@ fn a_driver_of_spark_s_is_told_what_its_master_would_tell_and_answered_when_it_a
                 memory: 512,
             }),
         ),
-        (added(u32::MAX), Told::Nothing),
+        (added(u32::MAX), OutgoingMessage::Nothing),
         (
             lost,
-            Told::Message(ToDriver::WorkerRemoved {
+            OutgoingMessage::Message(ToDriver::WorkerRemoved {
                 worker: worker.to_string(),
                 host: host.clone(),
                 message: "the Worker's connection ended".to_owned(),
@@ -234,7 +237,7 @@ fn a_driver_of_spark_s_is_told_what_its_master_would_tell_and_answered_when_it_a
         ),
         (
             MasterToDriver::ExecutorLeaving { executor: ExecutorId(3), host: Some(host.clone()) },
-            Told::Message(ToDriver::ExecutorUpdated {
+            OutgoingMessage::Message(ToDriver::ExecutorUpdated {
                 executor: 3,
                 state: Spark::Decommissioned,
                 message: Some("worker decommissioned".to_owned()),
@@ -242,10 +245,10 @@ fn a_driver_of_spark_s_is_told_what_its_master_would_tell_and_answered_when_it_a
                 lost_host: Some(host.clone()),
             }),
         ),
-        (MasterToDriver::ExecutorsRequested { accepted: true }, Told::Answer(true)),
-        (MasterToDriver::ExecutorsKilled { accepted: false }, Told::Answer(false)),
-        (MasterToDriver::ExecutorsGone { app }, Told::Nothing),
-        (MasterToDriver::Shortfalls(Vec::new()), Told::Nothing),
+        (MasterToDriver::ExecutorsRequested { accepted: true }, OutgoingMessage::Answer(true)),
+        (MasterToDriver::ExecutorsKilled { accepted: false }, OutgoingMessage::Answer(false)),
+        (MasterToDriver::ExecutorsGone { app }, OutgoingMessage::Nothing),
+        (MasterToDriver::Shortfalls(Vec::new()), OutgoingMessage::Nothing),
     ];
     for (message, told) in rows {
         assert_eq!(to_driver(&message, &master), told, "{message:?}");

@@ -10,8 +10,8 @@ use firesteel_protocol::messages::{ApplicationFiles, FileDescription, FileKind, 
 use firesteel_worker as worker;
 
 use crate::cluster::faults::Fault;
-use crate::cluster::happening::Happening;
 use crate::cluster::processes::node::{Body, NodeEvent};
+use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
@@ -113,7 +113,7 @@ impl World {
                 fails = true;
             }
         }
-        self.after(millis, Happening::FetchEnd { node: worker, app, fetch, driver: number, fails });
+        self.after(millis, ScheduledEvent::FetchEnd { node: worker, app, fetch, driver: number, fails });
     }
 
     /// Ends a fetch. A fetch that was stopped may still complete.
@@ -171,6 +171,6 @@ impl World {
     /// Whether a Worker is fetching files of this application.
     pub(crate) fn fetch_is_pending(&self, app: &AppId) -> bool {
         self.pending()
-            .any(|happening| matches!(happening, Happening::FetchEnd { app: fetched, .. } if fetched == app))
+            .any(|scheduled_event| matches!(scheduled_event, ScheduledEvent::FetchEnd { app: fetched, .. } if fetched == app))
     }
 }

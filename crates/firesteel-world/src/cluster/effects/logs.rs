@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use firesteel_protocol::ids::{PeerId, is_sound};
-use firesteel_protocol::messages::{LogAuthor, LogWish, WorkerToClient};
+use firesteel_protocol::messages::{LogAuthor, LogRange, WorkerToClient};
 use firesteel_worker::{Event, LogRead};
 
 use crate::cluster::processes::node::{Body, WorkerBody};
@@ -10,8 +10,8 @@ use crate::cluster::world::{NodeIndex, World};
 
 impl World {
     /// A Worker reads a log for a client.
-    pub(crate) fn read_log(&mut self, node: NodeIndex, peer: PeerId, wish: &LogWish) {
-        let author = &wish.author;
+    pub(crate) fn read_log(&mut self, node: NodeIndex, peer: PeerId, range: &LogRange) {
+        let author = &range.author;
         if !is_sound(author.directory_id()) {
             return self.violate(format!("a log is read in the directory {:?}", author.directory_id()));
         }

@@ -10,10 +10,10 @@ use firesteel_master::{self as master, Config, Effect, Master, Record, Reservati
 use firesteel_protocol::Timestamp;
 
 use crate::cluster::faults::Fault;
-use crate::cluster::happening::Happening;
 use crate::cluster::laws::ledger::{EventOutcome, Order};
 use crate::cluster::processes::node::{Body, NodeEffects};
 use crate::cluster::sabotage::Sabotage;
+use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{NodeIndex, World};
 
 /// How many events of a Master pass between two test recoveries. Their result is compared with the Master.
@@ -137,7 +137,7 @@ impl World {
             self.fault(Fault::SlowSync);
         }
         let millis = if is_slow { self.dice.between(500, 5_000) } else { self.dice.below(10) };
-        self.after(millis, Happening::Synced { node });
+        self.after(millis, ScheduledEvent::Synced { node });
     }
 
     /// A write of the Master to its disk is complete.

@@ -12,14 +12,14 @@ use firesteel_protocol::messages::{
 use firesteel_protocol::process::ExitStatus;
 use firesteel_worker as worker;
 
-use crate::cluster::faults::election::seat_of;
-use crate::cluster::happening::Target;
+use crate::cluster::faults::election::listener_of;
 use crate::cluster::laws::ledger::EventOutcome;
 use crate::cluster::network::ProcessEnd;
 use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::{Body, DriverBody, NodeEffects};
 use crate::cluster::processes::programs::Program;
 use crate::cluster::scenario::TaskFate;
+use crate::cluster::scheduled_event::Target;
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 
 impl World {
@@ -134,7 +134,7 @@ impl World {
         self.trace_effect(node, &effect);
         self.coverage.worker_effect.count(&effect);
         match effect {
-            worker::Effect::Connect { master } => self.dial(node, Target::Master(seat_of(&master))),
+            worker::Effect::Connect { master } => self.dial(node, Target::Master(listener_of(&master))),
             worker::Effect::Send { peer, message } => {
                 if let worker::Outbound::Master(message) = &message {
                     let result = self.executors.report(message);
@@ -180,7 +180,7 @@ impl World {
             worker::Effect::RemoveExecutorDirectories { executors } => {
                 self.remove_executor_directories(node, &executors);
             }
-            worker::Effect::ReadLog { peer, wish } => self.read_log(node, peer, &wish),
+            worker::Effect::ReadLog { peer, range } => self.read_log(node, peer, &range),
             worker::Effect::Exit(exit) => {
                 self.coverage.worker_exit.count(&exit);
                 self.end_worker(node, ProcessEnd::Orderly);
@@ -200,7 +200,7 @@ impl World {
             None => return,
         };
         match effect {
-            driver::Effect::Connect { master } => self.dial(node, Target::Master(seat_of(&master))),
+            driver::Effect::Connect { master } => self.dial(node, Target::Master(listener_of(&master))),
             driver::Effect::Send { peer, message } => self.send_as_driver(node, app, peer, message),
             driver::Effect::HandleArrived { peer } => {
                 // A driver whose owner takes no reports receives nothing for a while.
@@ -282,7 +282,7 @@ impl World {
 
     fn send_as_driver(&mut self, node: NodeIndex, app: usize, peer: PeerId, message: driver::Outbound) {
         if let driver::Outbound::Master(message) = &message {
-            self.hold_wish(node, app, message);
+            self.hold_request(node, app, message);
             self.hold_told_outcome(app, message);
         }
         if let driver::Outbound::Executor(message) = &message {

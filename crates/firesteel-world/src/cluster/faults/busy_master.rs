@@ -10,21 +10,21 @@ use firesteel_protocol::messages::{LossReason, WorkerToMaster};
 use firesteel_protocol::time::Timestamp;
 
 use super::Fault;
-use crate::cluster::happening::Happening;
 use crate::cluster::processes::node::NodeEvent;
+use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
 /// A time during which the Master is busy.
 #[derive(Clone, Debug)]
-pub struct BusySpell {
+pub struct BusyPeriod {
     /// When it begins, in milliseconds after the start. It ends with the faults.
     pub from: u64,
     /// How long the Master takes for one message, in milliseconds.
     pub pace: u64,
 }
 
-impl BusySpell {
+impl BusyPeriod {
     /// One Master in six is busy before the faults stop.
     pub(crate) fn rolled(dice: &mut Dice, faults_until: u64) -> Option<Self> {
         let is_busy = faults_until > 0 && dice.one_in(6);
@@ -67,7 +67,7 @@ impl World {
         }
         if is_empty {
             self.fault(Fault::BusyMaster);
-            self.after(self.master_pace(), Happening::MasterTurn { node });
+            self.after(self.master_pace(), ScheduledEvent::MasterTurn { node });
         }
         let urgency = match event {
             Event::Received { message: Inbound::Client(_), .. } => Urgency::Urgent,
@@ -85,7 +85,7 @@ impl World {
             self.tell(node, NodeEvent::Master(event));
         }
         if !self.master_inbox.queue.is_empty() {
-            self.after(self.master_pace(), Happening::MasterTurn { node });
+            self.after(self.master_pace(), ScheduledEvent::MasterTurn { node });
         }
     }
 

@@ -1,7 +1,7 @@
 //! Elections: one of several Masters leads, and leaders are deposed while they are alive.
 //!
-//! In some clusters with a durable Master there are two addresses (seats) for Masters, which share the journal. One
-//! Master leads, and one at the other seat stands by. As in the product:
+//! In some clusters with a durable Master there are two addresses (listeners) for Masters, which share the journal. One
+//! Master leads, and one at the other listener stands by. As in the product:
 //!
 //! - Each leader has a greater epoch than all leaders before it.
 //! - A leader that is cut off from the election service can no longer write (`master_disk`). It still sends messages
@@ -18,13 +18,13 @@ use firesteel_protocol::address::Address;
 use firesteel_protocol::messages::{MasterToWorker, WorkerToMaster};
 
 use super::Fault;
-use crate::cluster::happening::Happening;
 use crate::cluster::network::ProcessEnd;
 use crate::cluster::network::links::{LinkIndex, Side};
 use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::{Body, NodeEffects};
 use crate::cluster::sabotage::Sabotage;
 use crate::cluster::scenario::AppPlan;
+use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{NodeIndex, World};
 use firesteel_protocol::ids::PeerId;
 use firesteel_sim::dice::Dice;
@@ -50,7 +50,7 @@ pub struct Election {
 pub struct Deposition {
     /// When it begins, in milliseconds after the start.
     pub from: u64,
-    pub way: Way,
+    pub way: DepositionKind,
     /// The duration of a second of the leader's clock, in milliseconds.
     pub clock: u64,
     /// How long the former leader still receives messages after its lease, in milliseconds.
@@ -58,13 +58,13 @@ pub struct Deposition {
     /// For how long before the deposition the leader's messages are held up, in milliseconds. They arrive after the
     /// next leader has begun, or never. `None`: messages arrive as usual.
     pub held_up: Option<u64>,
-    /// Whether the next leader begins at the same seat.
-    pub same_seat: bool,
+    /// Whether the next leader begins at the same listener.
+    pub same_listener: bool,
 }
 
 /// What happens to a leader that is deposed while it is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum DepositionKind {
     /// It can reach its peers, but not the election service.
     CutOff,
     /// Its process is paused for this many milliseconds.
@@ -97,8 +97,8 @@ impl Deposition {
     fn rolled(dice: &mut Dice, session: u64) -> Self {
         let clock = dice.between(700, 1_450);
         let way = match dice.one_in(3) {
-            true => Way::Paused { millis: dice.between(session / 2, session + 8_000) },
-            false => Way::CutOff,
+            true => DepositionKind::Paused { millis: dice.between(session / 2, session + 8_000) },
+            false => DepositionKind::CutOff,
         };
         Self {
             from: 0,
@@ -106,14 +106,14 @@ impl Deposition {
             clock,
             lingers: if dice.one_in(3) { 0 } else { dice.below(LONGEST_SILENCE) },
             held_up: dice.one_in(2).then(|| dice.below(3_000)),
-            same_seat: dice.one_in(5),
+            same_listener: dice.one_in(5),
         }
     }
 }
 
 /// An address at which a Master listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seat {
+pub(crate) enum ListenerState {
     Empty,
     /// The Master that leads, or whose lease is not over yet.
     Leader(NodeIndex),
@@ -122,34 +122,34 @@ pub(crate) enum Seat {
     Standby(NodeIndex),
 }
 
-pub(crate) fn seat_address(seat: usize) -> Address {
-    Address::new(["master", "other-master"][seat], 7077)
+pub(crate) fn listener_address(listener: usize) -> Address {
+    Address::new(["master", "other-master"][listener], 7077)
 }
 
-pub(crate) fn seat_of(address: &Address) -> usize {
-    usize::from(*address != seat_address(0))
+pub(crate) fn listener_of(address: &Address) -> usize {
+    usize::from(*address != listener_address(0))
 }
 
 impl World {
     /// The addresses of Masters in the settings of Workers and applications.
     pub(crate) fn master_addresses(&self) -> Vec<Address> {
-        (0..self.seats.len()).map(seat_address).collect()
+        (0..self.listeners.len()).map(listener_address).collect()
     }
 
-    /// Which Master accepts connections at a seat, and what its hello says.
-    pub(crate) fn listening_at(&self, seat: usize) -> Option<(NodeIndex, Leadership)> {
-        match self.seats[seat] {
-            Seat::Empty | Seat::Former(_) => None,
-            Seat::Leader(node) => {
-                let epoch = self.reigns.epoch_of(node).unwrap_or(0);
+    /// Which Master accepts connections at a listener, and what its hello says.
+    pub(crate) fn listening_at(&self, listener: usize) -> Option<(NodeIndex, Leadership)> {
+        match self.listeners[listener] {
+            ListenerState::Empty | ListenerState::Former(_) => None,
+            ListenerState::Leader(node) => {
+                let epoch = self.terms.epoch_of(node).unwrap_or(0);
                 self.node(node).waiting.is_none().then_some((node, Leadership::Here { epoch }))
             }
-            Seat::Standby(node) if self.is_sabotaged_by(Sabotage::StandbyAnswers) => {
-                Some((node, Leadership::Here { epoch: self.reigns.latest() }))
+            ListenerState::Standby(node) if self.is_sabotaged_by(Sabotage::StandbyAnswers) => {
+                Some((node, Leadership::Here { epoch: self.terms.latest() }))
             }
-            Seat::Standby(node) => {
+            ListenerState::Standby(node) => {
                 let Body::Standby { leader } = &self.node(node).body else { return None };
-                Some((node, Leadership::Elsewhere { leader: leader.map(seat_address) }))
+                Some((node, Leadership::Elsewhere { leader: leader.map(listener_address) }))
             }
         }
     }
@@ -164,22 +164,22 @@ impl World {
         self.master != Some(node)
     }
 
-    pub(crate) fn begin_reign(&mut self, seat: usize, node: NodeIndex) {
+    pub(crate) fn begin_term(&mut self, listener: usize, node: NodeIndex) {
         self.master = Some(node);
-        self.seats[seat] = Seat::Leader(node);
+        self.listeners[listener] = ListenerState::Leader(node);
         if !self.is_elected() {
             return;
         }
         let is_greater = !self.is_sabotaged_by(Sabotage::EpochNotIncreased);
-        let epoch = self.reigns.begin(node, is_greater);
-        self.remark(format!("the Master at seat {seat} leads in epoch {epoch}"));
-        for other in (0..self.seats.len()).filter(|other| *other != seat) {
+        let epoch = self.terms.begin(node, is_greater);
+        self.remark(format!("the Master at listener {listener} leads in epoch {epoch}"));
+        for other in (0..self.listeners.len()).filter(|other| *other != listener) {
             let millis = self.dice.below(1_500);
-            self.after(millis, Happening::Follow { seat: other });
+            self.after(millis, ScheduledEvent::Follow { listener: other });
         }
     }
 
-    /// Plans the next leader: when it begins, after the last one's session has expired, and at which seat.
+    /// Plans the next leader: when it begins, after the last one's session has expired, and at which listener.
     pub(crate) fn succession(&mut self) -> (u64, usize) {
         let Some(session) = self.scenario.election.as_ref().map(|election| election.session) else {
             let pause = if self.dice.one_in(4) {
@@ -190,43 +190,43 @@ impl World {
             return (pause, 0);
         };
         let pause = session + self.dice.below(3_000);
-        (pause, self.dice.index(self.seats.len()).expect("there is a seat"))
+        (pause, self.dice.index(self.listeners.len()).expect("there is a listener"))
     }
 
-    pub(crate) fn leave_seat(&mut self, node: NodeIndex) {
-        let is_its = |seat: &Seat| matches!(seat, Seat::Leader(one) | Seat::Former(one) if *one == node);
-        let Some(seat) = self.seats.iter().position(is_its) else { return };
-        self.seats[seat] = Seat::Empty;
+    pub(crate) fn leave_listener(&mut self, node: NodeIndex) {
+        let is_its = |listener: &ListenerState| matches!(listener, ListenerState::Leader(one) | ListenerState::Former(one) if *one == node);
+        let Some(listener) = self.listeners.iter().position(is_its) else { return };
+        self.listeners[listener] = ListenerState::Empty;
         if self.is_elected() {
             let millis = self.dice.below(5_000);
-            self.after(millis, Happening::StandBy { seat });
+            self.after(millis, ScheduledEvent::StandBy { listener });
         }
     }
 
-    pub(crate) fn take_seat(&mut self, seat: usize) {
-        match self.seats[seat] {
-            Seat::Empty | Seat::Leader(_) => {}
-            Seat::Former(node) => self.end_former(node),
-            Seat::Standby(node) => self.end_standby(node),
+    pub(crate) fn take_listener(&mut self, listener: usize) {
+        match self.listeners[listener] {
+            ListenerState::Empty | ListenerState::Leader(_) => {}
+            ListenerState::Former(node) => self.end_former(node),
+            ListenerState::Standby(node) => self.end_standby(node),
         }
-        self.seats[seat] = Seat::Empty;
+        self.listeners[listener] = ListenerState::Empty;
     }
 
-    pub(crate) fn stand_by(&mut self, seat: usize) {
-        if self.seats[seat] != Seat::Empty {
+    pub(crate) fn stand_by(&mut self, listener: usize) {
+        if self.listeners[listener] != ListenerState::Empty {
             return;
         }
-        let leader = self.seats.iter().position(|seat| matches!(seat, Seat::Leader(_)));
+        let leader = self.listeners.iter().position(|listener| matches!(listener, ListenerState::Leader(_)));
         let node = self.add_node(Body::Standby { leader });
-        self.seats[seat] = Seat::Standby(node);
+        self.listeners[listener] = ListenerState::Standby(node);
     }
 
     /// A Master that stands by learns of another leader.
-    pub(crate) fn follow(&mut self, seat: usize) {
-        if let Seat::Standby(node) = self.seats[seat] {
+    pub(crate) fn follow(&mut self, listener: usize) {
+        if let ListenerState::Standby(node) = self.listeners[listener] {
             self.end_standby(node);
-            self.seats[seat] = Seat::Empty;
-            self.stand_by(seat);
+            self.listeners[listener] = ListenerState::Empty;
+            self.stand_by(listener);
         }
     }
 
@@ -245,7 +245,7 @@ impl World {
         if let (true, Message::WorkerToMaster(WorkerToMaster::RegisterWorker { .. })) =
             (self.is_sabotaged_by(Sabotage::StandbyAnswers), message)
         {
-            let master_url = seat_address(0).url();
+            let master_url = listener_address(0).url();
             let answer = MasterToWorker::RegisteredWorker {
                 master_url,
                 heartbeat_millis: 15_000,
@@ -271,7 +271,7 @@ impl World {
                     _ => {}
                 }
             }
-            return self.after(before, Happening::Depose(Deposition { held_up: None, ..deposition }));
+            return self.after(before, ScheduledEvent::Depose(Deposition { held_up: None, ..deposition }));
         }
         self.cut_off(&deposition);
     }
@@ -314,11 +314,11 @@ impl World {
     pub(crate) fn hang_up_if_silent(&mut self, link: LinkIndex, side: Side, millis: u64) {
         if self.is_elected() && millis > LONGEST_SILENCE {
             let delay = self.dice.between(LONGEST_SILENCE - SIGN_OF_LIFE, LONGEST_SILENCE);
-            self.after(delay, Happening::Hangup { link, side });
+            self.after(delay, ScheduledEvent::Hangup { link, side });
             // The other side notices as soon as a message passes.
             let passes = self.links[link.0].latest(side.other()).max(self.now + delay);
             let arrival = passes + self.dice.between(0, 3);
-            self.at(arrival, Happening::Hangup { link, side: side.other() });
+            self.at(arrival, ScheduledEvent::Hangup { link, side: side.other() });
         }
     }
 
@@ -331,56 +331,60 @@ impl World {
         }
         self.master_disk.cut_off();
         // The lease is two thirds of the session, by the leader's clock.
-        let tenure = session * 2 / 3 * deposition.clock / 1_000;
+        let lease = session * 2 / 3 * deposition.clock / 1_000;
         let mut lingers = deposition.lingers;
         match deposition.way {
-            Way::CutOff => self.fault(Fault::LeaderCutOff),
-            Way::Paused { millis } => {
+            DepositionKind::CutOff => self.fault(Fault::LeaderCutOff),
+            DepositionKind::Paused { millis } => {
                 self.fault(Fault::LeaderPaused);
                 self.node_mut(node).waiting.get_or_insert_default();
-                self.after(millis, Happening::GoOn { node });
-                lingers = (millis + 1).saturating_sub(tenure);
+                self.after(millis, ScheduledEvent::GoOn { node });
+                lingers = (millis + 1).saturating_sub(lease);
                 for link in self.links_of(node) {
                     let side = self.links[link.0].side_of(node).other();
                     self.hang_up_if_silent(link, side, LONGEST_SILENCE + 1);
                 }
             }
         }
-        self.after(tenure, Happening::EndTenure { node, lingers });
+        self.after(lease, ScheduledEvent::EndLease { node, lingers });
         let (pause, any) = self.succession();
-        let own = self.seats.iter().position(|seat| *seat == Seat::Leader(node)).unwrap_or(any);
-        let heir = if deposition.same_seat { own } else { (own + 1) % self.seats.len() };
-        self.after(pause, Happening::StartMaster { seat: heir });
+        let own = self
+            .listeners
+            .iter()
+            .position(|listener| *listener == ListenerState::Leader(node))
+            .unwrap_or(any);
+        let heir = if deposition.same_listener { own } else { (own + 1) % self.listeners.len() };
+        self.after(pause, ScheduledEvent::StartMaster { listener: heir });
     }
 
     /// The lease of a leader is over. Decisions that it has not written have no effect.
-    pub(crate) fn end_tenure(&mut self, node: NodeIndex, lingers: u64) {
+    pub(crate) fn end_lease(&mut self, node: NodeIndex, lingers: u64) {
         if self.is_former(node) {
             return;
         }
         self.master = None;
         self.lose_held();
-        for seat in &mut self.seats {
-            if *seat == Seat::Leader(node) {
-                *seat = Seat::Former(node);
+        for listener in &mut self.listeners {
+            if *listener == ListenerState::Leader(node) {
+                *listener = ListenerState::Former(node);
             }
         }
-        self.after(lingers, Happening::EndFormer { node });
+        self.after(lingers, ScheduledEvent::EndFormer { node });
     }
 
     pub(crate) fn end_former(&mut self, node: NodeIndex) {
         if self.is_former(node) && matches!(self.node(node).body, Body::Master(_)) {
             self.end_process(node, ProcessEnd::Abruptly);
-            self.leave_seat(node);
+            self.leave_listener(node);
         }
     }
 
     /// A former leader decides something, which has no effect.
     pub(crate) fn decide_in_vain(&mut self, node: NodeIndex, event: &Event, effects: Vec<Effect>) {
-        if self.reigns.is_succeeded(node) && !matches!(event, Event::Deadline { .. }) {
+        if self.terms.is_succeeded(node) && !matches!(event, Event::Deadline { .. }) {
             self.fault(Fault::FormerLeaderHears);
         }
-        if self.is_sabotaged_by(Sabotage::SpeakAfterTenure) {
+        if self.is_sabotaged_by(Sabotage::SpeakAfterLease) {
             let told = effects.into_iter().filter(|effect| !matches!(effect, Effect::Persist(_)));
             self.perform(node, NodeEffects::Master(told.collect()));
         }

@@ -4,10 +4,10 @@ use firesteel_protocol::messages::{ClientToMaster, WorkerToMaster};
 use firesteel_sim::dice::Dice;
 
 use super::Fault;
-use crate::cluster::happening::Happening;
 use crate::cluster::network::links::LinkIndex;
 use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::Body;
+use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{NodeIndex, World};
 
 /// How long after its executors' deadline a Worker may take to end, in milliseconds: executors may ignore signals, and
@@ -54,7 +54,7 @@ impl World {
         let question = ClientToMaster::DecommissionWorkers { which, within_millis };
         self.send(operator, peer, Message::ClientToMaster(question));
         if let Some(link) = link {
-            self.after(departure.cut_after, Happening::Cut { link });
+            self.after(departure.cut_after, ScheduledEvent::Cut { link });
         }
     }
 

@@ -2,7 +2,7 @@
 //! end of the partition, unless a side hangs up before.
 
 use super::Fault;
-use super::election::Seat;
+use super::election::ListenerState;
 use crate::cluster::network::links::{LinkIndex, Side};
 use crate::cluster::processes::node::Body;
 use crate::cluster::world::{NodeIndex, World};
@@ -23,7 +23,7 @@ pub struct Partition {
 /// The processes at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
-    /// The Master at the seat with this number.
+    /// The Master at the listener with this number.
     Master(usize),
     /// The Worker of the machine with this number, and its executors.
     Machine(usize),
@@ -36,7 +36,7 @@ impl Partition {
     pub(crate) fn rolled(
         dice: &mut Dice,
         faults_until: u64,
-        [seats, machines, apps]: [usize; 3],
+        [listeners, machines, apps]: [usize; 3],
     ) -> Vec<Self> {
         if faults_until == 0 || !dice.one_in(4) {
             return Vec::new();
@@ -44,7 +44,7 @@ impl Partition {
         let any = |dice: &mut Dice, kind| {
             let index = |dice: &mut Dice, count| dice.index(count).unwrap_or(0);
             match kind {
-                0 => Party::Master(index(dice, seats)),
+                0 => Party::Master(index(dice, listeners)),
                 1 => Party::Machine(index(dice, machines)),
                 _ => Party::Owner(index(dice, apps)),
             }
@@ -110,11 +110,13 @@ impl World {
             |worker| self.workers.iter().position(|one| *one == Some(worker)).map(Party::Machine);
         match &self.node(node).body {
             Body::Master(_) | Body::Standby { .. } => {
-                let is_here = |seat: &Seat| match seat {
-                    Seat::Empty => false,
-                    Seat::Leader(one) | Seat::Former(one) | Seat::Standby(one) => *one == node,
+                let is_here = |listener: &ListenerState| match listener {
+                    ListenerState::Empty => false,
+                    ListenerState::Leader(one) | ListenerState::Former(one) | ListenerState::Standby(one) => {
+                        *one == node
+                    }
                 };
-                self.seats.iter().position(is_here).map(Party::Master)
+                self.listeners.iter().position(is_here).map(Party::Master)
             }
             Body::Worker(_) => machine_of(node),
             Body::Executor(body) => machine_of(body.process.worker),

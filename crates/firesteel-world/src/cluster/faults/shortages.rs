@@ -1,7 +1,7 @@
 //! Shortages of processes: for a while each executor of a machine can run only a few tasks, and its Worker may be
 //! unable to start anything.
 
-use firesteel_protocol::process::{Fault as Blame, NotStarted, StartFailure, StartStep};
+use firesteel_protocol::process::{Fault as FailureHistory, NotStarted, StartFailure, StartStep};
 
 use super::Fault;
 use crate::cluster::processes::node::Body;
@@ -39,7 +39,7 @@ impl Shortage {
 /// Why nothing starts.
 pub(crate) fn no_processes() -> NotStarted {
     let error = "Resource temporarily unavailable".to_owned();
-    NotStarted { failure: StartFailure { step: StartStep::Program, error }, fault: Blame::Shortage }
+    NotStarted { failure: StartFailure { step: StartStep::Program, error }, fault: FailureHistory::Shortage }
 }
 
 impl World {

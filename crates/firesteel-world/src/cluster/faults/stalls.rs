@@ -25,7 +25,7 @@ pub struct Stall {
 }
 
 /// Orders to launch executors that have not reached their Workers, each with its sending time.
-pub(crate) type Unheard = BTreeMap<ExecutorKey, Timestamp>;
+pub(crate) type UndeliveredOrders = BTreeMap<ExecutorKey, Timestamp>;
 
 impl Stall {
     /// Random stalls: up to three Workers, in half of the clusters with faults.

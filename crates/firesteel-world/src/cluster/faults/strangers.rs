@@ -9,20 +9,20 @@ use firesteel_protocol::ids::{
 use firesteel_protocol::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverLogRequest,
     DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver,
-    ExecutorWork, FileDescription, FileKind, HistoryPlace, HostWishes, LogRequest, LogStart, LossReason,
-    MasterToWorker, Offered, Placing, RefusedRegistration, ResourceProfile, Sha256, Shared, StatePlace,
-    Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors, Work, WorkerDescription,
-    WorkerToMaster,
+    ExecutorWork, FileDescription, FileKind, HistoryCursor, HostPreferences, LogRequest, LogStart,
+    LossReason, MasterToWorker, Offered, Placing, RefusedRegistration, ResourceProfile, Sha256, Shared,
+    StateCursor, Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors, Work,
+    WorkerDescription, WorkerToMaster,
 };
 use firesteel_protocol::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_protocol::secret::Secret;
 
-use crate::cluster::happening::{Happening, StrangerRole};
 use crate::cluster::laws::entrance::{secret_of, wrong};
 use crate::cluster::network::ProcessEnd;
 use crate::cluster::network::links::Side;
 use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::Body;
+use crate::cluster::scheduled_event::{ScheduledEvent, StrangerRole};
 use crate::cluster::world::{NodeIndex, World};
 
 impl World {
@@ -51,11 +51,11 @@ impl World {
         if role == StrangerRole::Impostor {
             // The hostile peer waits for a task.
             let patience = self.dice.between(1_000, 20_000);
-            return self.after(patience, Happening::Speak { node, role, left: 0 });
+            return self.after(patience, ScheduledEvent::Speak { node, role, left: 0 });
         }
         let pause =
             if self.dice.one_in(5) { self.dice.between(100, 15_000) } else { self.dice.between(1, 50) };
-        self.after(pause, Happening::Speak { node, role, left: left - 1 });
+        self.after(pause, ScheduledEvent::Speak { node, role, left: left - 1 });
     }
 
     fn listener(&self, stranger: NodeIndex) -> Option<&Body> {
@@ -85,19 +85,19 @@ impl World {
             0..=2 => ClientToMaster::KillApplication { app, by: "a \u{1b}stranger".to_owned() },
             3..=5 => ClientToMaster::RequestApplication { app, executors_from: self.odd_executor() },
             6 if self.dice.one_in(2) => match self.now % 2 {
-                0 => ClientToMaster::RequestHistory { from: HistoryPlace::default() },
+                0 => ClientToMaster::RequestHistory { from: HistoryCursor::default() },
                 _ => ClientToMaster::RequestReadyz,
             },
-            6 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
-            _ => ClientToMaster::RequestMasterState { from: self.next_place() },
+            6 => ClientToMaster::RequestMasterState { from: StateCursor::beginning() },
+            _ => ClientToMaster::RequestMasterState { from: self.next_cursor() },
         }
     }
 
     /// The place where the latest reading of the Master's state continues, or a random place.
-    fn next_place(&mut self) -> StatePlace {
-        match self.ledger.next_place() {
-            Some(place) => place,
-            None => StatePlace::Executor { application: self.dice.below(4), executor: self.odd_executor() },
+    fn next_cursor(&mut self) -> StateCursor {
+        match self.ledger.next_cursor() {
+            Some(cursor) => cursor,
+            None => StateCursor::Executor { application: self.dice.below(4), executor: self.odd_executor() },
         }
     }
 
@@ -232,7 +232,7 @@ impl World {
                 let avoided = (0..6).map(|number| format!("host{number}")).collect();
                 DriverToMaster::PreferHosts {
                     app,
-                    wishes: Box::new(HostWishes { avoided, ..HostWishes::default() }),
+                    preferences: Box::new(HostPreferences { avoided, ..HostPreferences::default() }),
                 }
             }
             1 => DriverToMaster::RequestShortfall { app },

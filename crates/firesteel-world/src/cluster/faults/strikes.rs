@@ -7,11 +7,11 @@ use firesteel_protocol::messages::{DriverToMaster, MasterToWorker, ResourceProfi
 use firesteel_worker as worker;
 
 use super::Fault;
-use crate::cluster::happening::{Happening, StrangerRole};
 use crate::cluster::network::ProcessEnd;
 use crate::cluster::network::links::LinkIndex;
 use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::{Body, NodeEvent};
+use crate::cluster::scheduled_event::{ScheduledEvent, StrangerRole};
 use crate::cluster::world::{NodeIndex, World};
 
 impl World {
@@ -22,7 +22,7 @@ impl World {
         }
         if let Some(every) = self.scenario.faults.strike_every {
             let pause = self.dice.between(1, every * 2);
-            self.after(pause, Happening::Strike);
+            self.after(pause, ScheduledEvent::Strike);
         }
         let fault = Fault::rolled(&mut self.dice);
         match fault {
@@ -106,7 +106,7 @@ impl World {
         self.node_mut(node).waiting.get_or_insert_default();
         if !self.dice.one_in(4) {
             let millis = self.dice.between(1_000, 100_000);
-            self.after(millis, Happening::GoOn { node });
+            self.after(millis, ScheduledEvent::GoOn { node });
         }
     }
 
@@ -283,6 +283,6 @@ impl World {
         let node = self.add_node(Body::Stranger);
         self.connect(node, listener);
         let left = self.dice.between(1, 8);
-        self.after(0, Happening::Speak { node, role, left });
+        self.after(0, ScheduledEvent::Speak { node, role, left });
     }
 }

@@ -8,8 +8,8 @@ use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
 use firesteel_protocol::messages::{DriverToExecutor, DriverToMaster, ExecutorTarget, Resumption};
 use firesteel_protocol::time::millis;
 
-use crate::cluster::happening::Happening;
 use crate::cluster::network::message::Message;
+use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 
 /// How long after its idle timeout an executor may take to end, in milliseconds.
@@ -17,13 +17,13 @@ const SLACK: u64 = 2_000;
 
 /// The requests of one driver.
 #[derive(Debug, Default)]
-pub(crate) struct Headcount {
+pub(crate) struct ExecutorRequests {
     targets: BTreeMap<ProfileId, u64>,
     /// The executors that its user has ended.
     dismissed: BTreeSet<ExecutorId>,
 }
 
-impl Headcount {
+impl ExecutorRequests {
     /// The user ends executors, busy or not.
     pub(crate) fn dismiss(&mut self, executors: &[ExecutorId]) {
         self.dismissed.extend(executors);
@@ -60,7 +60,7 @@ impl Headcount {
 
 impl World {
     /// Checks a message of a driver to its Master.
-    pub(crate) fn hold_wish(&mut self, node: NodeIndex, app: usize, message: &DriverToMaster) {
+    pub(crate) fn hold_request(&mut self, node: NodeIndex, app: usize, message: &DriverToMaster) {
         let Allocation::Dynamic(bounds) = self.scenario.apps[app].allocation else { return };
         let Some(body) = self.driver_mut(node) else { return };
         let unfinished: Vec<u64> = body.tasks.unfinished().collect();
@@ -107,8 +107,8 @@ impl World {
     }
 
     fn task_is_under_way(&self, executor: NodeIndex) -> bool {
-        self.pending().any(|happening| match happening {
-            Happening::Deliver {
+        self.pending().any(|scheduled_event| match scheduled_event {
+            ScheduledEvent::Deliver {
                 link,
                 side,
                 message: Message::DriverToExecutor(DriverToExecutor::LaunchTask { .. }),
@@ -125,7 +125,7 @@ impl World {
         let app = process.app;
         if let (Allocation::Dynamic(bounds), true) = (self.scenario.apps[app].allocation, self.is_settled()) {
             let patience = millis(bounds.idle_timeout);
-            self.after(patience + SLACK, Happening::IdleCheck { node, since: now });
+            self.after(patience + SLACK, ScheduledEvent::IdleCheck { node, since: now });
         }
     }
 

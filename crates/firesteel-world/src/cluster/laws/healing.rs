@@ -7,11 +7,11 @@ use firesteel_protocol::ids::{ExecutorId, ExecutorKey, ProfileId};
 use firesteel_protocol::messages::{ResourceProfile, WorkerToMaster};
 use firesteel_worker as worker;
 
-use crate::cluster::happening::{Doom, Happening};
 use crate::cluster::network::message::Message;
 use crate::cluster::processes::node::{Body, NodeEvent};
 use crate::cluster::processes::programs::ProcessPhase;
 use crate::cluster::scenario::AppPlan;
+use crate::cluster::scheduled_event::{KillReason, ScheduledEvent};
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 
 /// How long after the last fault both sides know of every cut connection, every Worker is back, and every timeout has
@@ -30,15 +30,15 @@ impl World {
     pub(crate) fn calm_down(&mut self) {
         self.is_calm = true;
         self.remark("from now on nothing goes wrong any more".to_owned());
-        self.after(SETTLED_AFTER, Happening::Mend);
-        self.after(SETTLED_AFTER, Happening::Audit);
+        self.after(SETTLED_AFTER, ScheduledEvent::Mend);
+        self.after(SETTLED_AFTER, ScheduledEvent::Audit);
     }
 
     /// Helps applications that could never end. If its own limits leave an application without executors, it requests
     /// some. If it needs more than any Worker has, it is cancelled. Every task that never ends is cancelled, too. This
     /// frees their resources for others.
     pub(crate) fn mend(&mut self) {
-        self.after(AUDIT_EVERY, Happening::Mend);
+        self.after(AUDIT_EVERY, ScheduledEvent::Mend);
         self.mend_launchers();
         for node in self.living_drivers() {
             let Some(app) = self.driver_mut(node).map(|body| body.app) else { continue };
@@ -115,9 +115,9 @@ impl World {
     pub(crate) fn audit(&mut self) {
         if self.master_disk.is_busy() {
             // The books will soon contain the Master's latest decisions.
-            return self.after(50, Happening::Audit);
+            return self.after(50, ScheduledEvent::Audit);
         }
-        self.after(AUDIT_EVERY, Happening::Audit);
+        self.after(AUDIT_EVERY, ScheduledEvent::Audit);
         self.compare_tables();
         self.check_questions();
         self.audit_cluster_drivers();
@@ -146,20 +146,20 @@ impl World {
     }
 
     /// Checks that an executor's process has ended.
-    pub(crate) fn check_doom(&mut self, node: NodeIndex, doom: Doom) {
+    pub(crate) fn check_kill(&mut self, node: NodeIndex, kill_reason: KillReason) {
         if self.node(node).body.is_alive() {
             let name = self.node(node).body.name();
-            self.violate(match doom {
-                Doom::Orphaned => format!("{name} outlived its Worker"),
-                Doom::Ordered => format!("{name} lives on though its Worker was told to end it"),
+            self.violate(match kill_reason {
+                KillReason::Orphaned => format!("{name} outlived its Worker"),
+                KillReason::Ordered => format!("{name} lives on though its Worker was told to end it"),
             });
         }
     }
 
     /// Whether a message about this executor is in transit.
     fn launch_is_pending(&self, key: &ExecutorKey) -> bool {
-        self.pending().any(|happening| match happening {
-            Happening::Deliver { message: Message::MasterToWorker(message), .. } => {
+        self.pending().any(|scheduled_event| match scheduled_event {
+            ScheduledEvent::Deliver { message: Message::MasterToWorker(message), .. } => {
                 matches!(message, firesteel_protocol::messages::MasterToWorker::LaunchExecutor(launch)
                     if launch.executor == *key)
             }
@@ -168,8 +168,8 @@ impl World {
     }
 
     fn kill_is_pending(&self, key: &ExecutorKey) -> bool {
-        self.pending().any(|happening| match happening {
-            Happening::Deliver { message: Message::MasterToWorker(message), .. } => {
+        self.pending().any(|scheduled_event| match scheduled_event {
+            ScheduledEvent::Deliver { message: Message::MasterToWorker(message), .. } => {
                 matches!(message, firesteel_protocol::messages::MasterToWorker::KillExecutor { executor }
                     if executor == key)
             }
@@ -178,8 +178,8 @@ impl World {
     }
 
     fn end_is_recent(&self, key: &ExecutorKey) -> bool {
-        self.pending().any(|happening| match happening {
-            Happening::Deliver { message: Message::WorkerToMaster(message), .. } => match message {
+        self.pending().any(|scheduled_event| match scheduled_event {
+            ScheduledEvent::Deliver { message: Message::WorkerToMaster(message), .. } => match message {
                 WorkerToMaster::ExecutorStateChanged(report) => report.executor == *key,
                 WorkerToMaster::RegisterWorker { .. }
                 | WorkerToMaster::Heartbeat { .. }
@@ -190,7 +190,7 @@ impl World {
                 | WorkerToMaster::DriverRestarted { .. }
                 | WorkerToMaster::WorkerDecommissioning { .. } => false,
             },
-            Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
+            ScheduledEvent::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
                 firesteel_worker::Event::RunnerExited { executor, .. } if executor == key),
             _ => false,
         })
@@ -254,7 +254,7 @@ impl World {
             let name = self.node(worker).body.name();
             return self.violate(format!("{name} still keeps the files of {app}"));
         }
-        let left = self.pending().find_map(|happening| self.left_over(happening));
+        let left = self.pending().find_map(|scheduled_event| self.left_over(scheduled_event));
         if let Some(left) = left {
             self.violate(format!("all is over, and this is still to come: {left}"));
         }
@@ -262,12 +262,13 @@ impl World {
 
     /// Describes a happening that should not be in the queue after the end: anything but heartbeats, alarms, audits, a
     /// Master's turn and the Workers' searches for directories.
-    fn left_over(&self, happening: &Happening) -> Option<String> {
-        let is_for_the_living = match happening {
-            Happening::Wake { .. } | Happening::MasterTurn { .. } | Happening::Mend | Happening::Audit => {
-                false
-            }
-            Happening::Deliver {
+    fn left_over(&self, scheduled_event: &ScheduledEvent) -> Option<String> {
+        let is_for_the_living = match scheduled_event {
+            ScheduledEvent::Wake { .. }
+            | ScheduledEvent::MasterTurn { .. }
+            | ScheduledEvent::Mend
+            | ScheduledEvent::Audit => false,
+            ScheduledEvent::Deliver {
                 message:
                     Message::WorkerToMaster(
                         WorkerToMaster::Heartbeat { .. }
@@ -276,7 +277,7 @@ impl World {
                     ),
                 ..
             } => false,
-            Happening::Tell {
+            ScheduledEvent::Tell {
                 event:
                     NodeEvent::Worker(
                         worker::Event::StaleFound { .. }
@@ -287,41 +288,41 @@ impl World {
                     ),
                 ..
             } => false,
-            Happening::ExecutorEnd { node, .. }
-            | Happening::Synced { node }
-            | Happening::DoomCheck { node, .. }
-            | Happening::ExecutorUp { node }
-            | Happening::FetchEnd { node, .. }
-            | Happening::GoOn { node }
-            | Happening::EndTenure { node, .. }
-            | Happening::EndFormer { node }
-            | Happening::Greet { node, .. }
-            | Happening::IdleCheck { node, .. }
-            | Happening::TaskUp { node, .. }
-            | Happening::TaskStep { node, .. }
-            | Happening::Submit { node, .. }
-            | Happening::Speak { node, .. }
-            | Happening::Dial { node, .. }
-            | Happening::Tell { node, .. } => self.node(*node).body.is_alive(),
+            ScheduledEvent::ExecutorEnd { node, .. }
+            | ScheduledEvent::Synced { node }
+            | ScheduledEvent::KillCheck { node, .. }
+            | ScheduledEvent::ExecutorUp { node }
+            | ScheduledEvent::FetchEnd { node, .. }
+            | ScheduledEvent::GoOn { node }
+            | ScheduledEvent::EndLease { node, .. }
+            | ScheduledEvent::EndFormer { node }
+            | ScheduledEvent::Greet { node, .. }
+            | ScheduledEvent::IdleCheck { node, .. }
+            | ScheduledEvent::TaskUp { node, .. }
+            | ScheduledEvent::TaskStep { node, .. }
+            | ScheduledEvent::Submit { node, .. }
+            | ScheduledEvent::Speak { node, .. }
+            | ScheduledEvent::Dial { node, .. }
+            | ScheduledEvent::Tell { node, .. } => self.node(*node).body.is_alive(),
             // A signal has ended it before.
-            Happening::ClusterDriverEnd { .. } | Happening::ClusterDriverUp { .. } => false,
-            Happening::Cut { link } => self.links[link.0].is_open(),
-            Happening::Hangup { link, side } => self.links[link.0].end(*side).open,
-            Happening::Deliver { link, side, .. } => self.links[link.0].receives(*side),
-            Happening::StartMaster { .. }
-            | Happening::StandBy { .. }
-            | Happening::Follow { .. }
-            | Happening::Depose(_)
-            | Happening::StartWorker { .. }
-            | Happening::StartDriver { .. }
-            | Happening::SubmitDriver { .. }
-            | Happening::KillDriver
-            | Happening::Part(_)
-            | Happening::Stall(_)
-            | Happening::Depart(_)
-            | Happening::Strike
-            | Happening::Calm => true,
+            ScheduledEvent::ClusterDriverEnd { .. } | ScheduledEvent::ClusterDriverUp { .. } => false,
+            ScheduledEvent::Cut { link } => self.links[link.0].is_open(),
+            ScheduledEvent::Hangup { link, side } => self.links[link.0].end(*side).open,
+            ScheduledEvent::Deliver { link, side, .. } => self.links[link.0].receives(*side),
+            ScheduledEvent::StartMaster { .. }
+            | ScheduledEvent::StandBy { .. }
+            | ScheduledEvent::Follow { .. }
+            | ScheduledEvent::Depose(_)
+            | ScheduledEvent::StartWorker { .. }
+            | ScheduledEvent::StartDriver { .. }
+            | ScheduledEvent::SubmitDriver { .. }
+            | ScheduledEvent::KillDriver
+            | ScheduledEvent::Part(_)
+            | ScheduledEvent::Stall(_)
+            | ScheduledEvent::Depart(_)
+            | ScheduledEvent::Strike
+            | ScheduledEvent::Calm => true,
         };
-        is_for_the_living.then(|| format!("{happening:?}"))
+        is_for_the_living.then(|| format!("{scheduled_event:?}"))
     }
 }

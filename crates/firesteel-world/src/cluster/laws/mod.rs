@@ -1,7 +1,7 @@
 //! The laws of every run, and the facts with which runs are compared.
 //!
 //! - `truth`: the facts: which executors ran, and what each driver's tasks did.
-//! - `ledger`, `reigns`: second sets of books, for a Master and for Masters that lead one after the other.
+//! - `ledger`, `terms`: second sets of books, for a Master and for Masters that lead one after the other.
 //! - `headcount`, `entrance`: the requests of drivers, and which peers are accepted.
 //! - `healing`: after the faults everything recovers by itself.
 //! - `coverage`: counts of what happened, so that no law is about something that never happens.
@@ -11,5 +11,5 @@ pub(super) mod entrance;
 pub(super) mod headcount;
 pub(super) mod healing;
 pub(super) mod ledger;
-pub(super) mod reigns;
+pub(super) mod terms;
 pub(super) mod truth;

@@ -16,9 +16,9 @@ use firesteel_protocol::time::Timestamp;
 use firesteel_worker as worker;
 
 use super::faults::Fault;
-use super::faults::election::{Seat, seat_address};
-use super::happening::{Answer, Doom, Happening, Target};
+use super::faults::election::{ListenerState, listener_address};
 use super::processes::node::{Body, NodeEvent};
+use super::scheduled_event::{Answer, KillReason, ScheduledEvent, Target};
 use super::world::{DriverPhase, NodeIndex, World};
 use links::{Link, LinkIndex, Pace, Side};
 use message::Message;
@@ -28,7 +28,7 @@ impl World {
         if self.listener_of(target).is_some_and(|listener| self.are_parted(node, listener)) {
             self.fault(Fault::ConnectTimesOut);
             let millis = self.dice.between(3_000, 12_000);
-            return self.after(millis, Happening::Dial { node, target, answer: Answer::TimesOut });
+            return self.after(millis, ScheduledEvent::Dial { node, target, answer: Answer::TimesOut });
         }
         let goes_wrong = self.is_rough() && self.dice.one_in(self.scenario.faults.dial);
         let (answer, millis) = if !goes_wrong {
@@ -40,7 +40,7 @@ impl World {
             self.fault(Fault::ConnectRefused);
             (Answer::Refused, self.dice.between(0, 4))
         };
-        self.after(millis, Happening::Dial { node, target, answer });
+        self.after(millis, ScheduledEvent::Dial { node, target, answer });
     }
 
     /// Random delay of a connection: a lost first packet is sent again after one, three or seven seconds.
@@ -60,8 +60,8 @@ impl World {
         if !self.node(node).body.is_alive() {
             return;
         }
-        if let Target::Master(seat) = target {
-            return self.answer_at_seat(node, seat, answer);
+        if let Target::Master(listener) = target {
+            return self.answer_at_listener(node, listener, answer);
         }
         let listener = self.listener_of(target);
         let (trouble, error) = match (answer, listener) {
@@ -85,7 +85,7 @@ impl World {
 
     fn listener_of(&self, target: Target) -> Option<NodeIndex> {
         match target {
-            Target::Master(seat) => self.listening_at(seat).map(|(node, _)| node),
+            Target::Master(listener) => self.listening_at(listener).map(|(node, _)| node),
             Target::Driver(app) => match self.drivers[app] {
                 // A launcher does not listen.
                 DriverPhase::Lives(node) => matches!(self.node(node).body, Body::Driver(_)).then_some(node),
@@ -95,26 +95,26 @@ impl World {
     }
 
     /// A connection to a Master is accepted or refused.
-    fn answer_at_seat(&mut self, node: NodeIndex, seat: usize, answer: Answer) {
-        let error = match (answer, self.listening_at(seat)) {
+    fn answer_at_listener(&mut self, node: NodeIndex, listener: usize, answer: Answer) {
+        let error = match (answer, self.listening_at(listener)) {
             (Answer::Taken, Some((master, leadership))) => {
                 let peer = self.connect(node, master);
                 if let Some(millis) = self.lateness_of_hello(master) {
                     self.fault(Fault::LateHello);
                     self.ungreeted.insert((node, peer));
-                    return self.after(millis, Happening::Greet { node, peer, seat, leadership });
+                    return self.after(millis, ScheduledEvent::Greet { node, peer, listener, leadership });
                 }
-                return self.hear_hello(node, peer, seat, leadership);
+                return self.hear_hello(node, peer, listener, leadership);
             }
-            (Answer::Taken, None) if self.seats[seat] == Seat::Empty => "connection refused",
+            (Answer::Taken, None) if self.listeners[listener] == ListenerState::Empty => "connection refused",
             (Answer::Refused, _) => "connection refused",
             (Answer::Taken, None) | (Answer::TimesOut, _) => "no answer in time",
         };
-        self.fail_to_connect(node, seat, error);
+        self.fail_to_connect(node, listener, error);
     }
 
-    fn fail_to_connect(&mut self, node: NodeIndex, seat: usize, error: &str) {
-        let (master, error) = (seat_address(seat), ConnectError::unreachable(error));
+    fn fail_to_connect(&mut self, node: NodeIndex, listener: usize, error: &str) {
+        let (master, error) = (listener_address(listener), ConnectError::unreachable(error));
         let event = match &self.node(node).body {
             Body::Worker(_) => NodeEvent::Worker(worker::Event::ConnectFailed { master, error }),
             Body::Driver(_) => NodeEvent::Driver(driver::Event::ConnectFailed { master, error }),
@@ -125,18 +125,18 @@ impl World {
     }
 
     /// A Master's hello arrives, if the connection still exists.
-    pub(crate) fn greet(&mut self, node: NodeIndex, peer: PeerId, seat: usize, leadership: Leadership) {
+    pub(crate) fn greet(&mut self, node: NodeIndex, peer: PeerId, listener: usize, leadership: Leadership) {
         self.ungreeted.remove(&(node, peer));
         let Some(link) = self.link_of(node, peer) else { return };
         match self.links[link.0].receives(self.links[link.0].side_of(node)) {
-            true => self.hear_hello(node, peer, seat, leadership),
-            false => self.fail_to_connect(node, seat, "the connection ended"),
+            true => self.hear_hello(node, peer, listener, leadership),
+            false => self.fail_to_connect(node, listener, "the connection ended"),
         }
     }
 
-    fn hear_hello(&mut self, node: NodeIndex, peer: PeerId, seat: usize, leadership: Leadership) {
+    fn hear_hello(&mut self, node: NodeIndex, peer: PeerId, listener: usize, leadership: Leadership) {
         self.meets(node, &leadership);
-        let master = seat_address(seat);
+        let master = listener_address(listener);
         let event = match &self.node(node).body {
             Body::Worker(_) => NodeEvent::Worker(worker::Event::Connected { peer, master, leadership }),
             Body::Driver(_) => NodeEvent::Driver(driver::Event::Connected { peer, master, leadership }),
@@ -201,10 +201,10 @@ impl World {
             }
             if self.is_rough() && self.dice.one_in(100) {
                 self.fault(Fault::RepeatedOrder);
-                self.at(arrival, Happening::Deliver { link, side, message: message.clone() });
+                self.at(arrival, ScheduledEvent::Deliver { link, side, message: message.clone() });
             }
         }
-        self.at(arrival, Happening::Deliver { link, side, message });
+        self.at(arrival, ScheduledEvent::Deliver { link, side, message });
     }
 
     pub(crate) fn deliver(&mut self, link: LinkIndex, side: Side, message: Message) {
@@ -245,7 +245,7 @@ impl World {
             return self.tell_standby(node, peer, &message);
         }
         let event = received(&self.node(node).body, peer, self.timestamp(), message);
-        if self.reigns.is_succeeded(sender) {
+        if self.terms.is_succeeded(sender) {
             self.fault(Fault::FormerLeaderHeard);
         }
         self.arrive(node, peer, event);
@@ -280,7 +280,7 @@ impl World {
             && self.process(node).is_some_and(|process| process.worker == receiver)
         {
             // The executor may be starting, for up to 40 s; then it has its grace period.
-            self.after(60_000, Happening::DoomCheck { node, doom: Doom::Ordered });
+            self.after(60_000, ScheduledEvent::KillCheck { node, kill_reason: KillReason::Ordered });
         }
     }
 
@@ -327,9 +327,9 @@ impl World {
         let side = self.links[link.0].side_of(node);
         self.links[link.0].stop_sending(side);
         let own = self.dice.between(0, 2);
-        self.after(own, Happening::Hangup { link, side });
+        self.after(own, ScheduledEvent::Hangup { link, side });
         let arrival = self.links[link.0].arrival(side.other(), self.now, &mut self.dice);
-        self.at(arrival, Happening::Hangup { link, side: side.other() });
+        self.at(arrival, ScheduledEvent::Hangup { link, side: side.other() });
     }
 
     /// Cuts a connection: messages in transit are lost, and each side notices at its own time.
@@ -340,7 +340,7 @@ impl World {
             delays[self.dice.index(2).expect("two sides")] = self.dice.between(10_000, 100_000);
         }
         for (side, delay) in Side::BOTH.into_iter().zip(delays) {
-            self.after(delay, Happening::Hangup { link, side });
+            self.after(delay, ScheduledEvent::Hangup { link, side });
         }
     }
 
@@ -359,14 +359,14 @@ impl World {
                 self.fault(Fault::HalfOpenLink);
                 self.links[link.0].cut();
                 let delay = self.dice.between(10_000, 100_000);
-                self.after(delay, Happening::Hangup { link, side: other });
+                self.after(delay, ScheduledEvent::Hangup { link, side: other });
             } else if end == ProcessEnd::Abruptly && self.dice.one_in(2) {
                 self.links[link.0].cut();
                 let delay = self.dice.below(300);
-                self.after(delay, Happening::Hangup { link, side: other });
+                self.after(delay, ScheduledEvent::Hangup { link, side: other });
             } else {
                 let arrival = self.links[link.0].arrival(other, self.now, &mut self.dice);
-                self.at(arrival, Happening::Hangup { link, side: other });
+                self.at(arrival, ScheduledEvent::Hangup { link, side: other });
             }
         }
     }

@@ -13,8 +13,8 @@ use firesteel_worker::{self as worker, DriverPlan};
 use super::node::{Body, NodeEvent};
 use crate::cluster::faults::Fault;
 use crate::cluster::faults::shortages::no_processes;
-use crate::cluster::happening::Happening;
 use crate::cluster::network::message::Message;
+use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
@@ -108,7 +108,7 @@ impl World {
         let question = ClientToMaster::RequestSubmitDriver(description);
         self.ask_master(master, question);
         for after in self.scenario.submissions[plan].killed_after.clone() {
-            self.after(after, Happening::KillDriver);
+            self.after(after, ScheduledEvent::KillDriver);
         }
     }
 
@@ -167,7 +167,7 @@ impl World {
         let start = drivers.starts;
         drivers.running.insert(driver.clone(), Process { worker, start, is_up: false });
         let millis = self.dice.between(1, 300);
-        self.after(millis, Happening::ClusterDriverUp { driver, start });
+        self.after(millis, ScheduledEvent::ClusterDriverUp { driver, start });
     }
 
     fn cluster_driver(&mut self, driver: &DriverId, start: u64) -> Option<&mut Process> {
@@ -199,7 +199,7 @@ impl World {
             false => (self.dice.between(10, 8_000), ExitStatus::SUCCESS),
             true => (self.dice.between(10, 30_000), self.rough_status()),
         };
-        self.after(millis, Happening::ClusterDriverEnd { driver: driver.clone(), start, status });
+        self.after(millis, ScheduledEvent::ClusterDriverEnd { driver: driver.clone(), start, status });
         self.tell(worker, NodeEvent::Worker(worker::Event::DriverStarted { driver, pid }));
     }
 
@@ -235,7 +235,7 @@ impl World {
             Signal::Terminate if self.dice.one_in(4) => (self.dice.between(1, 3_000), ExitStatus::SUCCESS),
             Signal::Terminate => (self.dice.between(1, 3_000), ExitStatus::Signal(15)),
         };
-        self.after(millis, Happening::ClusterDriverEnd { driver, start, status });
+        self.after(millis, ScheduledEvent::ClusterDriverEnd { driver, start, status });
     }
 
     pub(crate) fn end_cluster_drivers(&mut self, worker: NodeIndex) {
@@ -286,9 +286,9 @@ impl World {
             let Body::Worker(body) = &self.node(node).body else { return None };
             let view = body.machine.view();
             let lost = view.drivers.into_iter().find(|driver| {
-                let is_announced = self.pending().any(|happening| {
-                    matches!(happening,
-                    Happening::Tell { event: NodeEvent::Worker(
+                let is_announced = self.pending().any(|scheduled_event| {
+                    matches!(scheduled_event,
+                    ScheduledEvent::Tell { event: NodeEvent::Worker(
                         worker::Event::DriverExited { driver: told, .. }
                         | worker::Event::DriverFailed { driver: told, .. }), .. } if *told == driver.driver)
                 });
@@ -315,12 +315,12 @@ impl World {
                 return Some(format!("{driver} was to end, and runs on"));
             }
             let is_there = body.machine.view().drivers.iter().any(|row| row.driver == *driver);
-            let is_pending = self.pending().any(|happening| match happening {
-                Happening::Deliver {
+            let is_pending = self.pending().any(|scheduled_event| match scheduled_event {
+                ScheduledEvent::Deliver {
                     message: Message::MasterToWorker(MasterToWorker::LaunchDriver(launch)),
                     ..
                 } => launch.driver == *driver,
-                Happening::Deliver {
+                ScheduledEvent::Deliver {
                     message: Message::WorkerToMaster(WorkerToMaster::DriverStateChanged(report)),
                     ..
                 } => report.driver == *driver,

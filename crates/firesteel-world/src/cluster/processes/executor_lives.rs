@@ -11,10 +11,10 @@ use super::programs::{ExecutorFate, ExecutorProcess, ProcessPhase};
 use crate::cluster::faults::Fault;
 use crate::cluster::faults::disks::no_space;
 use crate::cluster::faults::shortages::no_processes;
-use crate::cluster::happening::Happening;
 use crate::cluster::network::ProcessEnd;
 use crate::cluster::processes::lives::KILL_GRACE;
 use crate::cluster::scenario::AppKind;
+use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{NodeIndex, World};
 
 pub(crate) fn no_such_file() -> StartFailure {
@@ -82,7 +82,7 @@ impl World {
             AppKind::Launcher(_) => Body::Command(Box::new(process)),
         });
         self.processes.insert(plan.executor, node);
-        self.after(millis, Happening::ExecutorUp { node });
+        self.after(millis, ScheduledEvent::ExecutorUp { node });
     }
 
     /// Whether a Worker cannot start executors now.
@@ -151,19 +151,19 @@ impl World {
             ExecutorFate::Serves | ExecutorFate::IgnoresTerminate => self.begin_serving(node),
             ExecutorFate::DiesAfter { millis, status } => {
                 self.begin_serving(node);
-                self.after(millis, Happening::ExecutorEnd { node, status });
+                self.after(millis, ScheduledEvent::ExecutorEnd { node, status });
             }
             ExecutorFate::Works { millis, status } => {
-                self.after(millis, Happening::ExecutorEnd { node, status });
+                self.after(millis, ScheduledEvent::ExecutorEnd { node, status });
             }
             ExecutorFate::EndsAtOnce { status } => {
                 let millis = self.dice.between(1, 200);
-                self.after(millis, Happening::ExecutorEnd { node, status });
+                self.after(millis, ScheduledEvent::ExecutorEnd { node, status });
             }
             ExecutorFate::Hangs => {
                 let millis = self.dice.between(5_000, 600_000);
                 let status = ExitStatus::Code(124);
-                self.after(millis, Happening::ExecutorEnd { node, status });
+                self.after(millis, ScheduledEvent::ExecutorEnd { node, status });
             }
             ExecutorFate::CannotStart => {}
         }
@@ -171,7 +171,7 @@ impl World {
 
     fn begin_serving(&mut self, node: NodeIndex) {
         let millis = self.dice.between(1, 20);
-        self.after(millis, Happening::Tell { node, event: NodeEvent::Executor(executor::Event::Start) });
+        self.after(millis, ScheduledEvent::Tell { node, event: NodeEvent::Executor(executor::Event::Start) });
     }
 
     /// Ends an executor's process with everything that it started; its Worker is told.
@@ -223,12 +223,12 @@ impl World {
         let millis = self.dice.below(10);
         match (signal, fate) {
             (Signal::Kill, _) => {
-                self.after(millis, Happening::ExecutorEnd { node, status: ExitStatus::Signal(9) });
+                self.after(millis, ScheduledEvent::ExecutorEnd { node, status: ExitStatus::Signal(9) });
             }
             (Signal::Terminate, ExecutorFate::IgnoresTerminate) => {}
             (Signal::Terminate, ExecutorFate::Serves | ExecutorFate::DiesAfter { .. }) => {
                 let event = NodeEvent::Executor(executor::Event::Shutdown);
-                self.after(millis, Happening::Tell { node, event });
+                self.after(millis, ScheduledEvent::Tell { node, event });
             }
             (
                 Signal::Terminate,
@@ -237,7 +237,7 @@ impl World {
                 | ExecutorFate::Hangs
                 | ExecutorFate::CannotStart,
             ) => {
-                self.after(millis, Happening::ExecutorEnd { node, status: ExitStatus::Signal(15) });
+                self.after(millis, ScheduledEvent::ExecutorEnd { node, status: ExitStatus::Signal(15) });
             }
         }
     }

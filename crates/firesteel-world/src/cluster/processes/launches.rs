@@ -12,11 +12,11 @@ use firesteel_protocol::process::ExitStatus;
 use super::node::{Body, NodeEvent};
 use super::programs::ExecutorFate;
 use crate::cluster::faults::Fault;
-use crate::cluster::faults::election::seat_of;
-use crate::cluster::happening::Target;
+use crate::cluster::faults::election::listener_of;
 use crate::cluster::network::ProcessEnd;
 use crate::cluster::network::message::Message;
 use crate::cluster::scenario::{AppKind, AppPlan};
+use crate::cluster::scheduled_event::Target;
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
@@ -203,7 +203,7 @@ impl World {
         self.trace_effect(node, &effect);
         self.coverage.launcher_effect.count(&effect);
         match effect {
-            launcher::Effect::Connect { master } => self.dial(node, Target::Master(seat_of(&master))),
+            launcher::Effect::Connect { master } => self.dial(node, Target::Master(listener_of(&master))),
             launcher::Effect::Send { peer, message } => {
                 if let DriverToMaster::UnregisterApplication { outcome, .. } = &message {
                     self.hold_launch_outcome(node, outcome.as_ref());

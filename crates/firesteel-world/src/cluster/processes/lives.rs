@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use firesteel_engine::driver::{self, Driver};
 use firesteel_engine::executor::{self};
-use firesteel_master::{self as master, Durability, Foreign, Master};
+use firesteel_master::{self as master, Durability, Master, UnknownExecutors};
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{TaskId, WorkerId};
 use firesteel_protocol::messages::{Offered, PageSize, WorkerDescription};
@@ -17,14 +17,14 @@ use super::node::{Body, DriverBody, NodeEvent, WorkerBody};
 use super::task_lives::FATAL;
 use super::users::outcome_of;
 use crate::cluster::faults::busy_master::MasterInbox;
-use crate::cluster::faults::election::seat_address;
-use crate::cluster::happening::{Doom, Happening};
+use crate::cluster::faults::election::listener_address;
 use crate::cluster::laws::entrance::{PLAUSIBLE, secret_of, token_of};
-use crate::cluster::laws::headcount::Headcount;
+use crate::cluster::laws::headcount::ExecutorRequests;
 use crate::cluster::laws::ledger::Ledger;
 use crate::cluster::network::ProcessEnd;
 use crate::cluster::sabotage::Sabotage;
 use crate::cluster::scenario::AppKind;
+use crate::cluster::scheduled_event::{KillReason, ScheduledEvent};
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 
 /// How long machines give a process to end when asked.
@@ -37,12 +37,12 @@ const ORPHAN_LIMIT: u64 = 15_000;
 const MOST_OPEN: u64 = 200;
 
 impl World {
-    /// A Master begins to lead at this seat, unless another one leads.
-    pub(crate) fn start_master(&mut self, seat: usize) {
+    /// A Master begins to lead at this listener, unless another one leads.
+    pub(crate) fn start_master(&mut self, listener: usize) {
         if self.master.is_some() {
             return;
         }
-        self.take_seat(seat);
+        self.take_listener(listener);
         let preemption = match &self.saboteur {
             Some(saboteur) => saboteur.preemption(self.scenario.preemption),
             None => self.scenario.preemption,
@@ -57,7 +57,7 @@ impl World {
             gang_preemption,
             reservations: self.scenario.reservations,
             exclusion,
-            url: seat_address(seat).url(),
+            url: listener_address(listener).url(),
             strategy: self.scenario.strategy,
             worker_order: self.scenario.order,
             rule: self.scenario.rule.clone(),
@@ -85,7 +85,7 @@ impl World {
         };
         let Some(master) = master else { return };
         let node = self.add_node(Body::Master(Box::new(master)));
-        self.begin_reign(seat, node);
+        self.begin_term(listener, node);
         self.write_late();
         self.compare_tables();
         self.set_alarm(node);
@@ -94,7 +94,7 @@ impl World {
     /// A Master with empty tables. In half of the clusters it tolerates unknown executors for a while.
     fn new_master(&mut self, config: master::Config) -> Master {
         let holds = self.scenario.holds_foreign && !self.is_sabotaged_by(Sabotage::EndForeign);
-        let foreign = if holds { Foreign::Held } else { Foreign::Ended };
+        let foreign = if holds { UnknownExecutors::Held } else { UnknownExecutors::Ended };
         let config = master::Config { foreign, ..config };
         self.master_began = self.timestamp();
         Master::recover(config, self.timestamp(), []).expect("no record contradicts another one")
@@ -114,9 +114,9 @@ impl World {
             false => self.ledger = Ledger::default(),
         }
         self.end_process(node, ProcessEnd::Abruptly);
-        let (pause, seat) = self.succession();
-        self.after(pause, Happening::StartMaster { seat });
-        self.leave_seat(node);
+        let (pause, listener) = self.succession();
+        self.after(pause, ScheduledEvent::StartMaster { listener });
+        self.leave_listener(node);
     }
 
     pub(crate) fn start_worker(&mut self, plan: usize) {
@@ -182,23 +182,26 @@ impl World {
             let at_once = self.dice.one_in(2);
             let delay = self.dice.between(1, 400);
             if !at_once {
-                let happening = match self.node(process).body {
+                let scheduled_event = match self.node(process).body {
                     Body::Command(_) => {
-                        Happening::ExecutorEnd { node: process, status: ExitStatus::Signal(15) }
+                        ScheduledEvent::ExecutorEnd { node: process, status: ExitStatus::Signal(15) }
                     }
-                    _ => Happening::Tell {
+                    _ => ScheduledEvent::Tell {
                         node: process,
                         event: NodeEvent::Executor(executor::Event::Shutdown),
                     },
                 };
-                self.after(delay, happening);
+                self.after(delay, scheduled_event);
             }
             let killed = if at_once { delay } else { ORPHAN_LIMIT - 1_000 };
-            self.after(killed, Happening::ExecutorEnd { node: process, status: ExitStatus::Signal(9) });
-            self.after(ORPHAN_LIMIT, Happening::DoomCheck { node: process, doom: Doom::Orphaned });
+            self.after(killed, ScheduledEvent::ExecutorEnd { node: process, status: ExitStatus::Signal(9) });
+            self.after(
+                ORPHAN_LIMIT,
+                ScheduledEvent::KillCheck { node: process, kill_reason: KillReason::Orphaned },
+            );
         }
         let pause = self.dice.between(1_001, 15_000);
-        self.after(pause, Happening::StartWorker { plan });
+        self.after(pause, ScheduledEvent::StartWorker { plan });
     }
 
     pub(crate) fn start_driver(&mut self, app: usize) {
@@ -239,7 +242,7 @@ impl World {
             questions: Default::default(),
             waiting: Default::default(),
             registration: None,
-            headcount: Headcount::default(),
+            headcount: ExecutorRequests::default(),
             newcomers: Default::default(),
             entrance: Default::default(),
         };
@@ -250,7 +253,7 @@ impl World {
             let total = self.dice.below(3);
             self.tell(node, NodeEvent::Driver(driver::Event::AddProfile { profile, needs, total }));
         }
-        self.at(self.now, Happening::Submit { node, task: 0 });
+        self.at(self.now, ScheduledEvent::Submit { node, task: 0 });
     }
 
     /// The shell submits tasks while few are unfinished.
@@ -264,7 +267,7 @@ impl World {
         }
         let pause = if self.dice.one_in(20) { self.dice.between(1, 5_000) } else { self.dice.below(3) };
         if open >= MOST_OPEN {
-            return self.after(pause + 50, Happening::Submit { node, task });
+            return self.after(pause + 50, ScheduledEvent::Submit { node, task });
         }
         let request = self.scenario.apps[app].tasks[task].request(app, task);
         let (now, id) = (self.now, task as u64);
@@ -284,7 +287,7 @@ impl World {
             let question = *self.dice.pick(&[driver::Question::Look, driver::Question::Explain]);
             self.ask(node, question);
         }
-        self.after(pause, Happening::Submit { node, task: task + 1 });
+        self.after(pause, ScheduledEvent::Submit { node, task: task + 1 });
     }
 
     pub(crate) fn end_driver(&mut self, node: NodeIndex, end: ProcessEnd) {

@@ -14,10 +14,10 @@ use firesteel_worker::{self as worker, Worker};
 use super::launches::LauncherBody;
 use super::programs::ExecutorProcess;
 use crate::cluster::laws::entrance::Entrance;
-use crate::cluster::laws::headcount::Headcount;
+use crate::cluster::laws::headcount::ExecutorRequests;
 use crate::cluster::laws::truth::{Questions, Tasks};
 use crate::cluster::network::links::LinkIndex;
-use crate::cluster::scenario::wishes::Waiting;
+use crate::cluster::scenario::host_preferences::Waiting;
 
 /// A process of the cluster, living or dead.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub(crate) enum Body {
     Command(Box<ExecutorProcess>),
     /// A process that answers nothing: a hostile peer or a status client.
     Stranger,
-    /// A standby Master, which reports that the Master at this seat leads.
+    /// A standby Master, which reports that the Master at this listener leads.
     Standby {
         leader: Option<usize>,
     },
@@ -82,7 +82,7 @@ pub(crate) struct DriverBody {
     pub(crate) waiting: Waiting,
     /// Its id at the Master, and its connection to the Master.
     pub(crate) registration: Option<(AppId, PeerId)>,
-    pub(crate) headcount: Headcount,
+    pub(crate) headcount: ExecutorRequests,
     /// Which executors may be accepted.
     pub(crate) entrance: Entrance,
     /// Executors that register in effects which are not performed yet. Ended tasks do not know them.

@@ -11,9 +11,9 @@ use super::node::{Body, NodeEvent};
 use super::programs::{Program, TaskProcess, TaskStep};
 use crate::cluster::faults::Fault;
 use crate::cluster::faults::shortages::no_processes;
-use crate::cluster::happening::Happening;
 use crate::cluster::scenario::TaskFate;
 use crate::cluster::scenario::needs;
+use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 
 /// The exit code after which drivers do not retry a task.
@@ -83,7 +83,7 @@ impl World {
             return self.violate(format!("{name} has {cores} and runs tasks of {used}"));
         }
         let millis = self.dice.between(1, 10);
-        self.after(millis, Happening::TaskUp { node, attempt });
+        self.after(millis, ScheduledEvent::TaskUp { node, attempt });
     }
 
     /// Counts the fault that a task's process will have.
@@ -123,7 +123,7 @@ impl World {
         let Some(task) = self.task_mut(node, attempt) else { return };
         if task.is_started && !std::mem::replace(&mut task.has_step, true) {
             let millis = self.dice.below(4);
-            self.after(millis, Happening::TaskStep { node, attempt });
+            self.after(millis, ScheduledEvent::TaskStep { node, attempt });
         }
     }
 
@@ -146,7 +146,7 @@ impl World {
             }
             TaskStep::Works { until } => {
                 task.has_step = true;
-                self.at(until, Happening::TaskStep { node, attempt });
+                self.at(until, ScheduledEvent::TaskStep { node, attempt });
             }
             TaskStep::Hangs => {}
             TaskStep::Ends { status } => {

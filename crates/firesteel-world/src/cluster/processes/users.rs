@@ -70,7 +70,7 @@ impl World {
 
     pub(crate) fn cancel_driver(&mut self, node: NodeIndex) {
         let Some(app) = self.driver_mut(node).map(|body| body.app) else { return };
-        let (outcome, until) = (outcome_of(app), driver::Until::Told);
+        let (outcome, until) = (outcome_of(app), driver::Until::Notified);
         self.tell(node, NodeEvent::Driver(driver::Event::Cancel { outcome, until }));
     }
 

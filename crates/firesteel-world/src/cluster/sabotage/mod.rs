@@ -86,7 +86,7 @@ pub enum Sabotage {
     /// A former leader still writes to the journal after the next one has begun.
     WriteUnfenced,
     /// A former leader sends messages after its lease is over.
-    SpeakAfterTenure,
+    SpeakAfterLease,
     /// A standby claims to lead, and registers Workers.
     StandbyAnswers,
     /// A standby does not hang up when another leader begins.
@@ -104,7 +104,7 @@ pub enum Sabotage {
     /// The Master ends executors of the Master before it at once.
     EndForeign,
     /// The Master excludes no Worker.
-    ForgetBlame,
+    ForgetFailureHistory,
     /// The Master excludes Workers for a day.
     NeverReadmit,
     /// The Master ends an application after its second failure.
@@ -274,7 +274,7 @@ impl Sabotage {
         Self::EpochNotIncreased,
         Self::TellUnwritten,
         Self::WriteUnfenced,
-        Self::SpeakAfterTenure,
+        Self::SpeakAfterLease,
         Self::StandbyAnswers,
         Self::StandbyStaysOn,
         Self::AskOnce,
@@ -282,7 +282,7 @@ impl Sabotage {
         Self::TrustAnyToken,
         Self::TrustAnySize,
         Self::EndForeign,
-        Self::ForgetBlame,
+        Self::ForgetFailureHistory,
         Self::NeverReadmit,
         Self::HastyEnd,
         Self::IgnoreEpoch,

@@ -92,7 +92,7 @@ impl Saboteur {
     /// How long a Master with this bug excludes Workers.
     pub(crate) fn exclusion(&self, exclusion: Exclusion) -> Exclusion {
         match self.sabotage {
-            Sabotage::ForgetBlame => Exclusion::Off,
+            Sabotage::ForgetFailureHistory => Exclusion::Off,
             Sabotage::NeverReadmit => {
                 let day = Duration::from_secs(86_400);
                 Exclusion::For { first: day, longest: day }

@@ -18,7 +18,7 @@ use firesteel_protocol::secret::EXECUTOR_SECRET;
 use firesteel_sim::dice::Dice;
 
 use super::Scale;
-use super::wishes::LocalityPlan;
+use super::host_preferences::LocalityPlan;
 use crate::cluster::effects::fetches::rolled_files;
 use crate::cluster::laws::entrance::secret_of;
 

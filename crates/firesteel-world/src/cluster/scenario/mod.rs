@@ -1,11 +1,11 @@
 //! The description of a simulated cluster, and of its applications.
 //!
 //! - [`Scenario`]: everything that determines a run; `applications`: its applications and their tasks.
-//! - `needs`, `wishes`: what tasks need and which hosts they prefer, each with its law.
+//! - `needs`, `host_preferences`: what tasks need and which hosts they prefer, each with its law.
 
 mod applications;
+pub(super) mod host_preferences;
 pub(super) mod needs;
-pub(super) mod wishes;
 
 use crate::cluster::scenario::applications::most_executors;
 use crate::cluster::scenario::applications::wide;
@@ -19,7 +19,7 @@ use firesteel_protocol::scheduling::run_time::RUN_TIME;
 use firesteel_protocol::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 
 use super::faults::FaultPlan;
-use super::faults::busy_master::BusySpell;
+use super::faults::busy_master::BusyPeriod;
 use super::faults::disks::FullDisk;
 use super::faults::election::Election;
 use super::faults::leaving::Departure;
@@ -28,7 +28,7 @@ use super::faults::shortages::Shortage;
 use super::faults::stalls::Stall;
 use super::processes::cluster_drivers::SubmissionPlan;
 use firesteel_sim::dice::Dice;
-use wishes::LocalityPlan;
+use host_preferences::LocalityPlan;
 
 pub use applications::{AppKind, AppPlan, TaskFate, TaskPlan};
 
@@ -57,7 +57,7 @@ pub struct Scenario {
     /// The machine, by number, on which no executors can start until the faults stop.
     pub bad_worker: Option<usize>,
     /// A time in which the Master handles messages more slowly than they arrive.
-    pub busy_spell: Option<BusySpell>,
+    pub busy_spell: Option<BusyPeriod>,
     /// The machine whose disk is full for a while, if any.
     pub full_disk: Option<FullDisk>,
     /// The machine that is short of processes for a while, if any.
@@ -245,8 +245,8 @@ impl Scenario {
             let mut dice = Dice::new(seed ^ ELECTION);
             scenario.election = Election::rolled(&mut dice, scenario.faults.until, &scenario.apps);
         }
-        let seats = if scenario.election.is_some() { 2 } else { 1 };
-        let parties = [seats, machines, scenario.apps.len()];
+        let listeners = if scenario.election.is_some() { 2 } else { 1 };
+        let parties = [listeners, machines, scenario.apps.len()];
         let mut dice_of_partitions = Dice::new(seed ^ PARTITIONS);
         scenario.partitions = Partition::rolled(&mut dice_of_partitions, scenario.faults.until, parties);
         let mut dice_of_departures = Dice::new(seed ^ DEPARTURES);
@@ -260,7 +260,7 @@ impl Scenario {
         if drivers.one_in(4) {
             scenario.max_drivers = 2;
         }
-        scenario.busy_spell = BusySpell::rolled(&mut Dice::new(seed ^ BUSY), scenario.faults.until);
+        scenario.busy_spell = BusyPeriod::rolled(&mut Dice::new(seed ^ BUSY), scenario.faults.until);
         // Uses a separate random generator, so that a seed's cluster and faults do not depend on what its
         // tasks need.
         let mut dice = Dice::new(seed ^ NEEDS);

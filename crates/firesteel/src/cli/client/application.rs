@@ -37,8 +37,8 @@ fn text(detail: &ApplicationDetail) -> String {
     if let Some(placing) = placing(app) {
         let _ = writeln!(text, "  order      {placing}");
     }
-    if let Some(hindrance) = detail.scheduling.as_ref().and_then(|scheduling| scheduling.hindrance.as_ref()) {
-        let _ = writeln!(text, "  waits      {}", clean(&hindrance.to_string()));
+    if let Some(blocker) = detail.scheduling.as_ref().and_then(|scheduling| scheduling.blocker.as_ref()) {
+        let _ = writeln!(text, "  waits      {}", clean(&blocker.to_string()));
     }
     if let Some(at) = detail.scheduling.as_ref().and_then(|scheduling| scheduling.expected_start) {
         let _ = writeln!(text, "  expected   to start at {at}, in {}", duration(at.since(detail.now)));

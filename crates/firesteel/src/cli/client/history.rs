@@ -105,7 +105,7 @@ pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
 impl Args {
     fn wants(&self, now: Timestamp, row: &PastRow) -> bool {
         let past = Past::of(row);
-        self.since.is_none_or(|since| now.since(row.place().ended) <= since)
+        self.since.is_none_or(|since| now.since(row.cursor().ended) <= since)
             && self.user.as_deref().is_none_or(|user| past.user() == user)
             && self.state.is_none_or(|state| past.state() == state.name())
     }

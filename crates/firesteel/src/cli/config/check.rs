@@ -10,7 +10,7 @@ use firesteel_apps::hosts::spark_env;
 use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::host;
 use firesteel_settings::Reader;
-use firesteel_settings::findings::{self, Audience, Finding, Outcome};
+use firesteel_settings::findings::{self, Finding, FindingReaders, Outcome};
 use firesteel_settings::origin::Origin;
 use firesteel_settings::sources::{self, Files, Sources};
 use firesteel_settings::variables::Environment;
@@ -74,7 +74,7 @@ struct Checked {
 impl Check {
     /// Checks the settings and prints the findings.
     pub(super) fn run(self) -> Result<Exit, Failure> {
-        let audience = self.reader.map_or(Audience::All, |reader| Audience::One(reader.into()));
+        let audience = self.reader.map_or(FindingReaders::All, |reader| FindingReaders::One(reader.into()));
         let mut checked = Checked { schema: 3, ok: true, findings: Vec::new(), errors: Vec::new() };
         if self.files.is_empty() {
             let files = Files::of(self.properties_file.clone(), self.load_spark_defaults);
@@ -100,7 +100,7 @@ fn is_unknown_to_java(host: &str) -> bool {
 
 impl Checked {
     /// Checks the files and variables that a command would read here.
-    fn here(&mut self, files: Files, audience: Audience) {
+    fn here(&mut self, files: Files, audience: FindingReaders) {
         let own = Environment::of_this_process();
         let directory = sources::conf_directory(&own);
         let script = match directory.as_deref().filter(|_| own.get(SPARK_ENV_LOADED).is_none()) {
@@ -142,7 +142,7 @@ impl Checked {
     }
 
     /// Checks the properties of all readers. A finding of several readers is printed once.
-    fn properties(&mut self, files: Files, environment: &Environment, audience: Audience) {
+    fn properties(&mut self, files: Files, environment: &Environment, audience: FindingReaders) {
         for reader in audience.readers() {
             let (files, environment) = (files.clone(), environment.clone());
             let (found, wrong) = match (Sources { reader, conf: Vec::new(), files, environment }).load() {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use firesteel_settings::findings::{self, Audience, Outcome};
+use firesteel_settings::findings::{self, FindingReaders, Outcome};
 use firesteel_settings::key::matched;
 use firesteel_settings::near::near;
 use firesteel_settings::secrets::shown;
@@ -113,7 +113,7 @@ fn reader_settings(reader: Reader, conf: &Conf) -> Result<ReaderSettings, Failur
         Setting { name, value, origin, meaning: flag.meaning, overridden: Vec::new(), error }
     });
     let mut settings: Vec<Setting> = flags.collect();
-    let findings = findings::of_properties(&loaded, reader, Audience::One(reader));
+    let findings = findings::of_properties(&loaded, reader, FindingReaders::One(reader));
     let error = |name: &str| {
         let wrong = findings.iter().find(|it| it.name == name && it.outcome == Outcome::BadValue);
         wrong.map(|finding| format!("{name}: {}", finding.why))

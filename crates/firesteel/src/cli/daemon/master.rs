@@ -2,7 +2,7 @@
 
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel_daemons::master::{self, MasterError, Options};
-use firesteel_master::Foreign;
+use firesteel_master::UnknownExecutors;
 use firesteel_settings::variables::Environment;
 use firesteel_settings::{Origin, Reader, keys};
 
@@ -95,7 +95,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
         announcement: args.daemon_flags.announcement(),
         lifetime: args.daemon_flags.lifetime(),
         local_cluster: args.daemon_flags.local_cluster()?,
-        foreign: if args.new { Foreign::Ended } else { Foreign::Held },
+        foreign: if args.new { UnknownExecutors::Ended } else { UnknownExecutors::Held },
     };
     match run_daemon(master::run(options))? {
         Ok(()) => Ok(Exit::Done),

@@ -1,7 +1,7 @@
 //! `firesteel __reaper`: ends the processes that a Worker leaves behind. Only a Worker starts it.
 
 use clap::Args as ClapArgs;
-use firesteel_daemons::worker::reaper;
+use firesteel_daemons::worker::worker_processes;
 use firesteel_protocol::ids::WorkerId;
 
 use crate::cli::exit::{Exit, Failure};
@@ -14,7 +14,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
-    reaper::run(&WorkerId::new(args.worker.as_str()))
+    worker_processes::run(&WorkerId::new(args.worker.as_str()))
         .map(|()| Exit::Done)
         .map_err(|error| Failure::with(Exit::Failure, &error))
 }

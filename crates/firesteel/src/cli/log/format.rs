@@ -197,9 +197,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct Captured(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Kept {
+    impl io::Write for Captured {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().expect("nobody panics").extend_from_slice(bytes);
             Ok(bytes.len())
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    impl MakeWriter<'_> for Kept {
+    impl MakeWriter<'_> for Captured {
         type Writer = Self;
 
         fn make_writer(&self) -> Self {
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    impl Kept {
+    impl Captured {
         fn text(&self) -> String {
             String::from_utf8(self.0.lock().expect("nobody panics").clone()).expect("it is UTF-8")
         }
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_line_of_json_has_ids_as_fields_and_loses_nothing() {
-        let kept = Kept::default();
+        let kept = Captured::default();
         let log = tracing_subscriber::fmt().fmt_fields(JsonFields).with_writer(kept.clone());
         tracing::subscriber::with_default(log.event_format(JsonLines { command: "master" }).finish(), remark);
         let text = kept.text();
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_line_of_text_has_no_fields_for_programs() {
-        let kept = Kept::default();
+        let kept = Captured::default();
         let log =
             tracing_subscriber::fmt().fmt_fields(CleanFields).with_writer(kept.clone()).with_ansi(false);
         tracing::subscriber::with_default(log.without_time().finish(), remark);

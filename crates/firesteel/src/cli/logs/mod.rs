@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use clap::Args as ClapArgs;
-use firesteel_daemons::worker_log::{LogPlace, WorkerLog};
+use firesteel_daemons::worker_log::{LogAddress, WorkerLog};
 use firesteel_host::net::Introduction;
 use firesteel_host::progress::Show;
 use firesteel_protocol::ids::ExecutorId;
@@ -113,7 +113,7 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
         );
         return Err(Failure::of(Exit::Usage, words));
     }
-    let place = |executor| LogPlace::of_executor(&application.id, executor);
+    let place = |executor| LogAddress::of_executor(&application.id, executor);
     let ended = chosen.last().filter(|last| matches!(last.state, ExecutorState::Failed(_)));
     let ended = ended.map(|last| format!("; it ended with {}", shown_state_and_end(application, last)));
     print(args, &chosen.iter().map(place).collect::<Vec<_>>(), &ended.unwrap_or_default(), &client, show)
@@ -130,7 +130,7 @@ fn of_driver(args: &Args, driver: &DriverView, client: &Introduction, show: Show
         let words = format!("driver {id} is {}: it has not been on a Worker, and has no log", driver.state);
         return Err(Failure::of(Exit::Failure, words));
     };
-    let place = LogPlace::of_driver(id, place);
+    let place = LogAddress::of_driver(id, place);
     match args.list {
         true => list(args, &[Row { id: id.to_string(), state: driver.state.to_string(), place }], client),
         false => print(args, &[place], "", client, show),
@@ -140,7 +140,7 @@ fn of_driver(args: &Args, driver: &DriverView, client: &Introduction, show: Show
 /// Prints these logs. `ended` says how the author ended, if that explains an empty log.
 fn print(
     args: &Args,
-    places: &[LogPlace],
+    places: &[LogAddress],
     ended: &str,
     client: &Introduction,
     show: Show,
@@ -173,9 +173,9 @@ fn print(
 }
 
 /// Explains an empty log, which surprises a user who expects the output of items.
-fn say_empty(part: Part, places: &[LogPlace], ended: &str) -> Exit {
+fn say_empty(part: Part, places: &[LogAddress], ended: &str) -> Exit {
     if part.is_all() {
-        let is_driver = matches!(places, [LogPlace { author: LogAuthor::Driver(_), .. }]);
+        let is_driver = matches!(places, [LogAddress { author: LogAuthor::Driver(_), .. }]);
         let (author, tasks) = match is_driver {
             true => ("driver", ""),
             false => (
@@ -241,14 +241,14 @@ struct Row {
     /// `APP/EXECUTOR`, or the id of a cluster driver.
     id: String,
     state: String,
-    place: LogPlace,
+    place: LogAddress,
 }
 
 fn rows_of(application: &ApplicationView) -> Vec<Row> {
     let row = |executor: &ExecutorView| {
         let ExecutorView { id, .. } = executor;
         let (id, state) = (format!("{}/{id}", application.id), shown_state_and_end(application, executor));
-        Row { id, state, place: LogPlace::of_executor(&application.id, executor) }
+        Row { id, state, place: LogAddress::of_executor(&application.id, executor) }
     };
     application.executors.iter().map(row).collect()
 }
@@ -267,7 +267,7 @@ fn list(args: &Args, rows: &[Row], client: &Introduction) -> Result<Exit, Failur
         return exit::written(document::print(SCHEMA, BTreeMap::from([("logs", logs)])));
     }
     let first = match rows {
-        [Row { place: LogPlace { author: LogAuthor::Driver(_), .. }, .. }] => "DRIVER",
+        [Row { place: LogAddress { author: LogAuthor::Driver(_), .. }, .. }] => "DRIVER",
         _ => "EXECUTOR",
     };
     let rows = rows.iter().zip(lengths).map(|(row, lengths)| row.cells(lengths)).collect();

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use firesteel_daemons::worker_log::{LogError, LogPlace, WorkerLog};
+use firesteel_daemons::worker_log::{LogAddress, LogError, WorkerLog};
 use firesteel_host::net::Introduction;
 use firesteel_protocol::byte_text;
 use firesteel_protocol::messages::{LogAuthor, LogPiece, LogStart, Stream};
@@ -57,7 +57,7 @@ impl Part {
 }
 
 /// Prints one log unchanged. Returns the number of bytes.
-pub(super) async fn one(place: &LogPlace, part: Part, client: &Introduction) -> Result<u64, PrintError> {
+pub(super) async fn one(place: &LogAddress, part: Part, client: &Introduction) -> Result<u64, PrintError> {
     let log = WorkerLog::open(place, client.clone()).await.map_err(no_log)?;
     let mut reading = Reading::new(log, part);
     let mut stdout = standard::stdout().lock();
@@ -76,7 +76,7 @@ pub(super) async fn one(place: &LogPlace, part: Part, client: &Introduction) -> 
 /// Prints the logs of several executors, each line after its executor's number. Returns the number
 /// of bytes. If a log cannot be read, an error goes to standard error and the others are printed.
 pub(super) async fn several(
-    places: &[LogPlace],
+    places: &[LogAddress],
     part: Part,
     client: &Introduction,
 ) -> Result<u64, PrintError> {

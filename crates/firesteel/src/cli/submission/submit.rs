@@ -138,7 +138,7 @@ impl Submission {
             return Ok(());
         }
         let words = "--num-executors (spark.executor.instances) is 0, so nothing can run: set at least 1";
-        Err(Failure::of(blame(&self.properties, keys::EXECUTOR_INSTANCES), words))
+        Err(Failure::of(failed_setting(&self.properties, keys::EXECUTOR_INSTANCES), words))
     }
 }
 
@@ -313,7 +313,7 @@ fn check_room(
         let sentence = format!(
             "{key} is {asked}, and a Worker of {spec} has {has}, so no executor can start: {what_to_do}"
         );
-        Err(Failure::of(blame(properties, key), sentence))
+        Err(Failure::of(failed_setting(properties, key), sentence))
     };
     let larger = |spec: LocalClusterSpec| format!("ask for less, or start larger Workers: --master '{spec}'");
     let resource = settings.executor_resources.iter().find(|(_, amount)| !amount.is_none());
@@ -343,7 +343,7 @@ fn check_room(
 }
 
 /// The exit code for an invalid property, which depends on whether it comes from the command line.
-pub(in crate::cli) fn blame(properties: &Properties, key: &str) -> Exit {
+pub(in crate::cli) fn failed_setting(properties: &Properties, key: &str) -> Exit {
     match properties.origin(key) {
         Some(origin) if !origin.is_command_line() => Exit::Configuration,
         Some(_) | None => Exit::Usage,

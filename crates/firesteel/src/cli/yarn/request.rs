@@ -16,7 +16,7 @@ use firesteel_yarn_mode::submission::{DriverFile, Request};
 
 use crate::cli::block_on;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::submission::submit::blame;
+use crate::cli::submission::submit::failed_setting;
 
 /// Options of Firesteel's own clusters only, and their replacements on YARN.
 const OWN: [(&str, &str); 3] = [
@@ -73,7 +73,7 @@ fn unstaged(error: &StagingError, properties: &Properties, key: &str) -> Failure
         | StagingError::NoNameNode { .. }
         | StagingError::Name { .. }
         | StagingError::Format { .. }
-        | StagingError::NoHome => Failure::with(blame(properties, key), error),
+        | StagingError::NoHome => Failure::with(failed_setting(properties, key), error),
         StagingError::Io { .. }
         | StagingError::Hdfs { .. }
         | StagingError::Reserved { .. }
@@ -130,7 +130,7 @@ pub(in crate::cli) fn refuse_cluster_mode(properties: &Properties) -> Result<(),
                 "{} cannot be {mode:?} here: write client, or use --master yarn; firesteel submit runs a program on a Worker",
                 keys::DEPLOY_MODE
             );
-            Err(Failure::of(blame(properties, keys::DEPLOY_MODE), words))
+            Err(Failure::of(failed_setting(properties, keys::DEPLOY_MODE), words))
         }
     }
 }

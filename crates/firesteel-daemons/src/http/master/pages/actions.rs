@@ -4,7 +4,7 @@
 //! sent twice: first the Master asks for confirmation, then it acts. Source: Spark MasterPage and MasterWebUI, 4.0.1,
 //! for the paths and the names of fields.
 
-use firesteel_host::net::Envoys;
+use firesteel_host::net::VirtualPeers;
 use firesteel_master::Event;
 use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::ids::{AppId, DriverId};
@@ -119,7 +119,7 @@ impl Permit<'_> {
 pub(in super::super) async fn act(
     action: Action,
     question: &Question,
-    envoys: &Envoys<Event>,
+    virtual_peers: &VirtualPeers<Event>,
     token: Option<&Secret>,
 ) -> Answer {
     let refuse = |status, words: &str| Answer::page(status, &page(action.word(), &sentence(words)));
@@ -144,7 +144,7 @@ pub(in super::super) async fn act(
     }
     let by = format!("a reader of the pages@{}", question.from);
     tracing::info!(from = %question.from, "{} {}: asked on a page", action.word(), which.join(", "));
-    match perform(action, &which, by, envoys).await {
+    match perform(action, &which, by, virtual_peers).await {
         Ok((status, words)) => match action {
             // Spark sends the browser back to the first page.
             Action::KillApplication | Action::KillDriver if status == StatusCode::OK => {
@@ -162,9 +162,9 @@ async fn perform(
     action: Action,
     which: &[&str],
     by: String,
-    envoys: &Envoys<Event>,
+    virtual_peers: &VirtualPeers<Event>,
 ) -> Result<(StatusCode, Vec<String>), String> {
-    let mut client = read::client(envoys).map_err(|why| why.to_string())?;
+    let mut client = read::client(virtual_peers).map_err(|why| why.to_string())?;
     let (mut status, mut words) = (StatusCode::NOT_FOUND, Vec::new());
     for which in which {
         let message = match action {

@@ -14,7 +14,7 @@ use super::actions::Permit;
 use super::reasons::Reasons;
 use super::{framed, mood_of_application, mood_of_worker, named, worker_link};
 use crate::http::pages::log;
-use crate::http::pages::parts::{Mood, ago, bar, fact, grouped, memory as memory_of, state};
+use crate::http::pages::parts::{Severity, ago, bar, fact, grouped, memory as memory_of, state};
 use crate::http::pages::table::{Column, Shape, Table};
 use crate::http::query::Query;
 use crate::wording::application::{addresses, cores, live_state, resources, state as state_name};
@@ -231,7 +231,7 @@ impl ClusterPage<'_> {
         let ClusterTotals { cores: all, cores_used: used, memory, memory_used, .. } = totals;
         let live_drivers = drivers.iter().filter(|driver| !driver.state.is_finished()).count();
         let status = Status::of(self.view);
-        let mood = if status == Status::Alive { Mood::Good } else { Mood::Waits };
+        let mood = if status == Status::Alive { Severity::Good } else { Severity::Waits };
         let behind = std::time::Duration::from_millis(self.view.lag_millis);
         html! {
             section #head {
@@ -375,7 +375,7 @@ impl ClusterPage<'_> {
         let has = |driver: &DriverView| (!driver.has.is_empty()).then(|| addresses(&driver.has));
         let mood = |driver: &DriverView| match driver.restarts {
             // It fails again and again.
-            Some(restarts) if restarts.until.is_some() => Mood::Bad,
+            Some(restarts) if restarts.until.is_some() => Severity::Bad,
             _ => mood_of_driver(&driver.state),
         };
         let (id, title) = match live {
@@ -399,12 +399,12 @@ impl ClusterPage<'_> {
     }
 }
 
-fn mood_of_driver(state: &DriverState) -> Mood {
+fn mood_of_driver(state: &DriverState) -> Severity {
     match (state.name(), state.is_finished()) {
-        ("RUNNING", _) => Mood::Good,
-        ("FINISHED" | "KILLED", _) => Mood::Over,
-        (_, true) => Mood::Bad,
-        (_, false) => Mood::Waits,
+        ("RUNNING", _) => Severity::Good,
+        ("FINISHED" | "KILLED", _) => Severity::Over,
+        (_, true) => Severity::Bad,
+        (_, false) => Severity::Waits,
     }
 }
 

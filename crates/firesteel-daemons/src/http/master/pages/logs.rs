@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::super::super::pages::log::{Excerpt, LogQuestion, LogSource, name};
 use super::{app_link, framed, named, worker_link};
 use crate::http::pages::parts::sentence;
-use crate::worker_log::{LogError, LogPlace, WorkerLog};
+use crate::worker_log::{LogAddress, LogError, WorkerLog};
 
 /// The name under which the Master introduces itself to Workers.
 const CLIENT: &str = "HTTP";
@@ -31,7 +31,7 @@ pub(in super::super) enum Look {
 }
 
 pub(in super::super) struct Listed {
-    place: LogPlace,
+    place: LogAddress,
     /// The author of the log and the author's state, for the page.
     under: Markup,
 }
@@ -51,7 +51,7 @@ impl Listed {
             (named(base, &app.name, &app.id)) " · " (executor.state.to_string()) " · "
             a.id href=(worker_link(base, &executor.worker)) { (executor.worker) }
         };
-        Ok(Self { place: LogPlace::of_executor(&app.id, executor), under })
+        Ok(Self { place: LogAddress::of_executor(&app.id, executor), under })
     }
 
     /// The log of a cluster driver, or the reason why there is none.
@@ -66,7 +66,7 @@ impl Listed {
             "Cluster driver of " (driver.user) " · " (driver.state.to_string()) " · "
             a.id href=(worker_link(base, &place.worker)) { (place.worker) }
         };
-        Ok(Self { place: LogPlace::of_driver(id, place), under })
+        Ok(Self { place: LogAddress::of_driver(id, place), under })
     }
 
     pub(in super::super) async fn read(
@@ -75,7 +75,7 @@ impl Listed {
         view: &MasterView,
         (look, base): (Look, &str),
     ) -> Result<String, String> {
-        let LogPlace { host, directory, .. } = &self.place;
+        let LogAddress { host, directory, .. } = &self.place;
         let shown = format!("{host}:{directory}/{}", name(question.stream));
         let mut first = None;
         for candidate in std::iter::once(self.place.clone()).chain(neighbours(view, &self.place)) {
@@ -98,19 +98,19 @@ impl Listed {
     }
 }
 
-async fn excerpt(question: &LogQuestion, place: &LogPlace, shown: &str) -> Result<Excerpt, String> {
+async fn excerpt(question: &LogQuestion, place: &LogAddress, shown: &str) -> Result<Excerpt, String> {
     let mut log = WorkerLog::open(place, CLIENT).await.map_err(|error: LogError| error.to_string())?;
     question.read(&mut log, shown.to_owned()).await
 }
 
 /// The same log on other Workers of its host. After a restart in the same work directory, a Worker has the logs of the
 /// earlier one.
-fn neighbours(view: &MasterView, place: &LogPlace) -> Vec<LogPlace> {
+fn neighbours(view: &MasterView, place: &LogAddress) -> Vec<LogAddress> {
     let is_other = |worker: &&WorkerView| {
         worker.host == place.host && worker.id != place.worker && worker.state == WorkerState::Alive
     };
     let others = view.workers.iter().filter(is_other).take(MOST_OTHERS);
-    others.map(|other| LogPlace { worker: other.id.clone(), port: other.port, ..place.clone() }).collect()
+    others.map(|other| LogAddress { worker: other.id.clone(), port: other.port, ..place.clone() }).collect()
 }
 
 /// The page that says why a log cannot be read.

@@ -28,7 +28,7 @@ use maud::{Markup, Render, html};
 
 use crate::http::answer::Answer;
 use crate::http::pages::frame::{Frame, document};
-use crate::http::pages::parts::{Mood, sentence};
+use crate::http::pages::parts::{Severity, sentence};
 use crate::http::query::{Query, link};
 
 const LINKS: [(&str, &str); 3] = [("", "Cluster"), ("picture/", "Picture"), ("policies/", "Policies")];
@@ -67,31 +67,33 @@ fn named(base: &str, name: &str, app: &AppId) -> Markup {
     html! { a href=(app_link(base, app)) { @if name.trim().is_empty() { (app) } @else { (name) } } " " span.also { (app) } }
 }
 
-fn mood_of_worker(worker: &WorkerView) -> Mood {
+fn mood_of_worker(worker: &WorkerView) -> Severity {
     match worker.state {
-        WorkerState::Alive if worker.remark.is_some() => Mood::Waits,
-        WorkerState::Alive if worker.impairment.is_some() || worker.excluded_until.is_some() => Mood::Waits,
-        WorkerState::Alive => Mood::Good,
-        WorkerState::Decommissioned | WorkerState::Unknown | WorkerState::Left => Mood::Waits,
-        WorkerState::Dead => Mood::Bad,
+        WorkerState::Alive if worker.remark.is_some() => Severity::Waits,
+        WorkerState::Alive if worker.impairment.is_some() || worker.excluded_until.is_some() => {
+            Severity::Waits
+        }
+        WorkerState::Alive => Severity::Good,
+        WorkerState::Decommissioned | WorkerState::Unknown | WorkerState::Left => Severity::Waits,
+        WorkerState::Dead => Severity::Bad,
     }
 }
 
-fn mood_of_application(app: &ApplicationView) -> Mood {
+fn mood_of_application(app: &ApplicationView) -> Severity {
     match app.result() {
-        ApplicationState::Running if app.executors_live > 0 => Mood::Good,
-        ApplicationState::Waiting | ApplicationState::Running | ApplicationState::Unknown => Mood::Waits,
-        ApplicationState::Failed => Mood::Bad,
-        ApplicationState::Finished | ApplicationState::Killed => Mood::Over,
+        ApplicationState::Running if app.executors_live > 0 => Severity::Good,
+        ApplicationState::Waiting | ApplicationState::Running | ApplicationState::Unknown => Severity::Waits,
+        ApplicationState::Failed => Severity::Bad,
+        ApplicationState::Finished | ApplicationState::Killed => Severity::Over,
     }
 }
 
-fn mood_of_executor(state: &ExecutorState) -> Mood {
+fn mood_of_executor(state: &ExecutorState) -> Severity {
     match state {
-        ExecutorState::Running => Mood::Good,
-        ExecutorState::Launching => Mood::Waits,
-        ExecutorState::Failed(_) | ExecutorState::Lost(_) => Mood::Bad,
-        ExecutorState::Exited(status) if status.shell_code() != 0 => Mood::Bad,
-        ExecutorState::Exited(_) | ExecutorState::Killed(_) => Mood::Over,
+        ExecutorState::Running => Severity::Good,
+        ExecutorState::Launching => Severity::Waits,
+        ExecutorState::Failed(_) | ExecutorState::Lost(_) => Severity::Bad,
+        ExecutorState::Exited(status) if status.shell_code() != 0 => Severity::Bad,
+        ExecutorState::Exited(_) | ExecutorState::Killed(_) => Severity::Over,
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_host::net::Envoys;
+use firesteel_host::net::VirtualPeers;
 use firesteel_master::Event;
 use firesteel_placement::advanced::words::{counted, none_or};
 use firesteel_placement::{Cores, MiB};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{AppId, ExecutorId, WorkerId};
 use firesteel_protocol::messages::{
-    ApplicationAnswer, ApplicationView, ClusterTotals, MasterView, ProfileView, Standing, WorkerShare,
+    ApplicationAnswer, ApplicationView, ClusterTotals, MasterView, ProfileView, ShareState, WorkerShare,
     WorkerView,
 };
 use firesteel_protocol::state_reader::Extent;
@@ -40,7 +40,7 @@ const MOST_DEMANDS: usize = 20;
 #[derive(Debug)]
 pub(in super::super) struct Picture {
     now: Timestamp,
-    workers: Vec<Place>,
+    workers: Vec<WorkerTile>,
     applications: Vec<Held>,
     /// The number of applications whose demands were read, and the number of waiting applications.
     demanding: (usize, usize),
@@ -48,7 +48,7 @@ pub(in super::super) struct Picture {
 
 /// A Worker: its tile, and the text that the filter searches.
 #[derive(Debug)]
-struct Place {
+struct WorkerTile {
     tile: Tile,
     share: WorkerShare,
     text: String,
@@ -68,8 +68,8 @@ struct Held {
 
 impl Picture {
     /// Reads the state and the demands of waiting applications.
-    pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
-        let mut client = read::client(&envoys)?;
+    pub(in super::super) async fn read(virtual_peers: VirtualPeers<Event>) -> Result<Self, Unanswered> {
+        let mut client = read::client(&virtual_peers)?;
         let view = client.state(Extent::Whole).await?;
         let waiting = waiting(&view);
         let mut demands: Vec<ProfileView> = Vec::new();
@@ -111,10 +111,10 @@ impl Picture {
                 cores: worker.cores,
                 held: looks,
                 is_stranded: is_stranded(worker, &demands),
-                is_withheld: share.standing != Standing::Serving,
+                is_withheld: share.state != ShareState::Serving,
             };
             let held: BTreeSet<usize> = on.into_iter().map(|(app, _)| app).collect();
-            Place {
+            WorkerTile {
                 tile,
                 share,
                 text: format!("{} {}", worker.id, worker.host).to_lowercase(),
@@ -131,17 +131,17 @@ impl Picture {
         let words: Vec<&str> = filter.split_whitespace().collect();
         let names: Vec<String> =
             self.applications.iter().map(|app| format!("{} {}", app.name, app.id).to_lowercase()).collect();
-        let is_found = |place: &&Place| {
+        let is_found = |place: &&WorkerTile| {
             words.iter().all(|word| {
                 place.text.contains(word) || place.held.iter().any(|app| names[*app].contains(word))
             })
         };
-        let found: Vec<&Place> = self.workers.iter().filter(is_found).collect();
+        let found: Vec<&WorkerTile> = self.workers.iter().filter(is_found).collect();
         let parts = html! { (self.head(&found)) (self.map(&found)) (self.holders(&found)) };
         framed("../", "Picture", "picture/", Some(query), PACE, &parts)
     }
 
-    fn head(&self, found: &[&Place]) -> Markup {
+    fn head(&self, found: &[&WorkerTile]) -> Markup {
         let ClusterTotals { workers, cores: all, cores_used: used, cores_free: free, .. } = totals(found);
         let in_all = totals(&self.workers.iter().collect::<Vec<_>>()).workers;
         let stranded = found.iter().filter(|place| place.tile.is_stranded);
@@ -169,7 +169,7 @@ impl Picture {
         }
     }
 
-    fn map(&self, found: &[&Place]) -> Markup {
+    fn map(&self, found: &[&WorkerTile]) -> Markup {
         let tiles: Vec<Tile> = found.iter().map(|place| place.tile.clone()).collect();
         let title = format!("{}, each a bar", none_or(tiles.len() as u64, "Worker"));
         html! {
@@ -186,7 +186,7 @@ impl Picture {
         }
     }
 
-    fn holders(&self, found: &[&Place]) -> Markup {
+    fn holders(&self, found: &[&WorkerTile]) -> Markup {
         let there: BTreeSet<usize> = found.iter().flat_map(|place| place.held.iter().copied()).collect();
         let shown = there.iter().take(LOOKS).map(|index| &self.applications[*index]);
         let rest = there.len().saturating_sub(LOOKS);
@@ -212,7 +212,7 @@ impl Picture {
     }
 }
 
-fn totals(places: &[&Place]) -> ClusterTotals {
+fn totals(places: &[&WorkerTile]) -> ClusterTotals {
     places.iter().map(|place| place.share).collect()
 }
 
@@ -266,7 +266,7 @@ fn is_stranded(worker: &WorkerView, demands: &[&ProfileView]) -> bool {
         free,
         cells: Cells::default(),
         executors: Vec::new(),
-        standing: worker.share().standing,
+        state: worker.share().state,
     };
     outcome.cores_stranded(demands) > Cores::ZERO
 }
@@ -279,7 +279,7 @@ pub(in super::super) mod tests {
     pub(in super::super::super) fn sums(view: &MasterView) -> [i64; 4] {
         let picture = Picture::of(view, &[], (0, 0));
         let html = picture.document(&Query::default());
-        let places: Vec<&Place> = picture.workers.iter().collect();
+        let places: Vec<&WorkerTile> = picture.workers.iter().collect();
         let ClusterTotals { workers, cores, cores_used, cores_free, .. } = totals(&places);
         for number in [cores.0, cores_used.0, cores_free.0] {
             assert!(
@@ -289,7 +289,7 @@ pub(in super::super) mod tests {
         }
         // Workers that get nothing new have no free cores in the picture.
         for (place, worker) in picture.workers.iter().zip(&view.workers) {
-            assert_eq!(place.tile.is_withheld, worker.share().standing != Standing::Serving);
+            assert_eq!(place.tile.is_withheld, worker.share().state != ShareState::Serving);
         }
         [workers.cast_signed(), cores.0, cores_used.0, cores_free.0]
     }

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use firesteel_host::net::Envoys;
+use firesteel_host::net::VirtualPeers;
 use firesteel_master::{Config, Event};
 use firesteel_placement::advanced::words::counted;
 use firesteel_protocol::Timestamp;
@@ -43,22 +43,22 @@ pub(in super::super) struct Comparison {
 struct Compared {
     names: Vec<String>,
     /// What each policy would do next, with all executors where they are.
-    next: Sheet,
+    next: ComparisonTable,
     /// What each policy would have done on the empty cluster.
-    anew: Sheet,
+    anew: ComparisonTable,
 }
 
 /// Lines of texts: a name, then one text for each policy.
 #[derive(Debug)]
-struct Sheet {
+struct ComparisonTable {
     figures: Vec<Vec<String>>,
     applications: Vec<Vec<String>>,
 }
 
 impl Comparison {
     /// Reads the state, and lets each policy decide.
-    pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
-        let mut client = read::client(&envoys)?;
+    pub(in super::super) async fn read(virtual_peers: VirtualPeers<Event>) -> Result<Self, Unanswered> {
+        let mut client = read::client(&virtual_peers)?;
         let view = client.state(Extent::Executors(0)).await?;
         let (now, scheduling) = (view.now, view.scheduling.clone());
         let settings = changed_beside_the_policy(&scheduling);
@@ -115,7 +115,7 @@ impl Comparison {
 }
 
 impl Compared {
-    fn section(&self, id: &str, title: &str, sheet: &Sheet) -> Markup {
+    fn section(&self, id: &str, title: &str, sheet: &ComparisonTable) -> Markup {
         html! {
             section id=(id) {
                 h2 { (title) }
@@ -150,7 +150,7 @@ fn compare(draft: &Draft, setups: &[Setup]) -> Result<Compared, String> {
 
 /// Decides by one policy after the other, and keeps only the shown parts, because an outcome is as large as the
 /// cluster.
-fn sheet(draft: &Draft, setups: &[Setup]) -> Result<Sheet, String> {
+fn sheet(draft: &Draft, setups: &[Setup]) -> Result<ComparisonTable, String> {
     let shown = draft.applications.len().min(MOST_LINES);
     let mut metrics: Vec<Metrics> = Vec::new();
     let mut applications: Vec<Vec<String>> =
@@ -163,5 +163,5 @@ fn sheet(draft: &Draft, setups: &[Setup]) -> Result<Sheet, String> {
         }
         metrics.push(Metrics::of(&outcome));
     }
-    Ok(Sheet { figures: figures(&metrics.iter().collect::<Vec<_>>()), applications })
+    Ok(ComparisonTable { figures: figures(&metrics.iter().collect::<Vec<_>>()), applications })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use firesteel_host::net::Envoys;
+use firesteel_host::net::VirtualPeers;
 use firesteel_master::Event;
 use firesteel_protocol::ids::{AppId, ExecutorId};
 use firesteel_protocol::messages::ApplicationAnswer;
@@ -46,7 +46,11 @@ struct Reason {
 
 impl Reasons {
     /// Requests the reasons of these applications that are unknown or old. Waits a short time if some are unknown.
-    pub(in super::super) async fn ready(self: &Arc<Self>, envoys: &Envoys<Event>, wanted: Vec<AppId>) {
+    pub(in super::super) async fn ready(
+        self: &Arc<Self>,
+        virtual_peers: &VirtualPeers<Event>,
+        wanted: Vec<AppId>,
+    ) {
         let (round, is_any_unknown) = {
             let mut known = self.known();
             let pause = LEAST_PAUSE.max(known.took * SHARE);
@@ -59,7 +63,7 @@ impl Reasons {
             if known.round.is_none() && !due.is_empty() {
                 let (done, round) = watch::channel(false);
                 known.round = Some(round);
-                tokio::spawn(Arc::clone(self).ask(envoys.clone(), due, done));
+                tokio::spawn(Arc::clone(self).ask(virtual_peers.clone(), due, done));
             }
             (known.round.clone(), is_any_unknown)
         };
@@ -74,9 +78,14 @@ impl Reasons {
         self.known().reasons.get(app)?.words.clone()
     }
 
-    async fn ask(self: Arc<Self>, envoys: Envoys<Event>, due: Vec<AppId>, done: watch::Sender<bool>) {
+    async fn ask(
+        self: Arc<Self>,
+        virtual_peers: VirtualPeers<Event>,
+        due: Vec<AppId>,
+        done: watch::Sender<bool>,
+    ) {
         let begun = Instant::now();
-        if let Ok(mut client) = read::client(&envoys) {
+        if let Ok(mut client) = read::client(&virtual_peers) {
             for app in due {
                 let words = match client.application_from(app.as_str(), ExecutorId(0)).await {
                     Ok(ApplicationAnswer::Known(detail)) => explanation::brief(&detail).map(Arc::from),

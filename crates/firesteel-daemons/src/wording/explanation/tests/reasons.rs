@@ -317,9 +317,12 @@ impl Scene {
         }
         if self.has(Avoided) {
             let app = self.stage.detail("sums").application.id;
-            let wishes = HostWishes { avoided: ["h14".to_owned()].into(), ..HostWishes::default() };
-            self.stage
-                .tell(APP, Inbound::Driver(DriverToMaster::PreferHosts { app, wishes: Box::new(wishes) }));
+            let preferences =
+                HostPreferences { avoided: ["h14".to_owned()].into(), ..HostPreferences::default() };
+            self.stage.tell(
+                APP,
+                Inbound::Driver(DriverToMaster::PreferHosts { app, preferences: Box::new(preferences) }),
+            );
             self.worker(14, 4);
         }
         if self.has(NoWorkers) {

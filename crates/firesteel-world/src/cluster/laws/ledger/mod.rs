@@ -85,7 +85,7 @@ pub(crate) struct EventOutcome {
     /// The applications of connections that the event ended.
     former: BTreeMap<PeerId, AppId>,
     /// Executors that were taken back from a live Worker. The Worker must be told to end them.
-    doomed: BTreeSet<ExecutorKey>,
+    victims: BTreeSet<ExecutorKey>,
     /// Executors that a Worker was told to end.
     killed: BTreeSet<ExecutorKey>,
     /// For each executor in `killed`, its Worker.
@@ -165,11 +165,11 @@ impl Ledger {
                 message: Outbound::Worker(MasterToWorker::KillExecutor { executor }), ..
             } = effect
             {
-                outcome.doomed.remove(executor);
+                outcome.victims.remove(executor);
             }
         }
         self.check_driver_kills(event, effects)?;
-        if let Some(executor) = outcome.doomed.first() {
+        if let Some(executor) = outcome.victims.first() {
             return Err(format!("executor {executor} is taken back, and its Worker is not told to end it"));
         }
         if let Some((app, _)) = self.leaving.values().find(|(_, executors)| executors.is_empty()) {
@@ -259,11 +259,11 @@ impl Ledger {
                     }
                 }
             }
-            DriverToMaster::PreferHosts { app, wishes } => {
+            DriverToMaster::PreferHosts { app, preferences } => {
                 if self.app_of.get(&peer) == Some(app)
                     && let Some(book) = self.apps.get_mut(app)
                 {
-                    book.avoids |= !wishes.avoided.is_empty();
+                    book.avoids |= !preferences.avoided.is_empty();
                 }
             }
             DriverToMaster::KillExecutors { .. } | DriverToMaster::RequestShortfall { .. } => {}
@@ -299,7 +299,7 @@ impl Ledger {
                         ExecutorState::Killed(_) | ExecutorState::Lost(LossReason::Preempted { .. })
                     );
                     if must_end && is_taken_back {
-                        outcome.doomed.insert(key);
+                        outcome.victims.insert(key);
                     }
                 }
             }
@@ -345,7 +345,7 @@ impl Ledger {
             let key = ExecutorKey { app: id.clone(), executor };
             if let Some(book) = self.workers.get_mut(&worker) {
                 book.grants.remove(&key);
-                outcome.doomed.extend(book.peer.map(|_| key.clone()));
+                outcome.victims.extend(book.peer.map(|_| key.clone()));
             }
             released.insert(key);
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use firesteel_master::{Event, Inbound};
 use firesteel_protocol::ids::{AppId, ExecutorId, WorkerId};
-use firesteel_protocol::messages::{ClientToMaster, MasterView, StatePage, StatePlace};
+use firesteel_protocol::messages::{ClientToMaster, MasterView, StateCursor, StatePage};
 use firesteel_protocol::state_reader::{Extent, StateReader};
 
 use super::Ledger;
@@ -27,7 +27,7 @@ pub(super) struct Reading {
 
 impl Ledger {
     /// The place where the reading continues.
-    pub(crate) fn next_place(&self) -> Option<StatePlace> {
+    pub(crate) fn next_cursor(&self) -> Option<StateCursor> {
         match self.reading.as_ref()?.reader.question()? {
             ClientToMaster::RequestMasterState { from } => Some(from),
             ClientToMaster::RequestApplication { .. }
@@ -56,9 +56,9 @@ impl Ledger {
             .flat_map(|(app, book)| book.executors.keys().map(move |executor| (app.clone(), *executor)));
         let executors: BTreeSet<_> = executors.collect();
         let workers: BTreeSet<WorkerId> = self.workers.keys().cloned().collect();
-        let mut reading = if *from == StatePlace::beginning() {
+        let mut reading = if *from == StateCursor::beginning() {
             Reading { reader: StateReader::new(Extent::Whole), pages: 0, apps, executors, workers }
-        } else if self.next_place().as_ref() == Some(from)
+        } else if self.next_cursor().as_ref() == Some(from)
             && let Some(mut reading) = self.reading.take()
         {
             reading.apps.retain(|app| apps.contains(app));

@@ -40,7 +40,7 @@ impl<'a> Scheduling<'a> {
             more_excluded,
             impaired,
             ahead,
-            hindrance,
+            blocker,
             cluster,
             holders,
             more_holders,
@@ -57,7 +57,7 @@ impl<'a> Scheduling<'a> {
             more_excluded: *more_excluded,
             impaired: impaired.iter().map(Impaired::of).collect(),
             ahead: *ahead,
-            waits_for: hindrance.as_ref().map(ToString::to_string),
+            waits_for: blocker.as_ref().map(ToString::to_string),
             cluster: Cluster {
                 workers: *workers,
                 cores: cores.0,
@@ -125,7 +125,7 @@ struct Profile<'a> {
     /// Why there are fewer executors than requested, in words.
     shortfall: Option<String>,
     next_executor: Option<NextExecutor<'a>>,
-    advice: Vec<Advised>,
+    advice: Vec<AdvisedChange>,
 }
 
 impl<'a> Profile<'a> {
@@ -148,14 +148,14 @@ impl<'a> Profile<'a> {
             with_room: view.with_room,
             shortfall: view.shortfall.as_ref().map(ToString::to_string),
             next_executor: view.outlook.as_ref().map(NextExecutor::of),
-            advice: view.advice.iter().map(Advised::of).collect(),
+            advice: view.advice.iter().map(AdvisedChange::of).collect(),
         }
     }
 }
 
 /// A change to the request and its immediate result. Fields that are `None` stay unchanged.
 #[derive(Default, Serialize)]
-struct Advised {
+struct AdvisedChange {
     executor_cores: Option<i64>,
     executor_memory_mib: Option<i64>,
     more_cores: Option<i64>,
@@ -164,7 +164,7 @@ struct Advised {
     brings_cores: i64,
 }
 
-impl Advised {
+impl AdvisedChange {
     fn of(advice: &Advice) -> Self {
         let brings =
             Self { brings_executors: advice.executors, brings_cores: advice.cores.0, ..Self::default() };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use firesteel_placement::advanced::words::{list, none_or, of_resource};
 use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 use firesteel_protocol::ids::AppId;
-use firesteel_protocol::messages::Hindrance;
+use firesteel_protocol::messages::Blocker;
 use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Outcome};
 
 use firesteel_daemons::wording::explanation as explain;
@@ -105,18 +105,18 @@ pub(super) fn why(app: &ApplicationOutcome) -> Vec<String> {
     let Some(scheduling) = &detail.scheduling else { return Vec::new() };
     let reasons =
         scheduling.profiles.iter().flat_map(|profile| explain::reasons(detail, scheduling, profile));
-    let hindrance = scheduling.hindrance.clone().map(|hindrance| explain::hindrance(&signed(hindrance)));
-    hindrance.into_iter().chain(reasons).collect()
+    let blocker = scheduling.blocker.clone().map(|blocker| explain::blocker(&signed(blocker)));
+    blocker.into_iter().chain(reasons).collect()
 }
 
 /// Replaces an application's id by its letter, since ids of a draft are only indices.
-fn signed(hindrance: Hindrance) -> Hindrance {
-    match hindrance {
-        Hindrance::Reserved { app, name, backfill } => {
+fn signed(blocker: Blocker) -> Blocker {
+    match blocker {
+        Blocker::Reserved { app, name, backfill } => {
             let sign = app.as_str().parse().map_or(app, |index| AppId::new(mark(index).to_string()));
-            Hindrance::Reserved { app: sign, name, backfill }
+            Blocker::Reserved { app: sign, name, backfill }
         }
-        Hindrance::Gang { .. } | Hindrance::NeverFits { .. } => hindrance,
+        Blocker::Gang { .. } | Blocker::NeverFits { .. } => blocker,
     }
 }
 

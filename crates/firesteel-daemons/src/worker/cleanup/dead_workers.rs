@@ -1,0 +1,219 @@
+//! Workers that were killed together with their reapers: finds and ends their processes.
+//!
+//! Each Worker has a [record](LifeLock) in its work directory, and keeps it locked while it lives:
+//!
+//! ```text
+//! <work directory>/.firesteel-workers/<Worker>
+//! ```
+//!
+//! A record without a lock belongs to a dead Worker. The Worker that finds it kills the processes that carry the dead
+//! Worker's [marker](Marker::of_worker), and removes the record. No other Worker has the same id. A Worker looks for
+//! such records at its start and when an application ends. It leaves the processes of living Workers alone, even if
+//! they share the directory.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use firesteel_placement::advanced::words::counted;
+use firesteel_protocol::ids::{WorkerId, is_sound};
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::processes::{Marker, kill_matching};
+use super::scratch_directories::ScratchRoots;
+use crate::files::private;
+use crate::life_lock::LifeLock;
+
+/// The directory of the records, within the work directory.
+const RECORDS: &str = ".firesteel-workers";
+
+const QUIET_SCANS: u32 = 3;
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The record of this Worker, and the task that looks for records of dead ones.
+#[derive(Debug)]
+pub struct DeadWorkers {
+    /// Returns the record, or `None` if the directory accepts none.
+    task: JoinHandle<Option<LifeLock>>,
+    looks: mpsc::Sender<()>,
+}
+
+/// The handle that requests another look.
+#[derive(Clone, Debug)]
+pub struct DeadWorkerSearch(mpsc::Sender<()>);
+
+impl DeadWorkers {
+    /// Ends the processes of dead Workers in this directory, and then makes the record of this one.
+    pub async fn start(work: &Path, worker: &WorkerId, scratch: &ScratchRoots) -> Self {
+        let (directory, own, roots) = (work.to_owned(), worker.clone(), scratch.clone());
+        let starting = spawn_blocking(move || {
+            end_leftovers(&directory, &roots);
+            record(&directory, &own)
+        });
+        let record = starting.await.expect("looking for records does not panic");
+        if let Err(error) = &record {
+            tracing::warn!(
+                "cannot record this Worker in {}: {error}; processes that it leaves if it is killed together \
+                 with its reaper will not be found",
+                work.display()
+            );
+        }
+        // One queued request is enough: it covers everything that happened before.
+        let (looks, due) = mpsc::channel(1);
+        let own = (work.to_owned(), worker.clone());
+        let task = tokio::spawn(look_when_due(own, scratch.clone(), record.ok(), due));
+        Self { task, looks }
+    }
+
+    #[must_use]
+    pub fn search(&self) -> DeadWorkerSearch {
+        DeadWorkerSearch(self.looks.clone())
+    }
+
+    /// Removes the record of this Worker, after all of its processes have ended. All [`DeadWorkerSearch`]s must have been
+    /// dropped.
+    pub async fn depart(self) {
+        drop(self.looks);
+        let record = self.task.await.expect("looking for records does not panic");
+        if let Some(Err(error)) = record.map(LifeLock::remove) {
+            tracing::warn!("cannot remove the record of this Worker: {error}");
+        }
+    }
+}
+
+impl DeadWorkerSearch {
+    /// Requests a look for dead Workers in the directory. It happens soon, on another thread.
+    pub fn look(&self) {
+        // If the queue is full, a look is about to begin.
+        let _ = self.0.try_send(());
+    }
+}
+
+/// Looks for dead Workers on request, and makes the record of this one again if somebody removed it. Returns the
+/// record.
+async fn look_when_due(
+    (work, own): (PathBuf, WorkerId),
+    scratch: ScratchRoots,
+    mut kept: Option<LifeLock>,
+    mut due: mpsc::Receiver<()>,
+) -> Option<LifeLock> {
+    while due.recv().await.is_some() {
+        let (work, own, scratch) = (work.clone(), own.clone(), scratch.clone());
+        let look = spawn_blocking(move || {
+            end_leftovers(&work, &scratch);
+            match kept {
+                Some(kept) if kept.is_in_place() => Some(kept),
+                Some(_) | None => record(&work, &own).ok(),
+            }
+        });
+        kept = look.await.expect("looking for records does not panic");
+    }
+    kept
+}
+
+/// Kills the processes of all dead Workers of this work directory, and removes their scratch directories. Blocks the thread.
+pub fn end_leftovers(work: &Path, scratch: &ScratchRoots) {
+    // Without records there is nothing to do.
+    let Ok(entries) = fs::read_dir(work.join(RECORDS)) else { return };
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        // A name that begins with a dot belongs to a record that is being made.
+        if name.starts_with('.') || !is_sound(&name) {
+            continue;
+        }
+        match LifeLock::take_over(&entry.path()) {
+            Ok(Some(record)) => end_leftovers_of(&WorkerId::new(name), record, scratch),
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => tracing::warn!("cannot use the record {}: {error}", entry.path().display()),
+        }
+    }
+}
+
+/// Whether any living Worker uses this work directory.
+#[must_use]
+pub fn is_in_use(work: &Path) -> bool {
+    is_in_use_by(work, |_| true)
+}
+
+/// Whether another living Worker uses this work directory.
+#[must_use]
+pub fn is_shared(work: &Path, worker: &WorkerId) -> bool {
+    is_in_use_by(work, |name| name != worker.as_str())
+}
+
+fn is_in_use_by(work: &Path, counts: impl Fn(&str) -> bool) -> bool {
+    let Ok(entries) = fs::read_dir(work.join(RECORDS)) else { return false };
+    let mut records = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(&counts));
+    records.any(|entry| matches!(LifeLock::take_over(&entry.path()), Ok(None)))
+}
+
+fn end_leftovers_of(worker: &WorkerId, record: LifeLock, scratch: &ScratchRoots) {
+    let marker = Marker::of_worker(worker);
+    let left = marker.matching().len();
+    if left > 0 {
+        let processes = counted(left, "process");
+        tracing::warn!("{worker} was killed together with its reaper: killing {processes} that it left");
+    }
+    match kill_matching(&marker, QUIET_SCANS, LIMIT) {
+        Ok(()) => {
+            scratch.of_worker(worker).remove_all();
+            if let Err(error) = record.remove() {
+                tracing::warn!("cannot remove the record of {worker}: {error}");
+            }
+        }
+        // The record stays for the next look.
+        Err(survivors) => tracing::error!("{worker} is dead and {survivors}"),
+    }
+}
+
+fn record(work: &Path, worker: &WorkerId) -> io::Result<LifeLock> {
+    let directory = work.join(RECORDS);
+    private::create_directories(&directory)?;
+    LifeLock::create(&directory.join(worker.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::process::{Child, Command};
+
+    use super::*;
+    use crate::worker::environment::WORKER_ID;
+
+    /// A process in its own group that carries the marker of this Worker.
+    fn process_of(worker: &WorkerId) -> Child {
+        let mut sleeper = Command::new("sleep");
+        sleeper.arg("1000").env(WORKER_ID, worker.as_str()).process_group(0).spawn().expect("there is sleep")
+    }
+
+    #[test]
+    fn processes_of_a_dead_worker_are_ended_and_those_of_a_living_one_are_not() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let work = scratch.path();
+        let name = |name| WorkerId::new(format!("worker-test-{name}-{}", std::process::id()));
+        let (dead, alive, unknown) = (name("dead"), name("alive"), name("unknown"));
+        drop(record(work, &dead).expect("it can be made"));
+        let kept = record(work, &alive).expect("it can be made");
+        let mut ended = process_of(&dead);
+        let mut others = [process_of(&alive), process_of(&unknown)];
+
+        assert!(is_in_use(work) && is_shared(work, &dead) && !is_shared(work, &alive));
+        end_leftovers(work, &ScratchRoots::of(&[work.join("scratch")]));
+        assert_eq!(ended.wait().expect("it is ours").signal(), Some(9));
+        for other in &mut others {
+            assert!(other.try_wait().expect("it is ours").is_none(), "it runs");
+            other.kill().expect("it is ours");
+            other.wait().expect("it is ours");
+        }
+        let left = fs::read_dir(work.join(RECORDS)).expect("it is there").flatten();
+        let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        assert_eq!(left, [alive.as_str()]);
+        kept.remove().expect("it is ours");
+        assert!(!is_in_use(work));
+        end_leftovers(work, &ScratchRoots::of(&[work.join("scratch")]));
+    }
+}

@@ -1,0 +1,184 @@
+//! The directories of ended executors: measured, found by the next Worker, and removed.
+//!
+//! The [Worker](firesteel_worker) decides which of them to remove. All functions here block.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use firesteel_protocol::Timestamp;
+use firesteel_protocol::ids::{AppId, ExecutorId, ExecutorKey};
+use firesteel_worker::EarlierDirectory;
+
+use super::application_directories::is_applications;
+use super::processes::living_executors;
+use crate::worker::directories::work_directory::WorkDirectory;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Contents {
+    bytes: u64,
+    last_written: Timestamp,
+}
+
+/// The length of all files in an executor's directory. `None` if there is no such directory.
+#[must_use]
+pub fn measure(work: &WorkDirectory, executor: &ExecutorKey) -> Option<u64> {
+    let directory = work.of_executor(executor);
+    directory.is_dir().then(|| contents(&directory).bytes)
+}
+
+/// The directories that executors of earlier Workers left. These are named like executors of an application, and have
+/// no process on this machine.
+#[must_use]
+pub fn find(work: &WorkDirectory) -> Vec<EarlierDirectory> {
+    let mut found = Vec::new();
+    for (app, directory) in directories(work.path()) {
+        if is_applications(&app) {
+            let executors = directories(&directory).into_iter().filter_map(|(name, path)| {
+                let executor = ExecutorKey { app: AppId::new(app.as_str()), executor: executor_id(&name)? };
+                let Contents { bytes, last_written } = contents(&path);
+                Some(EarlierDirectory { executor, last_written, bytes })
+            });
+            found.extend(executors);
+        }
+    }
+    let alive: BTreeSet<ExecutorKey> = if found.is_empty() { BTreeSet::new() } else { living_executors() };
+    found.retain(|directory| !alive.contains(&directory.executor));
+    found
+}
+
+/// Removes the directories of these executors, and then their applications' directories that are empty.
+pub fn remove(work: &WorkDirectory, executors: &[ExecutorKey]) {
+    let mut failed = 0;
+    let mut first = None;
+    for executor in executors {
+        let directory = work.of_executor(executor);
+        match fs::remove_dir_all(&directory) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                failed += 1;
+                first.get_or_insert((directory, error));
+            }
+        }
+    }
+    if let Some((directory, error)) = first {
+        tracing::warn!(
+            "cannot remove {failed} directories of executors, first {}: {error}",
+            directory.display()
+        );
+    }
+    for app in executors.iter().map(|executor| &executor.app).collect::<BTreeSet<_>>() {
+        // This fails if the directory is not empty.
+        let _ = fs::remove_dir(work.of_app(app));
+    }
+}
+
+/// The number in a directory's name, if the name is just this number.
+fn executor_id(name: &str) -> Option<ExecutorId> {
+    let executor = ExecutorId(name.parse().ok()?);
+    (executor.to_string() == name).then_some(executor)
+}
+
+/// The directories in a directory, with their names. Links do not count. Unreadable entries are left out.
+fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_directory = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let named = entries.filter(is_directory);
+    named.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect()
+}
+
+/// The contents of a directory, without following links. Unreadable entries are left out.
+fn contents(directory: &Path) -> Contents {
+    let mut all = Contents::default();
+    let mut left = vec![directory.to_owned()];
+    while let Some(path) = left.pop() {
+        let Ok(about) = fs::symlink_metadata(&path) else { continue };
+        let millis = about.mtime().saturating_mul(1000).saturating_add(about.mtime_nsec() / 1_000_000);
+        all.last_written = all.last_written.max(Timestamp::from_millis(u64::try_from(millis).unwrap_or(0)));
+        if about.is_dir() {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            left.extend(entries.map(|entry| entry.path()));
+        } else if about.is_file() {
+            all.bytes = all.bytes.saturating_add(about.len());
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const APP: &str = "app-20200101000000-0000";
+
+    fn key(executor: u32) -> ExecutorKey {
+        ExecutorKey { app: AppId::new(APP), executor: ExecutorId(executor) }
+    }
+
+    fn work_with(files: &[(&str, &str)]) -> (tempfile::TempDir, WorkDirectory) {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let work = WorkDirectory::open(scratch.path()).expect("it can be used");
+        for (path, text) in files {
+            let path = work.path().join(path);
+            fs::create_dir_all(path.parent().expect("it has one")).expect("it can be made");
+            fs::write(path, text).expect("it can be written");
+        }
+        (scratch, work)
+    }
+
+    #[test]
+    fn only_directories_of_executors_are_found_with_the_length_of_their_files() {
+        let (_scratch, work) = work_with(&[
+            ("app-20200101000000-0000/3/stdout", "123"),
+            ("app-20200101000000-0000/3/deep/er", "45"),
+            ("app-20200101000000-0000/0/stdout", ""),
+            ("app-20200101000000-0000/files-worker/data", "kept"),
+            ("app-20200101000000-0000/03/data", "kept"),
+            ("app-20200101000000-0000/7", "a file"),
+            ("mine/0/data", "kept"),
+        ]);
+        let target = work.path().join("mine");
+        std::os::unix::fs::symlink(&target, work.of_executor(&key(8))).expect("it can be made");
+        std::os::unix::fs::symlink(&target, work.of_executor(&key(3)).join("link")).expect("it can be made");
+        let mut found = find(&work);
+        found.sort_by(|a, b| a.executor.cmp(&b.executor));
+        assert!(found.iter().all(|directory| directory.last_written > Timestamp::default()));
+        let found: Vec<_> = found.into_iter().map(|found| (found.executor, found.bytes)).collect();
+        assert_eq!(found, [(key(0), 0), (key(3), 5)]);
+        assert_eq!((measure(&work, &key(3)), measure(&work, &key(9))), (Some(5), None));
+    }
+
+    #[test]
+    fn an_application_goes_with_its_last_executor_and_nothing_else_does() {
+        let (_scratch, work) = work_with(&[
+            ("app-20200101000000-0000/0/stdout", "a"),
+            ("app-20200101000000-0000/1/deep/er", "b"),
+            ("mine/data", "kept"),
+        ]);
+        std::os::unix::fs::symlink(work.path().join("mine"), work.of_executor(&key(1)).join("link"))
+            .expect("it can be made");
+        remove(&work, &[key(0), key(5)]);
+        assert!(!work.of_executor(&key(0)).exists() && work.of_executor(&key(1)).is_dir());
+        remove(&work, &[key(1)]);
+        assert!(!work.of_app(&AppId::new(APP)).exists());
+        assert!(work.path().join("mine/data").is_file());
+        remove(&work, &[key(1)]);
+    }
+
+    #[test]
+    fn an_executor_with_a_process_on_this_machine_is_not_found() {
+        let app = format!("app-20200101000000-{}", std::process::id() + 2_000);
+        let (_scratch, work) =
+            work_with(&[(&format!("{app}/0/stdout"), ""), (&format!("{app}/1/stdout"), "")]);
+        let mut sleeper = std::process::Command::new("sleep");
+        sleeper.arg("1000").env("FIRESTEEL_APP_ID", &app).env("FIRESTEEL_EXECUTOR_ID", "1");
+        let mut sleeper = sleeper.spawn().expect("it can be started");
+        let found: Vec<_> = find(&work).into_iter().map(|found| found.executor.executor).collect();
+        sleeper.kill().expect("it is ours");
+        sleeper.wait().expect("it is ours");
+        assert_eq!(found, [ExecutorId(0)]);
+    }
+}

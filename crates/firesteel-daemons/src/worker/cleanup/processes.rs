@@ -1,0 +1,253 @@
+//! Finds and kills processes by the marker that executors carry in their environment.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use firesteel_protocol::ids::{AppId, DriverId, ExecutorId, ExecutorKey, WorkerId};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::worker::environment::{APP_ID, DRIVER_ID, EXECUTOR_ID, WORKER_ID};
+
+pub(super) const PAUSE: Duration = Duration::from_millis(10);
+
+/// The longest wait for a process that is replacing its program: see [`environment_of`].
+const EXEC_LIMIT: Duration = Duration::from_secs(1);
+
+/// A set of variables. A process matches if it carries all of them.
+///
+/// A process inherits them from the executor through any number of forks, and keeps them when it leaves the
+/// process group or is adopted by another parent. Worker ids are unique for each process of a Worker, so a
+/// marker with one never matches an unrelated process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    entries: Vec<Vec<u8>>,
+}
+
+impl Marker {
+    /// The marker of all processes that a Worker started, except the reaper.
+    #[must_use]
+    pub fn of_worker(worker: &WorkerId) -> Self {
+        Self { entries: vec![format!("{WORKER_ID}={worker}").into_bytes()] }
+    }
+
+    /// The marker of all processes of an executor.
+    #[must_use]
+    pub fn of_executor(worker: &WorkerId, executor: &ExecutorKey) -> Self {
+        let mut marker = Self::of_worker(worker);
+        marker.entries.push(format!("{APP_ID}={}", executor.app).into_bytes());
+        marker.entries.push(format!("{EXECUTOR_ID}={}", executor.executor).into_bytes());
+        marker
+    }
+
+    /// The marker of all processes of a cluster driver.
+    #[must_use]
+    pub fn of_driver(worker: &WorkerId, driver: &DriverId) -> Self {
+        Self::of_worker(worker).and(DRIVER_ID, driver)
+    }
+
+    /// The marker of all processes of a cluster driver, on any Worker.
+    #[must_use]
+    pub fn of_driver_anywhere(driver: &str) -> Self {
+        Self { entries: vec![format!("{DRIVER_ID}={driver}").into_bytes()] }
+    }
+
+    /// The marker of all processes of an application, on any Worker.
+    #[must_use]
+    pub fn of_application(app: &AppId) -> Self {
+        Self { entries: vec![format!("{APP_ID}={app}").into_bytes()] }
+    }
+
+    /// Narrows the marker to processes that also carry this variable.
+    #[must_use]
+    pub fn and(mut self, variable: &str, value: impl fmt::Display) -> Self {
+        self.entries.push(format!("{variable}={value}").into_bytes());
+        self
+    }
+
+    /// Whether these variables, each written `NAME=value`, include the marker.
+    fn is_in(&self, environment: &BTreeSet<&[u8]>) -> bool {
+        self.entries.iter().all(|entry| environment.contains(entry.as_slice()))
+    }
+
+    /// The processes that carry the marker now: see [`scan`].
+    #[must_use]
+    pub fn matching(&self) -> Vec<Pid> {
+        scan(std::slice::from_ref(self)).remove(0)
+    }
+}
+
+/// Scans all processes once. Returns one entry for each marker, in the same order: the processes that carry
+/// it now, except this one. Processes of other users are left out, because their environment cannot be
+/// read.
+#[must_use]
+pub fn scan(markers: &[Marker]) -> Vec<Vec<Pid>> {
+    let mut matching = vec![Vec::new(); markers.len()];
+    let own = nix::unistd::getpid();
+    for (pid, environment) in processes().filter(|&(pid, _)| pid != own) {
+        let environment = variables(&environment);
+        for (marker, matching) in markers.iter().zip(&mut matching) {
+            if marker.is_in(&environment) {
+                matching.push(pid);
+            }
+        }
+    }
+    matching
+}
+
+/// The executors that have a process on this machine, whichever Worker started them. Processes of other users are left
+/// out.
+#[must_use]
+pub fn living_executors() -> BTreeSet<ExecutorKey> {
+    processes().filter_map(|(_, environment)| executor_of(&variables(&environment))).collect()
+}
+
+/// The processes of this machine, each with its environment. The environment is empty if it cannot be read: of
+/// processes of other users, of zombies, and of processes that have just ended.
+fn processes() -> impl Iterator<Item = (Pid, Vec<u8>)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).map(Pid::from_raw);
+    pids.map(|pid| (pid, environment_of(pid)))
+}
+
+/// Reads the environment of a process.
+///
+/// While a process replaces its program (execve), Linux shows an empty environment for it. On a busy machine that takes
+/// many milliseconds. Without waiting for the end of this, a scan would miss an executor that has just been started.
+fn environment_of(pid: Pid) -> Vec<u8> {
+    let give_up = Instant::now() + EXEC_LIMIT;
+    loop {
+        let environment = fs::read(format!("/proc/{pid}/environ"));
+        match environment {
+            Ok(empty) if empty.is_empty() && is_between_programs(pid) && Instant::now() < give_up => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            found => return found.unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether a process has a program, but no place for its environment yet. The kernel's own threads have neither.
+fn is_between_programs(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    environment_is_missing(&stat) && fs::read_link(format!("/proc/{pid}/exe")).is_ok()
+}
+
+/// Whether `env_end` is 0 in `/proc/<pid>/stat`. It is field 51. The name of the program, field 2, is in
+/// parentheses and may contain spaces and parentheses.
+fn environment_is_missing(stat: &str) -> bool {
+    stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(48)) == Some("0")
+}
+
+/// The executor to which a process with this environment belongs.
+fn executor_of(environment: &BTreeSet<&[u8]>) -> Option<ExecutorKey> {
+    let value = |name: &str| {
+        let found =
+            environment.iter().find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+        std::str::from_utf8(found?).ok()
+    };
+    Some(ExecutorKey {
+        app: AppId::new(value(APP_ID)?),
+        executor: ExecutorId(value(EXECUTOR_ID)?.parse().ok()?),
+    })
+}
+
+/// The variables in the format of `/proc/<pid>/environ`.
+fn variables(environment: &[u8]) -> BTreeSet<&[u8]> {
+    environment.split(|&byte| byte == 0).collect()
+}
+
+pub(super) fn kill_all(pids: &[Pid]) {
+    for &pid in pids {
+        // The process may have ended already.
+        let _ = kill(pid, Signal::SIGKILL);
+    }
+}
+
+/// Kills every process that carries the marker, until `quiet_scans` consecutive scans find none. Blocks the
+/// thread.
+///
+/// # Errors
+/// Some processes are still there after `limit`.
+pub fn kill_matching(marker: &Marker, quiet_scans: u32, limit: Duration) -> Result<(), Survivors> {
+    let give_up = Instant::now() + limit;
+    let mut quiet = 0;
+    loop {
+        let matching = marker.matching();
+        kill_all(&matching);
+        quiet = if matching.is_empty() { quiet + 1 } else { 0 };
+        if quiet >= quiet_scans {
+            return Ok(());
+        }
+        if Instant::now() >= give_up {
+            return Err(Survivors::new(&matching));
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// The processes that SIGKILL did not end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("killed processes are not gone: {pids:?}")]
+pub struct Survivors {
+    pub pids: Vec<i32>,
+}
+
+impl Survivors {
+    pub(super) fn new(pids: &[Pid]) -> Self {
+        Self { pids: pids.iter().map(|pid| pid.as_raw()).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_matches_whole_variables_and_needs_all_of_them() {
+        let key = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) };
+        let marker = Marker::of_executor(&WorkerId::new("w-1"), &key);
+        let with = |text: &str| marker.is_in(&variables(text.replace(' ', "\0").as_bytes()));
+        assert!(with("PATH=/bin FIRESTEEL_APP_ID=app-1 FIRESTEEL_EXECUTOR_ID=3 FIRESTEEL_WORKER_ID=w-1"));
+        assert!(!with("FIRESTEEL_APP_ID=app-1 FIRESTEEL_EXECUTOR_ID=31 FIRESTEEL_WORKER_ID=w-1"));
+        assert!(!with("FIRESTEEL_APP_ID=app-1 FIRESTEEL_EXECUTOR_ID=3 FIRESTEEL_WORKER_ID=w-10"));
+        assert!(!with("FIRESTEEL_APP_ID=app-1 FIRESTEEL_EXECUTOR_ID=3"));
+        assert!(!with("X=FIRESTEEL_APP_ID=app-1 FIRESTEEL_EXECUTOR_ID=3 FIRESTEEL_WORKER_ID=w-1"));
+        assert!(!with(""));
+    }
+
+    #[test]
+    fn a_process_is_found_as_soon_as_it_is_started() {
+        let app = AppId::new(format!("app-just-started-{}", std::process::id()));
+        for _ in 0..100 {
+            let mut sleeper = std::process::Command::new("sleep");
+            let mut sleeper =
+                sleeper.arg("1000").env(APP_ID, app.as_str()).spawn().expect("it can be started");
+            let found = Marker::of_application(&app).matching();
+            sleeper.kill().expect("it is ours");
+            sleeper.wait().expect("it is ours");
+            assert_eq!(found, [Pid::from_raw(sleeper.id().cast_signed())]);
+        }
+    }
+
+    #[test]
+    fn an_environment_is_missing_when_it_ends_nowhere() {
+        let stat = |name: &str, end: &str| {
+            let mut fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
+            fields[51 - 3] = end.to_owned();
+            format!("1 ({name}) {}", fields.join(" "))
+        };
+        for (stat, missing) in [
+            (stat("cat", "0"), true),
+            (stat("cat", "140731848380395"), false),
+            (stat("a) b (c", "0"), true),
+            (stat("a) b (c", "7"), false),
+            (String::new(), false),
+            ("1 (cat) R 1".to_owned(), false),
+        ] {
+            assert_eq!(environment_is_missing(&stat), missing, "{stat}");
+        }
+    }
+}
