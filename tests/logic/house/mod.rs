@@ -1,6 +1,7 @@
 //! The project's own rules: floors, purity, and an up-to-date map.
 
 mod circles;
+mod glossary;
 mod runbook;
 mod sizes;
 mod testing;
