@@ -42,6 +42,9 @@ const TICK: Duration = Duration::from_millis(50);
 /// Maximum number of lines in the session's history.
 const LINES: usize = 1000;
 
+/// The event that an effect leads to, with the items of a map run that it opened.
+type PendingEvent = Pin<Box<dyn Future<Output = (Event, Option<Input>)> + Send>>;
+
 /// The shell of a session.
 pub(super) struct SessionShell {
     machine: Session,
@@ -61,7 +64,7 @@ pub(super) struct SessionShell {
     /// What the last map run came to.
     summary: Option<Summary>,
     /// The answer that the machine waits for, with the items of a map run if they were opened.
-    answer: Option<Pin<Box<dyn Future<Output = (Event, Option<Input>)> + Send>>>,
+    answer: Option<PendingEvent>,
     /// What is known, before anything else happens.
     raised: VecDeque<Event>,
 }

@@ -37,14 +37,19 @@ pub(super) type Outcome = Result<u8, Failure>;
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
     /// With this exit code. The user is told why.
-    Complaint(u8, Complaint),
+    Complaint(u8, Box<Complaint>),
     /// By a ctrl-c, with this exit code. A script ends.
     Interrupted(u8),
 }
 
 /// A command fails with exit code 1.
 pub(super) fn fail<T>(complaint: Complaint) -> Result<T, Failure> {
-    Err(Failure::Complaint(1, complaint))
+    fail_with(1, complaint)
+}
+
+/// A command fails with this exit code.
+pub(super) fn fail_with<T>(code: u8, complaint: Complaint) -> Result<T, Failure> {
+    Err(Failure::Complaint(code, Box::new(complaint)))
 }
 
 /// The exit code of a command that ctrl-c ended.
@@ -259,7 +264,7 @@ impl Course {
     pub(super) async fn serve_entry(&self, Entry { request, idle }: Entry) -> u8 {
         let request = match request {
             Ok(request) => request,
-            Err(words) => return self.finish(Err(Failure::Complaint(2, Complaint::Unparsed(words)))).await,
+            Err(words) => return self.finish(fail_with(2, Complaint::Unparsed(words))).await,
         };
         let name = match request {
             Request::Run(_) => Some("run"),
@@ -287,7 +292,7 @@ impl Course {
         let (code, is_interrupted) = match outcome {
             Ok(code) => (code, false),
             Err(Failure::Complaint(code, complaint)) => {
-                self.complain(complaint);
+                self.complain(*complaint);
                 (code, false)
             }
             Err(Failure::Interrupted(code)) => {

@@ -8,7 +8,7 @@ use firesteel_protocol::ids::{ExecutorId, ProfileId};
 use firesteel_protocol::messages::ResourceProfile;
 
 use crate::driver::{Allocation, Replacement, View};
-use crate::session::course::{Course, Failure, INTERRUPTED, Outcome, TICK, fail, ready};
+use crate::session::course::{Course, Failure, INTERRUPTED, Outcome, TICK, fail, fail_with, ready};
 use crate::session::state::{Reason, Refusal, Wait};
 use crate::session::{
     AddedProfile, Answer, AnswerState, Complaint, Effect, Event, Shortfalls, Surplus, TaskShare,
@@ -144,7 +144,7 @@ impl Course {
 
     /// Says why executors are missing. The exit code is `code`, unless that is 0 and the Master does not answer.
     pub(super) async fn why(&self, code: u8) -> Outcome {
-        let failure = |complaint| Err(Failure::Complaint(code.max(1), complaint));
+        let failure = |complaint| fail_with(code.max(1), complaint);
         match self.ask_master().await {
             Ok(Some(shortfalls)) => {
                 let view = self.look().await;

@@ -4,7 +4,7 @@ use firesteel_protocol::EndRequest;
 use firesteel_protocol::ids::TaskId;
 
 use crate::driver::ExecutorViewState;
-use crate::session::course::{Course, Failure, Outcome};
+use crate::session::course::{Course, Failure, Outcome, fail, fail_with};
 use crate::session::state::Wait;
 use crate::session::{Complaint, Effect, Ending, Event, Map, MapEnd, MapStart, Message, Position, Reader};
 
@@ -15,7 +15,7 @@ impl Course {
         self.push(Effect::OpenItems(items));
         let opened = self.unless_interrupted(Wait::Items, None, |event| match event {
             Event::ItemsOpened => Some(Ok(())),
-            Event::ItemsFailed(error) => Some(Err(Failure::Complaint(2, Complaint::ItemsFailed(error)))),
+            Event::ItemsFailed(error) => Some(fail_with(2, Complaint::ItemsFailed(error))),
             _ => None,
         });
         opened.await.inspect_err(|_| self.push(Effect::Forget))??;
@@ -37,7 +37,7 @@ impl Course {
             return self.end(Ending::ReaderGone).await;
         }
         match code != 0 && self.state().position != Position::Typed {
-            true => Err(Failure::Complaint(code, Complaint::MapCode(code))),
+            true => fail_with(code, Complaint::MapCode(code)),
             false => Ok(code),
         }
     }
@@ -47,7 +47,7 @@ impl Course {
         let mut is_interrupted = false;
         let ended = self.until(Wait::Map(first), None, |state, event| match event {
             Event::MapEnded(end) => Some(Ok(end)),
-            Event::MapFailed(error) => Some(Err(Failure::Complaint(1, Complaint::MapFailed(error)))),
+            Event::MapFailed(error) => Some(fail(Complaint::MapFailed(error))),
             Event::EndRequested(EndRequest::Interrupt) => {
                 match std::mem::replace(&mut is_interrupted, true) {
                     true => state.drop_outputs(),

@@ -5,7 +5,7 @@ mod map;
 mod tasks;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use firesteel_protocol::messages::TaskDirectory;
 
@@ -103,10 +103,10 @@ impl Course {
         Ok(code)
     }
 
-    async fn serve_file(&self, path: &PathBuf, text: &str) -> u8 {
+    async fn serve_file(&self, path: &Path, text: &str) -> u8 {
         let mut failure = 0;
         for (number, line) in (1..).zip(text.lines()) {
-            self.state().position = Position::File(path.clone(), number);
+            self.state().position = Position::File(path.to_owned(), number);
             for entry in parse(line) {
                 let code = self.serve_entry(entry).await;
                 match (code, self.state().config.on_failure) {

@@ -7,7 +7,7 @@ use firesteel_protocol::ids::{ProfileId, TaskId};
 use firesteel_protocol::process::Command;
 
 use crate::driver::{TaskNeeds, TaskRequest};
-use crate::session::course::{Course, Failure, Outcome, fail};
+use crate::session::course::{Course, Failure, Outcome, fail, fail_with};
 use crate::session::state::Wait;
 use crate::session::{Complaint, Effect, Event, Message, Run, RunMode, Target, Task, TaskShare, exit_code};
 
@@ -60,7 +60,7 @@ impl Course {
         };
         match exit_code(&outcome) {
             0 => Ok(0),
-            code => Err(Failure::Complaint(code, Complaint::CommandFailed(task, words, outcome))),
+            code => fail_with(code, Complaint::CommandFailed(task, words, outcome)),
         }
     }
 

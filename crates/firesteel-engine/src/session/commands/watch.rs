@@ -3,7 +3,7 @@
 use firesteel_protocol::EndRequest;
 use firesteel_protocol::ids::TaskId;
 
-use crate::session::course::{Course, Failure, INTERRUPTED, Outcome, TICK, fail};
+use crate::session::course::{Course, Failure, INTERRUPTED, Outcome, TICK, fail, fail_with};
 use crate::session::state::{Reason, Wait};
 use crate::session::{Complaint, Effect, Event, Loss, Piece, RunMode, exit_code};
 
@@ -43,7 +43,7 @@ impl Course {
                 (Piece::Nothing, Some((outcome, _))) => {
                     let ended = match exit_code(&outcome) {
                         0 => Ok(0),
-                        code => Err(Failure::Complaint(code, Complaint::TaskFailed(task, outcome))),
+                        code => fail_with(code, Complaint::TaskFailed(task, outcome)),
                     };
                     return complete(task, loss, ended);
                 }
