@@ -1,3 +1,5 @@
+//! The inputs of the ApplicationMaster: its driver, the ResourceManager, executors and deadlines.
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! The settings that the Master reads at its start, each with its default.
+
 use std::time::Duration;
 
 use firesteel_placement::Rule;

@@ -1,3 +1,5 @@
+//! The inputs of the Master: messages of its peers, ended connections, answers of the shell and deadlines.
+
 use firesteel_protocol::ids::PeerId;
 use firesteel_protocol::machine::kind::{Kind, Label};
 use firesteel_protocol::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};

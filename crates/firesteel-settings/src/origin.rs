@@ -1,3 +1,5 @@
+//! The source of a property value: a flag, a file with its line, a variable or the default.
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! The settings that the Worker reads at its start, each with its default.
+
 use std::time::Duration;
 
 use firesteel_protocol::address::Address;

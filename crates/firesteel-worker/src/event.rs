@@ -1,3 +1,5 @@
+//! The inputs of the Worker: messages, the starts and ends of processes, measurements and deadlines.
+
 use bytes::Bytes;
 use firesteel_protocol::address::Address;
 use firesteel_protocol::ids::{AppId, DriverId, ExecutorKey, FetchId, PeerId};

@@ -1,3 +1,5 @@
+//! The way from the first request to stop until every executor has ended and the Master knows.
+
 use std::time::Duration;
 
 use firesteel_protocol::messages::WorkerToMaster;

@@ -67,12 +67,15 @@ fn wrong_usage_is_told_with_exit_code_2() {
         (&["worker", "--resource", "gpu=0,0", "spark://a:1"], "has the address \"0\" twice"),
         (&["status", "--master", "http://a"], "--master: \"http://a\" does not begin with spark://"),
         (&["status", "--yaml"], "unexpected argument '--yaml'"),
-        (&["map", "--total-cores", "8", "--", "true"], "did you mean --total-executor-cores?"),
-        (&["map", "--executor-core=1", "echo", ":::", "a"], "did you mean --executor-cores?"),
-        (&["launch", "--num-executers", "2", "true"], "did you mean --num-executors?"),
-        (&["submit", "--driver-memroy", "200m", "prog"], "did you mean --driver-memory?"),
-        (&["submit", "--supervise", "--driver-core=2", "prog"], "did you mean --driver-cores?"),
-        (&["submit", "--frobnicate", "--", "prog"], "see firesteel submit --help"),
+        (&["map", "--total-cores", "8", "--", "true"], "a similar argument exists: '--total-executor-cores'"),
+        (&["map", "--executor-core=1", "echo", ":::", "a"], "a similar argument exists: '--executor-cores'"),
+        (&["launch", "--num-executers", "2", "true"], "a similar argument exists: '--num-executors'"),
+        (&["submit", "--driver-memroy", "200m", "prog"], "a similar argument exists: '--driver-memory'"),
+        (
+            &["submit", "--supervise", "--driver-core=2", "prog"],
+            "a similar argument exists: '--driver-cores'",
+        ),
+        (&["submit", "--frobnicate", "--", "prog"], "unexpected argument '--frobnicate' found"),
         (&["shell", "--executor-core", "2"], "'--executor-cores'"),
     ] {
         check(arguments, 2, words);

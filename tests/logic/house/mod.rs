@@ -43,7 +43,8 @@ const TESTKIT: &str = "firesteel-testkit";
 /// The crates, lowest floor first, each with the crates of the workspace on which it may depend.
 const FLOORS: &[(&str, &[&str])] = &[
     ("firesteel-placement", &[]),
-    ("firesteel-protocol", &["firesteel-placement"]),
+    ("firesteel-derive", &[]),
+    ("firesteel-protocol", &["firesteel-placement", "firesteel-derive"]),
     ("firesteel-master", &["firesteel-placement", "firesteel-protocol"]),
     ("firesteel-worker", &["firesteel-placement", "firesteel-protocol"]),
     ("firesteel-engine", &["firesteel-placement", "firesteel-protocol"]),
@@ -393,7 +394,7 @@ const EXACT: [(&str, &str); 13] = [
     ("firesteel-host/src/standard.rs", "the streams themselves"),
     ("firesteel-host/src/plain.rs", "the writers of text"),
     ("firesteel/src/cli/exit.rs", "nothing: it asks whether the stream is open"),
-    ("firesteel-daemons/src/worker/reaper.rs", "one word to its Worker, over a pipe"),
+    ("firesteel-daemons/src/worker/cleanup/worker_processes.rs", "one word to its Worker, over a pipe"),
     ("firesteel-apps/src/map/printer.rs", "the output of items"),
     ("firesteel-apps/src/shell/console.rs", "the output of tasks, and text that it cleans"),
     ("firesteel-apps/src/launch/mod.rs", "lines that are clean"),

@@ -1,3 +1,5 @@
+//! The limits and times that the allocator keeps, each with its default.
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 

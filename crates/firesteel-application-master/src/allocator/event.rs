@@ -1,3 +1,5 @@
+//! The inputs of the allocator: targets, granted and ended containers, and deadlines.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::MiB;

@@ -1,3 +1,5 @@
+//! The Master that leads: its owner loop, from election or start until its lease or the daemon ends.
+
 use firesteel_host::journal::Writer;
 use firesteel_host::lease::Lease;
 use firesteel_host::net::{AcceptedRole, Arrival, QueueLimits};

@@ -1,3 +1,5 @@
+//! The messages by which an executor registers with its driver, and tasks and their output travel.
+
 use bytes::Bytes;
 use firesteel_placement::{Cores, Resources};
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! The messages by which a driver registers an application, asks for executors and hears of them.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::advanced::resources::overlapping;

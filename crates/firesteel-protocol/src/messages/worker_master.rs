@@ -1,3 +1,5 @@
+//! The messages by which a Worker registers, and a Master orders executors and cluster drivers.
+
 use bytes::Bytes;
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! The settings of the HTTP port of a daemon: where it listens, or that it does not.
+
 use crate::keys;
 use crate::properties::{Properties, Property, SettingError};
 

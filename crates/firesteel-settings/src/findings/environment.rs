@@ -1,3 +1,5 @@
+//! The findings of `firesteel config check` about environment variables.
+
 use firesteel_protocol::byte_text;
 
 use super::{Finding, FindingReaders, Outcome};

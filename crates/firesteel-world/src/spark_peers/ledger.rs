@@ -27,7 +27,6 @@ pub(super) struct Ledger {
     peers: BTreeMap<PeerId, (u64, Channel, String)>,
 }
 
-/// The books of one connection.
 #[derive(Debug)]
 struct Account {
     host: String,

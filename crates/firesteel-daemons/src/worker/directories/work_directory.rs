@@ -26,7 +26,7 @@ use crate::files::private;
 /// ```
 ///
 /// The files of an executor stay when its application ends, so that users can read them, until the
-/// [cleaner](super::cleaner) removes them.
+/// [cleanup](crate::worker::cleanup::application_directories) removes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkDirectory(PathBuf);
 

@@ -1,3 +1,5 @@
+//! Reads a requested range of a log, also from rolled and compressed files.
+
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;

@@ -1,3 +1,5 @@
+//! The durable changes of applications: registration, targets, host preferences, health and end.
+
 use firesteel_placement::ExecutorLimit;
 use firesteel_protocol::ids::{AppId, WorkerId};
 use firesteel_protocol::messages::{

@@ -1,3 +1,5 @@
+//! The durable changes of cluster drivers: submission, launch, return and end.
+
 use firesteel_protocol::ids::{DriverId, WorkerId};
 use firesteel_protocol::messages::{DriverDescription, DriverView};
 use firesteel_protocol::time::Timestamp;

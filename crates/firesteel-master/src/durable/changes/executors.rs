@@ -1,3 +1,5 @@
+//! The durable changes of executors: launches, states and ends.
+
 use std::sync::Arc;
 
 use firesteel_placement::advanced::index::Slot;

@@ -1,3 +1,5 @@
+//! The row of an application: its demands, its executors and its failures.
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;

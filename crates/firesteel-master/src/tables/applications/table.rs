@@ -1,3 +1,5 @@
+//! The table of live applications by number and id, in the order of their submission.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 

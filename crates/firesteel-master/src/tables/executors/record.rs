@@ -1,3 +1,5 @@
+//! The Master keeps this of an executor, live or ended: its Worker, share, state and times.
+
 use std::sync::Arc;
 
 use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};

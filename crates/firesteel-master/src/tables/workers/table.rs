@@ -1,3 +1,5 @@
+//! The table of Workers by id and slot, with the index that placements read.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! The view that a Worker gives of itself, for its own page and for `firesteel status`.
+
 use firesteel_placement::{Cores, MiB};
 use serde::{Deserialize, Serialize};
 
