@@ -1,11 +1,12 @@
-//! What do a Master's records cost? Recovery beside plain decoding of the same bytes, and Spark's workload of persistence.
+//! What do a Master's records cost? Recovery beside plain decoding of the same bytes, and Spark's workload of
+//! persistence.
 //!
 //! Recovery: a busy Master's records are decoded only, or decoded and replayed, in turns; medians and their ratio.
 //!
-//! The workload is that of Spark's `PersistenceEngineBenchmark`: 1,000 Workers, 2,000 drivers and 2,000 applications are
-//! added one by one, read, and removed one by one. Here a driver has no record of its own, so 4,000 applications are added.
-//! Each is a write with a sync; Spark's engines do not sync. So it also runs in `/dev/shm`, where a sync costs nothing.
-//! `benches/persistence/run` runs Spark's own beside it.
+//! The workload is that of Spark's `PersistenceEngineBenchmark`: 1,000 Workers, 2,000 drivers and 2,000 applications
+//! are added one by one, read, and removed one by one. Here a driver has no record of its own, so 4,000 applications
+//! are added. Each is a write with a sync; Spark's engines do not sync. So it also runs in `/dev/shm`, where a sync
+//! costs nothing. `benches/persistence/run` runs Spark's own beside it.
 //!
 //! `-- --test` runs each once and measures nothing.
 

@@ -1,14 +1,14 @@
-//! How many executors per second does each policy place, compared with Spark's rule? What does the cache of best fit earn? And
-//! what does the door cost through which all policies go?
+//! How many executors per second does each policy place, compared with Spark's rule? What does the cache of best fit
+//! earn? And what does the door cost through which all policies go?
 //!
 //! The Workers, an eighth of them with gpus, are kept about 85 % full with applications of ten shapes. Each application
 //! is placed and committed; then the oldest applications end until 15 % is free again. Each rule has its own cluster,
-//! and all clusters see the same applications, by turns. Each figure is the median over the rounds. The time is that of all
-//! of it: the decision, the index and the books of what is free on each Worker and who has which address.
+//! and all clusters see the same applications, by turns. Each figure is the median over the rounds. The time is that of
+//! all of it: the decision, the index and the books of what is free on each Worker and who has which address.
 //!
-//! The first table goes through [`Cluster`]. The second one places the same applications by best fit without the cache: [`fill`]
-//! over every Worker, and over the Workers with room that the index finds. The third one compares [`Cluster`] with the functions
-//! behind it, called directly by an owner of the Workers that can do nothing else.
+//! The first table goes through [`Cluster`]. The second one places the same applications by best fit without the cache:
+//! [`fill`] over every Worker, and over the Workers with room that the index finds. The third one compares [`Cluster`]
+//! with the functions behind it, called directly by an owner of the Workers that can do nothing else.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 
@@ -28,8 +28,8 @@ const SIZES: [usize; 3] = [100, 1_000, 10_000];
 const CORES: i64 = 64;
 const MEMORY: i64 = 262_144;
 const ROUNDS: usize = 15;
-/// The most Workers, rounds and placements of a run that only tests (`-- --test`): debug builds compare each decision with a look
-/// at all Workers.
+/// The most Workers, rounds and placements of a run that only tests (`-- --test`): debug builds compare each decision
+/// with a look at all Workers.
 const IN_TEST: (usize, usize, usize) = (200, 2, 20);
 const PLACEMENTS: usize = 2_000;
 /// Placements per round of the second table, where some of them look at every Worker.

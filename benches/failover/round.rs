@@ -1,7 +1,7 @@
 //! One round: a cluster is built, its leader is killed, and another one takes over.
 //!
-//! The names of figures begin with the moment from which a time counts: `kill`, `elected`, `read`, `recovered`, `leads`, as
-//! in the log of the new leader, or `session`: one session's timeout after the kill.
+//! The names of figures begin with the moment from which a time counts: `kill`, `elected`, `read`, `recovered`,
+//! `leads`, as in the log of the new leader, or `session`: one session's timeout after the kill.
 
 use std::thread::sleep;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The workload of `BenchmarkServiceScheduler` among Nomad's scheduler benchmarks: one job of 300 to 1,200 allocations is
-//! placed on 1,000 to 10,000 empty nodes.
+//! The workload of `BenchmarkServiceScheduler` among Nomad's scheduler benchmarks: one job of 300 to 1,200 allocations
+//! is placed on 1,000 to 10,000 empty nodes.
 //!
 //! The corresponding terms:
 //!

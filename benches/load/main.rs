@@ -10,9 +10,9 @@
 //! cargo bench -p firesteel --bench load -- --test                each once and small, and measures nothing
 //! ```
 //!
-//! Mock Workers, drivers and clients in this process talk to a server in a process of its own, over sockets on loopback.
-//! In each round the servers take turns. Processor time and context switches are those of the server alone. Every wait has
-//! a limit, and every load an end. benches/README.md has the figures.
+//! Mock Workers, drivers and clients in this process talk to a server in a process of its own, over sockets on
+//! loopback. In each round the servers take turns. Processor time and context switches are those of the server alone.
+//! Every wait has a limit, and every load an end. benches/README.md has the figures.
 
 mod mocks;
 mod null;

@@ -17,10 +17,11 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Shuffles the workload, and then brings the GPUs that it asks for to 130 % of the cluster's: by removing requests at
-    /// random, or by appending copies of random ones until the next copy would be too much.
+    /// Shuffles the workload, and then brings the GPUs that it asks for to 130 % of the cluster's: by removing requests
+    /// at random, or by appending copies of random ones until the next copy would be too much.
     ///
-    /// The published procedure counts a copy that asks for several GPUs as one when it looks whether there is room for it.
+    /// The published procedure counts a copy that asks for several GPUs as one when it looks whether there is room for
+    /// it.
     pub(crate) fn new(workload: &Workload, cluster: &Cluster, seed: u64) -> Self {
         let mut dice = Dice::new(seed);
         let mut requests = workload.requests.clone();

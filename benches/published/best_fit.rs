@@ -6,8 +6,8 @@ use crate::cluster::Node;
 use crate::request::Request;
 use crate::scored::Score;
 
-/// Prefers the node with the least CPU and GPU left, each in parts of the largest node. Its score has two digits, so ties
-/// are common. A share goes to the fullest GPU on which it fits.
+/// Prefers the node with the least CPU and GPU left, each in parts of the largest node. Its score has two digits, so
+/// ties are common. A share goes to the fullest GPU on which it fits.
 ///
 /// Source: the simulator that was published with FGD (commit 8f3d6417).
 #[derive(Clone, Copy, Debug)]

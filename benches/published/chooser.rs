@@ -15,8 +15,8 @@ pub(crate) struct Choice {
 
 /// Chooses a node for each request.
 pub(crate) trait Chooser {
-    /// Chooses a node on which the request fits; `None` if it fits on no node. Each request is asked for once, and is then
-    /// placed where the chooser says.
+    /// Chooses a node on which the request fits; `None` if it fits on no node. Each request is asked for once, and is
+    /// then placed where the chooser says.
     fn choose(&mut self, cluster: &Cluster, ranks: &[u32], request: &Request) -> Option<Choice>;
 }
 

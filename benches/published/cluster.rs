@@ -105,7 +105,8 @@ impl Node {
         fitting.min_by_key(|(_, free)| **free).map(|(gpu, _)| gpu)
     }
 
-    /// Takes what the request asks for. It must fit. A share is taken of the GPU `shared`; whole GPUs are the first free ones.
+    /// Takes what the request asks for. It must fit. A share is taken of the GPU `shared`; whole GPUs are the first
+    /// free ones.
     pub(crate) fn take(&mut self, request: &Request, shared: usize) {
         self.cpu -= request.cpu;
         self.memory -= request.memory;

@@ -12,7 +12,8 @@ pub(crate) struct Curve {
     total: u64,
     arrived: u64,
     allocated: u64,
-    /// For each whole per cent that was asked for: the sum of the allocated shares after each arrival, and their number.
+    /// For each whole per cent that was asked for: the sum of the allocated shares after each arrival, and their
+    /// number.
     sums: Vec<(f64, u32)>,
     first_failure: Option<f64>,
 }
@@ -49,8 +50,8 @@ impl Curve {
         thousandths as f64 * 100.0 / self.total as f64
     }
 
-    /// The allocated share after `asked` per cent of the GPUs were asked for: the mean over all arrivals after which the
-    /// share that was asked for rounds to it. `None` if there was no such arrival.
+    /// The allocated share after `asked` per cent of the GPUs were asked for: the mean over all arrivals after which
+    /// the share that was asked for rounds to it. `None` if there was no such arrival.
     pub(crate) fn at(&self, asked: usize) -> Option<f64> {
         let (sum, count) = *self.sums.get(asked)?;
         (count > 0).then(|| sum / f64::from(count))

@@ -11,11 +11,12 @@ use crate::cluster::Node;
 use crate::request::{Request, Workload};
 use crate::scored::Score;
 
-/// Prefers the node where the request makes the fewest GPUs useless for typical requests, which are taken from the whole
-/// workload in advance.
+/// Prefers the node where the request makes the fewest GPUs useless for typical requests, which are taken from the
+/// whole workload in advance.
 ///
 /// Source: Weng et al., "Beware of Fragmentation", ATC 2023, and the simulator that was published with it (commit
-/// 8f3d6417). The published results add up the parts of a fragment in another order, which moves a mean by 0.06 at most.
+/// 8f3d6417). The published results add up the parts of a fragment in another order, which moves a mean by 0.06 at
+/// most.
 #[derive(Clone, Debug)]
 pub(crate) struct Fgd {
     /// The most frequent requests that make up 95 % of the workload, each with its part of these. Memory plays no part.

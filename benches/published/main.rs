@@ -1,13 +1,13 @@
-//! The placement experiment that FGD was published with: which share of the GPUs of a real cluster does a policy manage to
-//! hand out?
+//! The placement experiment that FGD was published with: which share of the GPUs of a real cluster does a policy manage
+//! to hand out?
 //!
-//! Requests for GPUs and for shares of one arrive one at a time at a cluster, until they have asked for 130 % of its GPUs; none
-//! ever leaves, and a request that fits nowhere is dropped. [`arrivals`] makes the sequence of requests from a seed,
-//! [`chooser::run`] places them, and a [`curve`] says how much is allocated for how much has arrived.
+//! Requests for GPUs and for shares of one arrive one at a time at a cluster, until they have asked for 130 % of its
+//! GPUs; none ever leaves, and a request that fits nowhere is dropped. [`arrivals`] makes the sequence of requests from
+//! a seed, [`chooser::run`] places them, and a [`curve`] says how much is allocated for how much has arrived.
 //!
-//! A [`chooser::Chooser`] is a policy. Three are the yardsticks, as their authors define them: [`random`], [`best_fit`] and
-//! [`fgd`], whose published results are in the same directory ([`figures`]). [`master`] is a Master of Firesteel's, with any
-//! policy.
+//! A [`chooser::Chooser`] is a policy. Three are the yardsticks, as their authors define them: [`random`], [`best_fit`]
+//! and [`fgd`], whose published results are in the same directory ([`figures`]). [`master`] is a Master of Firesteel's,
+//! with any policy.
 //!
 //! With `--test` it runs the [`laws`] in place of the experiment.
 //!

@@ -25,9 +25,9 @@ use crate::request::Request;
 /// The number of thousandths of a core that a Master takes for a core: it counts no more than 65,536 on a Worker.
 const THOUSANDTHS: u64 = 2;
 
-/// The real Master, which places each request as the only executor of an application. It has 500 cores for each core of a
-/// node, so that requests need not be rounded, and a model of GPU is a kind of the resource `gpu`. The ids of its Workers
-/// are in the order of the ranks.
+/// The real Master, which places each request as the only executor of an application. It has 500 cores for each core of
+/// a node, so that requests need not be rounded, and a model of GPU is a kind of the resource `gpu`. The ids of its
+/// Workers are in the order of the ranks.
 pub(crate) struct Master {
     master: master::Master,
     /// Number of applications that have registered.

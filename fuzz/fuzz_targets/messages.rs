@@ -1,4 +1,5 @@
-//! Frames and the journal: any bytes are a message or a record of each kind. What is read can be written, and read again.
+//! Frames and the journal: any bytes are a message or a record of each kind. What is read can be written, and read
+//! again.
 #![no_main]
 
 use std::fmt::Debug;

@@ -1,5 +1,5 @@
-//! A connection of Spark's: frames, envelopes, Java objects. What can be read is written, and read as the same again; and all
-//! frames come to the state machine of a connection, whose invariants hold after each.
+//! A connection of Spark's: frames, envelopes, Java objects. What can be read is written, and read as the same again;
+//! and all frames come to the state machine of a connection, whose invariants hold after each.
 
 #![no_main]
 
@@ -39,7 +39,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     tell(&mut connection, Event::Closed { error: None });
 });
 
-/// Tells a connection of an event, and performs its effects: the Master accepts everybody, and dismisses Workers that report.
+/// Tells a connection of an event, and performs its effects: the Master accepts everybody, and dismisses Workers that
+/// report.
 fn tell(connection: &mut Connection, event: Event) {
     let effects = connection.apply(Timestamp::from_millis(0), event);
     connection.check().expect("the invariants hold");

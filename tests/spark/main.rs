@@ -1,7 +1,7 @@
 //! Unmodified applications of Apache Spark on Firesteel's Master and Workers. `tests/spark/install` installs the
-//! releases. The tests run where `FIRESTEEL_REQUIRE` names `spark`, or is `all`, and fail there if a release is missing;
-//! elsewhere they are shown as ignored, with the reason. With `FIRESTEEL_SPARKS=3.4.4,4.1.4` every scenario is tried on each
-//! of these releases instead, and Firesteel is not compared with Spark's own daemons.
+//! releases. The tests run where `FIRESTEEL_REQUIRE` names `spark`, or is `all`, and fail there if a release is
+//! missing; elsewhere they are shown as ignored, with the reason. With `FIRESTEEL_SPARKS=3.4.4,4.1.4` every scenario is
+//! tried on each of these releases instead, and Firesteel is not compared with Spark's own daemons.
 //!
 //! Two tests run at a time: each has several JVMs, which wait about as long as they compute.
 

@@ -112,7 +112,8 @@ fn executors(cluster: &SparkCluster, number: usize) -> Vec<u32> {
     executors_within(&cluster.root.path().join(format!("spark-work{number}")))
 }
 
-/// The process of an executor of the first Worker. A Worker of Spark's says that it runs when it is about to become a JVM.
+/// The process of an executor of the first Worker. A Worker of Spark's says that it runs when it is about to become a
+/// JVM.
 fn an_executor(cluster: &SparkCluster) -> u32 {
     wait("the process of an executor", LONGEST, || executors(cluster, 0).first().copied())
 }

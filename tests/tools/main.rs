@@ -1,6 +1,6 @@
-//! Tests that need a program or a right of the machine: `mount`, groff, promtool, Prometheus, Python, Chromium, or another release of
-//! Firesteel. Where a component is missing its tests are shown as ignored, with the reason; where `FIRESTEEL_REQUIRE` names
-//! the component, or is `all`, they fail instead.
+//! Tests that need a program or a right of the machine: `mount`, groff, promtool, Prometheus, Python, Chromium, or
+//! another release of Firesteel. Where a component is missing its tests are shown as ignored, with the reason; where
+//! `FIRESTEEL_REQUIRE` names the component, or is `all`, they fail instead.
 
 use std::process::ExitCode;
 

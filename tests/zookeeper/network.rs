@@ -6,9 +6,10 @@
 //!  zookeeper-0  ...          master-0     master-1     worker-0        each a network namespace, joined by a veth pair
 //! ```
 //!
-//! All of it is in namespaces of its own: users, networks, mounts and processes. Nothing of it listens on this machine's network
-//! or can be seen there. A trial that needs a network runs in a process inside, at the switch, which no cut touches. When that
-//! process ends, or the test suite, all processes inside are killed, and the namespaces and temporary files go with them.
+//! All of it is in namespaces of its own: users, networks, mounts and processes. Nothing of it listens on this
+//! machine's network or can be seen there. A trial that needs a network runs in a process inside, at the switch, which
+//! no cut touches. When that process ends, or the test suite, all processes inside are killed, and the namespaces and
+//! temporary files go with them.
 
 use std::env;
 use std::ffi::OsStr;

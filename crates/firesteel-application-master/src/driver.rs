@@ -244,8 +244,8 @@ impl ApplicationMaster {
         self.request(now);
     }
 
-    /// Tells the allocator all preferences of the driver. Host preferences are not separate by profile: each profile gets
-    /// all of them.
+    /// Tells the allocator all preferences of the driver. Host preferences are not separate by profile: each profile
+    /// gets all of them.
     fn request(&mut self, now: Timestamp) {
         let is_early = self.manager != Manager::Registered || self.drivers.listening.is_some();
         if self.phase != Phase::Serving || is_early {

@@ -50,8 +50,8 @@ impl Recorded {
         directory.read()?.map(|(path, contents)| Self::decoded(path, &contents)).transpose()
     }
 
-    /// Reads the records of the journal that Masters keep in these servers of ZooKeeper, below this node. `None` if there are
-    /// none yet.
+    /// Reads the records of the journal that Masters keep in these servers of ZooKeeper, below this node. `None` if
+    /// there are none yet.
     ///
     /// # Errors
     /// The servers cannot be reached, or the journal is damaged.

@@ -8,14 +8,15 @@ use proc_macro2::{TokenStream as Tokens, TokenTree};
 use quote::{format_ident, quote};
 use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Ident, LitStr, Result, parse_macro_input};
 
-/// Implements `Kind`. `#[kind("master event")]` names the enum, by default as in its declaration. An event that carries a
-/// message in the field marked `#[kind(label)]` has the message's label.
+/// Implements `Kind`. `#[kind("master event")]` names the enum, by default as in its declaration. An event that carries
+/// a message in the field marked `#[kind(label)]` has the message's label.
 #[proc_macro_derive(Kind, attributes(kind))]
 pub fn derive_kind(input: TokenStream) -> TokenStream {
     expand(input, kind)
 }
 
-/// Implements `Display`: each variant has a `#[display("text")]`. A tuple of one field without it is displayed as its field.
+/// Implements `Display`: each variant has a `#[display("text")]`. A tuple of one field without it is displayed as its
+/// field.
 #[proc_macro_derive(Display, attributes(display))]
 pub fn derive_display(input: TokenStream) -> TokenStream {
     expand(input, |input, variants| {
@@ -29,8 +30,8 @@ pub fn derive_display(input: TokenStream) -> TokenStream {
 }
 
 /// Implements a line of the log: `Display`, `level()` and `mentions()`. Each variant has a `#[note(Info, "text")]` or
-/// `#[note(Warn, "text")]`; the level may be an expression. A note mentions its fields that are named `app`, `executor`,
-/// `worker`, `driver` and `peer`, and what is mentioned by fields marked `#[mentions]`.
+/// `#[note(Warn, "text")]`; the level may be an expression. A note mentions its fields that are named `app`,
+/// `executor`, `worker`, `driver` and `peer`, and what is mentioned by fields marked `#[mentions]`.
 #[proc_macro_derive(Note, attributes(note, mentions))]
 pub fn derive_note(input: TokenStream) -> TokenStream {
     expand(input, note)

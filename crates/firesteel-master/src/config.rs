@@ -72,7 +72,8 @@ pub struct Config {
     pub history: HistoryLimits,
     /// `spark.deploy.recoveryMode`: whether decisions are recorded, so that a Master can be recovered.
     pub durability: Durability,
-    /// `spark.deploy.recoveryTimeout`: how long a Master that was recovered waits for its Workers and applications to return.
+    /// `spark.deploy.recoveryTimeout`: how long a Master that was recovered waits for its Workers and applications to
+    /// return.
     pub recovery_timeout: Duration,
     /// The size of one answer to a status client. Not a setting: it limits how long an answer keeps the Master busy.
     pub page: PageSize,

@@ -5,8 +5,8 @@
 //! cargo run --example compare_policies -- MINE.csv   # another one in the same form
 //! ```
 //!
-//! An application starts when all its executors fit at once. Applications are served in the order in which they arrive; one
-//! that does not fit does not hold up the next one.
+//! An application starts when all its executors fit at once. Applications are served in the order in which they arrive;
+//! one that does not fit does not hold up the next one.
 
 #![allow(
     clippy::disallowed_methods,
@@ -130,7 +130,8 @@ fn replay(trace: &[Application], rule: &dyn PlacementRule) -> Figures {
     Figures { mean_wait, longest_wait: waits.iter().copied().max().unwrap_or(0), ended: now }
 }
 
-/// Reads lines of `arrives,runs,executors,cores,memory,gpus`, in the order of arrival. Lines that begin with `#` are left out.
+/// Reads lines of `arrives,runs,executors,cores,memory,gpus`, in the order of arrival. Lines that begin with `#` are
+/// left out.
 fn read(text: &str) -> Result<Vec<Application>, Box<dyn Error>> {
     let mut trace = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {

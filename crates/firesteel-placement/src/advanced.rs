@@ -1,7 +1,7 @@
 //! What the other crates of Firesteel use beyond a [`Cluster`](crate::Cluster): the parts of which a placement is made.
 //!
-//! A Master keeps tables of its own, for which it needs an [`index`] and a [`policy::Chooser`]; drivers and YARN mode match
-//! tasks and containers to hosts ([`locality`]). These modules may change in any release.
+//! A Master keeps tables of its own, for which it needs an [`index`] and a [`policy::Chooser`]; drivers and YARN mode
+//! match tasks and containers to hosts ([`locality`]). These modules may change in any release.
 
 /// How much of the cluster an application or queue has, compared with others.
 pub mod dominant_share {
@@ -33,7 +33,8 @@ pub mod offers {
     pub use crate::place::{OfferExecutor, OfferPlacement, place, place_ranked};
 }
 
-/// The choice of Workers by any rule ([`Chooser`](crate::advanced::policy::Chooser)), and rules other than Spark's, one function each.
+/// The choice of Workers by any rule ([`Chooser`](crate::advanced::policy::Chooser)), and rules other than Spark's, one
+/// function each.
 pub mod policy {
     pub use crate::policy::expression::{LONGEST, Wrong};
     pub use crate::policy::{

@@ -3,13 +3,13 @@
 //! Spark deals executors (or single cores, for executors without a fixed size) one at a time, and looks at every Worker
 //! again after each. This module computes the result of that loop directly.
 //!
-//! A *unit* is one executor of fixed size, or one core. Let `cap[i]` be the number of units that offer `i` could give on
-//! its own, and `budget` the number of units that may be given in total.
+//! A *unit* is one executor of fixed size, or one core. Let `cap[i]` be the number of units that offer `i` could give
+//! on its own, and `budget` the number of units that may be given in total.
 //!
 //! - **Consolidate**: each offer in turn gives `min(cap[i], budget left)`.
-//! - **Spread out**: one round of the loop takes one unit from every offer that still has one. So rounds 1 to `level` are
-//!   complete, where `level` is the largest number with `sum(min(cap[i], level)) <= budget`. The units left over, fewer
-//!   than a whole round, come from the first offers that have more than `level`.
+//! - **Spread out**: one round of the loop takes one unit from every offer that still has one. So rounds 1 to `level`
+//!   are complete, where `level` is the largest number with `sum(min(cap[i], level)) <= budget`. The units left over,
+//!   fewer than a whole round, come from the first offers that have more than `level`.
 //!
 //! [`level`] computes the level without trying each number.
 
@@ -61,12 +61,12 @@ impl Assignment {
 /// Distributes executors over the offers, which are in the worker order. An offer on which no executor fits gives
 /// nothing.
 ///
-/// Memory, resources and the executor limit are counted for each executor. An executor without a fixed size needs memory
-/// and resources once, however many cores it gets. At most the sum of all free cores is given, negative ones included.
-/// This limit has no effect if an executor fits on every offer, as with [`place`](crate::place::place()).
+/// Memory, resources and the executor limit are counted for each executor. An executor without a fixed size needs
+/// memory and resources once, however many cores it gets. At most the sum of all free cores is given, negative ones
+/// included. This limit has no effect if an executor fits on every offer, as with [`place`](crate::place::place()).
 ///
-/// Source: Spark Master, 4.0.1. One difference: Spark sums free cores in 32 bits, and places nothing if the sum wraps to
-/// a negative number. Here it does not wrap.
+/// Source: Spark Master, 4.0.1. One difference: Spark sums free cores in 32 bits, and places nothing if the sum wraps
+/// to a negative number. Here it does not wrap.
 pub fn assign(demand: &Demand, offers: &[Offer<'_>], strategy: Strategy) -> Assignment {
     if !demand.allows_one_more() {
         return Assignment { size: demand.size, cores: vec![Cores::ZERO; offers.len()] };
@@ -124,7 +124,8 @@ fn consolidate(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
     caps
 }
 
-/// Every offer gives up to the level, and the first ones give one more. Returns what each gives, in the memory of `caps`.
+/// Every offer gives up to the level, and the first ones give one more. Returns what each gives, in the memory of
+/// `caps`.
 fn spread_out(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
     let (level, mut left) = level(&caps, budget);
     for cap in &mut caps {
@@ -139,8 +140,8 @@ fn spread_out(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
 ///
 /// The level rises by even shares: the budget left, divided by the number of offers that have more than the level. If
 /// every one of them can give its share, less than one unit each is left, and the level is found. If not, either many
-/// cannot, and fewer offers remain; or few cannot, and the next share is about half as large. So the number of rounds is
-/// about the number of binary digits of the budget.
+/// cannot, and fewer offers remain; or few cannot, and the next share is about half as large. So the number of rounds
+/// is about the number of binary digits of the budget.
 fn level(caps: &[u64], budget: u64) -> (u64, u64) {
     let mut level = 0;
     let mut left = budget;

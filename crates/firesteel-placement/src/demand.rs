@@ -13,8 +13,8 @@ pub struct Demand {
     pub memory: MiB,
     /// The amount of each resource for each executor.
     pub resources: ResourceAmounts,
-    /// The cores that the application may still get over all its profiles: its maximum minus what it holds. Zero or less
-    /// if the maximum is reached.
+    /// The cores that the application may still get over all its profiles: its maximum minus what it holds. Zero or
+    /// less if the maximum is reached.
     pub cores_left: Cores,
     /// The maximum number of executors of this profile that the application may hold.
     pub limit: ExecutorLimit,
@@ -75,8 +75,8 @@ impl Demand {
         }
     }
 
-    /// How many units fit into these free amounts, if one executor fits. `fit` is the number of executors for which there is
-    /// this amount of a resource, `None` for an amount of 0.
+    /// How many units fit into these free amounts, if one executor fits. `fit` is the number of executors for which
+    /// there is this amount of a resource, `None` for an amount of 0.
     pub(crate) fn units_in(
         &self,
         cores: Cores,

@@ -1,8 +1,8 @@
 //! Dominant shares: the fraction of a cluster that an owner holds, by the resource of which it holds the most.
 //!
-//! An owner of a tenth of the cores and half of the memory has a dominant share of one half. A scheduler that always serves
-//! the owner with the least dominant share is fair, even if some owners need cores, some memory and some gpus. Source:
-//! Ghodsi and others, *Dominant Resource Fairness*, NSDI 2011.
+//! An owner of a tenth of the cores and half of the memory has a dominant share of one half. A scheduler that always
+//! serves the owner with the least dominant share is fair, even if some owners need cores, some memory and some gpus.
+//! Source: Ghodsi and others, *Dominant Resource Fairness*, NSDI 2011.
 
 use std::cmp::Ordering;
 
@@ -22,8 +22,8 @@ impl DominantShare {
     /// A share of zero.
     pub const NONE: Self = Self { part: 0, total: 1 };
 
-    /// The largest fraction that `held` is of `total`. A resource of which the total is 0 does not count. All kinds of a
-    /// resource count together.
+    /// The largest fraction that `held` is of `total`. A resource of which the total is 0 does not count. All kinds of
+    /// a resource count together.
     #[must_use]
     pub fn of(held: &Amounts, total: &Amounts) -> Self {
         let amount = |amount: i64| u64::try_from(amount).unwrap_or(0);

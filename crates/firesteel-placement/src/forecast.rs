@@ -1,9 +1,9 @@
 //! Reservations with a time: when several executors fit at once, if running executors end when they are expected to.
 //!
-//! This is the reservation of EASY backfill: the first application that waits is told when it can begin, and whatever ends by then,
-//! or leaves it its room, may go before it. In conservative backfill the next applications that wait have such a reservation, too
-//! ([`beside`]). A reservation without times ([`reserve`](crate::reservation::reserve)) has to keep free
-//! what is free now, until the last executor has ended there that stands in the way.
+//! This is the reservation of EASY backfill: the first application that waits is told when it can begin, and whatever
+//! ends by then, or leaves it its room, may go before it. In conservative backfill the next applications that wait have
+//! such a reservation, too ([`beside`]). A reservation without times ([`reserve`](crate::reservation::reserve)) has to
+//! keep free what is free now, until the last executor has ended there that stands in the way.
 
 use std::collections::BTreeMap;
 
@@ -42,8 +42,8 @@ pub struct Planned {
     pub worker: usize,
     /// The number of executors.
     pub executors: u64,
-    /// What must be kept of what is free now: what the executors need beyond what ends there in time. Who has given back by then
-    /// what he takes may use it.
+    /// What must be kept of what is free now: what the executors need beyond what ends there in time. Who has given
+    /// back by then what he takes may use it.
     pub kept: Amounts,
     /// The number of executors for which addresses must be kept of those that are free now.
     pub with_addresses: u64,
@@ -93,11 +93,11 @@ impl Room {
     }
 }
 
-/// Finds the first time at which `executors` fit at once, if nothing else is launched. `None` if they never do, as far as endings are
-/// known.
+/// Finds the first time at which `executors` fit at once, if nothing else is launched. `None` if they never do, as far
+/// as endings are known.
 ///
-/// Of the Workers that have room then, those are taken on which the least is left: the fewest cores, then the least memory, then the
-/// first ones. The cost grows with the number of Workers and endings.
+/// Of the Workers that have room then, those are taken on which the least is left: the fewest cores, then the least
+/// memory, then the first ones. The cost grows with the number of Workers and endings.
 #[must_use]
 pub fn forecast(
     demand: &Demand,
@@ -148,8 +148,9 @@ pub fn forecast(
 
 /// The endings that remain for others beside these bookings, in the order in which they were made.
 ///
-/// What ends on the Worker of a booking before the booking starts is put off until that time, and is less by what the booking takes of
-/// it. If the end of a booking is known, what it needs ends then, too. Of its addresses, only those that it takes of endings do.
+/// What ends on the Worker of a booking before the booking starts is put off until that time, and is less by what the
+/// booking takes of it. If the end of a booking is known, what it needs ends then, too. Of its addresses, only those
+/// that it takes of endings do.
 #[must_use]
 pub fn beside(bookings: &[Booking<'_>], endings: Vec<Ending>) -> Vec<Ending> {
     let mut by_worker: BTreeMap<usize, Vec<Ending>> = BTreeMap::new();
@@ -224,7 +225,8 @@ mod tests {
         assert_eq!(found(4, 2, &[4, 4], &[]), Some((0, vec![(0, 1, 4), (1, 1, 4)])));
         // Nothing is known to end.
         assert_eq!(found(4, 2, &[4, 2], &[]), None);
-        // One executor fits now, the other at 20: its four cores come from what ends there, but for the two that are free.
+        // One executor fits now, the other at 20: its four cores come from what ends there, but for the two that are
+        // free.
         assert_eq!(found(4, 2, &[4, 2], &[(1, 20, 2)]), Some((20, vec![(0, 1, 4), (1, 1, 2)])));
         // All that it needs on the first Worker ends in time: nothing is kept.
         assert_eq!(found(4, 1, &[3, 0], &[(0, 20, 5)]), Some((20, vec![(0, 1, 0)])));

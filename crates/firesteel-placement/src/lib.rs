@@ -1,10 +1,11 @@
 //! Placement of executors on the Workers of a cluster: who gets how many cores, where.
 //!
 //! A [`Cluster`] has [`Worker`]s. [`Cluster::place`] places a [`Demand`] by a rule and takes what it needs,
-//! [`Cluster::give_back`] ends it, and [`Cluster::explain`] says why a demand is not met and what would change that. There are
-//! four kinds of rules:
+//! [`Cluster::give_back`] ends it, and [`Cluster::explain`] says why a demand is not met and what would change that.
+//! There are four kinds of rules:
 //!
-//! - [`Strategy`]: the rule of Spark's Standalone Master, spread out or consolidated. Its decisions are those of Spark's Master.
+//! - [`Strategy`]: the rule of Spark's Standalone Master, spread out or consolidated. Its decisions are those of
+//!   Spark's Master.
 //! - [`Policy`]: other rules, such as best fit, and one that learns what applications ask for
 //! - [`Expression`]: a rule written as a formula, such as `left.cores + left.gpu`
 //! - [`by_score`]: a rule of your own, as a function
@@ -39,9 +40,9 @@
 //! assert!(missing.to_string().starts_with("1 of 1 executor is missing"), "{missing}");
 //! ```
 //!
-//! Nothing here uses a clock, random numbers or a hash table: equal arguments give equal results. Every function is total.
-//! Invalid amounts (executors without cores, negative free amounts) place nothing. They never panic, divide by zero or
-//! wrap.
+//! Nothing here uses a clock, random numbers or a hash table: equal arguments give equal results. Every function is
+//! total. Invalid amounts (executors without cores, negative free amounts) place nothing. They never panic, divide by
+//! zero or wrap.
 //!
 //! [`advanced`] has the parts of which a placement is made, for programs that keep tables of their own.
 

@@ -27,8 +27,8 @@ impl Offer<'_> {
             && self.resources.covers(&demand.resources)
     }
 
-    /// The number of executors of a demand that fit here, whatever the limits of the demand. At most one if the executors
-    /// have no fixed size.
+    /// The number of executors of a demand that fit here, whatever the limits of the demand. At most one if the
+    /// executors have no fixed size.
     #[must_use]
     pub fn executors_that_fit(&self, demand: &Demand) -> u64 {
         match demand.size {

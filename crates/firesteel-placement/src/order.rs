@@ -72,8 +72,8 @@ impl WorkerOrder {
 
 /// Sorts the offers by a worker order.
 ///
-/// A descending order is the ascending order read backwards, including the ids of equal Workers: this is how Spark breaks
-/// ties. Ids are compared as text, `"w10"` before `"w2"`.
+/// A descending order is the ascending order read backwards, including the ids of equal Workers: this is how Spark
+/// breaks ties. Ids are compared as text, `"w10"` before `"w2"`.
 ///
 /// Source: Spark Master, 4.0.1. One difference: Spark compares ids by UTF-16 units, Firesteel by code points. The two
 /// differ for characters beyond U+FFFF.

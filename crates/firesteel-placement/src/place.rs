@@ -30,8 +30,8 @@ impl<'a> OfferPlacement<'a> {
         self.offers.is_empty()
     }
 
-    /// The executors in the order in which they are launched and numbered: all executors of a Worker before those of the
-    /// next one, Workers in the worker order.
+    /// The executors in the order in which they are launched and numbered: all executors of a Worker before those of
+    /// the next one, Workers in the worker order.
     ///
     /// Source: Spark Master, 4.0.1.
     pub fn executors(&self) -> impl Iterator<Item = OfferExecutor<'a>> {
@@ -51,9 +51,9 @@ impl<'a> OfferPlacement<'a> {
 
 /// Places as many executors as the demand asks for and as fit on the offers.
 ///
-/// `offers` has one offer per living Worker, in any order. The cost is least in the order of their ids, as from an ordered
-/// map. If the demand allows no executor, the offers are not read. If it allows few, only the few offers that can be
-/// reached are sorted.
+/// `offers` has one offer per living Worker, in any order. The cost is least in the order of their ids, as from an
+/// ordered map. If the demand allows no executor, the offers are not read. If it allows few, only the few offers that
+/// can be reached are sorted.
 ///
 /// Source: Spark Master, 4.0.1 (one application and one resource profile of a scheduling pass).
 pub fn place<'a>(
@@ -73,7 +73,8 @@ pub fn place<'a>(
 
 /// Places executors on offers of a lower rank first, and on those of one rank in the worker order.
 ///
-/// With equal ranks it decides what [`place`] decides. Spark's Master has no ranks, since it does not know preferred hosts.
+/// With equal ranks it decides what [`place`] decides. Spark's Master has no ranks, since it does not know preferred
+/// hosts.
 pub fn place_ranked<'a, R: Ord>(
     demand: &Demand,
     offers: impl IntoIterator<Item = Offer<'a>>,

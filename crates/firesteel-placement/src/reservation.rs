@@ -1,8 +1,8 @@
 //! Reservations: capacity that is kept for several executors at once and is not free yet.
 //!
 //! A gang is a number of executors that start together or not at all. A gang that does not fit reserves capacity on
-//! Workers that could run all of it if they were empty, chosen so that the least has to be freed. Later applications may
-//! use what these Workers have beyond the reservation.
+//! Workers that could run all of it if they were empty, chosen so that the least has to be freed. Later applications
+//! may use what these Workers have beyond the reservation.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,15 +21,16 @@ pub struct WorkerCapacity<'a> {
 /// The amounts that have to be freed. Addresses are compared first, since they are scarce, then cores, then memory.
 type ToFree = (Quantity, Cores, MiB);
 
-/// Reserves capacity for `executors`. Returns the number of executors on each Worker, in the order of `workers`. `None` if
-/// they would not fit even on empty Workers.
+/// Reserves capacity for `executors`. Returns the number of executors on each Worker, in the order of `workers`. `None`
+/// if they would not fit even on empty Workers.
 ///
 /// The choice requires the least to be freed: the fewest addresses of custom resources, then the fewest cores, then the
-/// least memory. Among equal Workers, the first ones are taken. Executors without a fixed size reserve one core each, on
-/// different Workers.
+/// least memory. Among equal Workers, the first ones are taken. Executors without a fixed size reserve one core each,
+/// on different Workers.
 ///
 /// Each further executor on a Worker frees at least as much as the one before it. So taking the cheapest next executor
-/// each time makes the cheapest choice. The cost is linear in the number of Workers, plus a heap operation per executor.
+/// each time makes the cheapest choice. The cost is linear in the number of Workers, plus a heap operation per
+/// executor.
 #[must_use]
 pub fn reserve(demand: &Demand, executors: u64, workers: &[WorkerCapacity<'_>]) -> Option<Vec<u64>> {
     let limits: Vec<u64> = workers.iter().map(|worker| worker.total.executors_that_fit(demand)).collect();

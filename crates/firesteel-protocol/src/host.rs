@@ -5,8 +5,8 @@
 //! | fields of messages, comparisons, sockets | [`plain`]: no brackets, an IPv6 address in its shortest form | `fd00::2` |
 //! | URLs, and whatever Spark is told | [`in_url`]: an IPv6 address in brackets | `[fd00::2]` |
 //!
-//! A host takes its plain form where it enters: from flags, settings, URLs, files, and registrations of Spark's Workers. The case of
-//! names is kept, because Spark and HDFS compare them letter by letter.
+//! A host takes its plain form where it enters: from flags, settings, URLs, files, and registrations of Spark's
+//! Workers. The case of names is kept, because Spark and HDFS compare them letter by letter.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};

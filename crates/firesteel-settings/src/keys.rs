@@ -44,7 +44,8 @@ table! {
     DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");
     /// The Master ends an application after this many failed executors in a row; -1 means never.
     MAX_EXECUTOR_RETRIES: "spark.deploy.maxExecutorRetries", [Master], Value("10");
-    /// Where the Master keeps its state: FILESYSTEM or ROCKSDB (the same: a journal), ZOOKEEPER (with standby Masters), or NONE.
+    /// Where the Master keeps its state: FILESYSTEM or ROCKSDB (the same: a journal), ZOOKEEPER (with standby Masters),
+    /// or NONE.
     RECOVERY_MODE: "spark.deploy.recoveryMode", [Master], Value("FILESYSTEM");
     /// Directory of the Master's journal; only its owner can read it. One Master uses it at a time.
     RECOVERY_DIRECTORY: "spark.deploy.recoveryDirectory", [Master], Otherwise("recovery-PORT in the working directory; none with --port 0");
@@ -52,7 +53,8 @@ table! {
     ZOOKEEPER_URL: "spark.deploy.zookeeper.url", [Master], Otherwise("not set");
     /// Node of ZooKeeper below which the Masters keep what they share; Masters with the same one belong together.
     ZOOKEEPER_DIR: "spark.deploy.zookeeper.dir", [Master], Value("/spark");
-    /// How long the leading Master may be silent before ZooKeeper lets another one lead; ZooKeeper keeps it within 2 to 20 of its ticks.
+    /// How long the leading Master may be silent before ZooKeeper lets another one lead; ZooKeeper keeps it within 2 to
+    /// 20 of its ticks.
     ZOOKEEPER_SESSION: "firesteel.master.zookeeper.sessionTimeout", [Master], Value("4s");
     /// Name and password, USER:PASSWORD, by which the Masters keep others away from their nodes (scheme digest).
     ZOOKEEPER_PASSWORD: "firesteel.master.zookeeper.password", [Master], Otherwise("none: everybody who reaches ZooKeeper can read and change them");
@@ -64,7 +66,8 @@ table! {
     HISTORY_MAX_AGE: "firesteel.master.history.maxAge", [Master], Value("30d");
     /// Length of the history; beyond it the oldest rows are dropped.
     HISTORY_MAX_SIZE: "firesteel.master.history.maxSize", [Master], Value("4m");
-    /// Whether to give cluster drivers to one Worker after the other (true) or each to the first Worker by id that has room (false).
+    /// Whether to give cluster drivers to one Worker after the other (true) or each to the first Worker by id that has
+    /// room (false).
     SPREAD_OUT_DRIVERS: "spark.deploy.spreadOutDrivers", [Master], Value("true");
     /// Maximum number of cluster drivers that run at a time; others wait.
     MAX_DRIVERS: "spark.deploy.maxDrivers", [Master], Otherwise("no limit");
@@ -74,20 +77,24 @@ table! {
     DEAD_WORKER_PERSISTENCE: "spark.dead.worker.persistence", [Master], Value("15");
     /// An executor that runs this long no longer counts as a failed start (see spark.deploy.maxExecutorRetries).
     PROVEN_AFTER: "firesteel.executor.provenAfter", [Master], Value("5s");
-    /// How long a Worker is excluded for an application after its first failed start there; doubled by each further failure; 0: never.
+    /// How long a Worker is excluded for an application after its first failed start there; doubled by each further
+    /// failure; 0: never.
     EXCLUSION_DELAY: "firesteel.master.exclusion.delay", [Master], Value("1s");
     /// Longest time that a Worker is excluded for an application.
     EXCLUSION_MAX_DELAY: "firesteel.master.exclusion.maxDelay", [Master], Value("60s");
 
-    /// Port at which the Master serves HTTP: pages, JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
+    /// Port at which the Master serves HTTP: pages, JSON, health and metrics; 0: any free one; none: no HTTP
+    /// (--webui-port).
     MASTER_UI_PORT: "spark.master.ui.port", [Master], Otherwise("8080; any free one with --port 0");
-    /// Whether the Master takes cluster drivers by Spark's REST protocol. Whoever reaches the port can run programs on Workers.
+    /// Whether the Master takes cluster drivers by Spark's REST protocol. Whoever reaches the port can run programs on
+    /// Workers.
     REST_ENABLED: "spark.master.rest.enabled", [Master], Value("false");
     /// Port for Spark's REST protocol; 0: any free one.
     REST_PORT: "spark.master.rest.port", [Master], Value("6066");
     /// Host or address that the port for REST listens on.
     REST_HOST: "spark.master.rest.host", [Master], Otherwise("the Master's");
-    /// Port at which the Worker serves HTTP: pages, JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
+    /// Port at which the Worker serves HTTP: pages, JSON, health and metrics; 0: any free one; none: no HTTP
+    /// (--webui-port).
     WORKER_UI_PORT: "spark.worker.ui.port", [Worker], Otherwise("8081; any free one with --port 0");
     /// Name of the cluster at the top of the Master's page.
     MASTER_UI_TITLE: "spark.master.ui.title", [Master], Otherwise("Cluster");
@@ -95,11 +102,14 @@ table! {
     HISTORY_SERVER_URL: "spark.master.ui.historyServerUrl", [Master], Otherwise("not set");
     /// Whether readers of the Master's pages may end applications and cluster drivers and decommission Workers.
     UI_KILL_ENABLED: "spark.ui.killEnabled", [Master], Value("false");
-    /// Further names of hosts, separated by commas, by which readers call the Master where spark.ui.killEnabled is set; it refuses others.
+    /// Further names of hosts, separated by commas, by which readers call the Master where spark.ui.killEnabled is set;
+    /// it refuses others.
     UI_ALLOWED_HOSTS: "firesteel.master.ui.allowedHosts", [Master], Otherwise("addresses, localhost, names of the Master and its machine");
-    /// Whether links from Spark's executors to their logs lead to the Master instead of the Worker, which readers then need not reach.
+    /// Whether links from Spark's executors to their logs lead to the Master instead of the Worker, which readers then
+    /// need not reach.
     UI_REVERSE_PROXY: "spark.ui.reverseProxy", [Worker], Value("false");
-    /// URL of the Master's pages behind another server, for the links of spark.ui.reverseProxy; its host may be used to call the Master.
+    /// URL of the Master's pages behind another server, for the links of spark.ui.reverseProxy; its host may be used to
+    /// call the Master.
     UI_REVERSE_PROXY_URL: "spark.ui.reverseProxyUrl", [Master, Worker], Otherwise("not set");
     /// Number of further ports to try if the port for HTTP is in use.
     PORT_MAX_RETRIES: "spark.port.maxRetries", [Master, Worker], Value("16");
@@ -108,19 +118,23 @@ table! {
     QUEUES: "firesteel.master.queues", [Master], Otherwise("no queues: first come, first served");
     /// Whether applications behind a waiting gang may use what is not reserved for it.
     BACKFILL: "firesteel.master.backfill", [Master], Value("true");
-    /// Maximum number of waiting gangs with reserved room; after the first, only if enough of what runs says how long it runs.
+    /// Maximum number of waiting gangs with reserved room; after the first, only if enough of what runs says how long
+    /// it runs.
     RESERVATIONS: "firesteel.master.reservations", [Master], Value("1");
-    /// Order of applications with the same queue and priority: registration, or shortest, which uses firesteel.app.runTime.
+    /// Order of applications with the same queue and priority: registration, or shortest, which uses
+    /// firesteel.app.runTime.
     ORDER: "firesteel.master.order", [Master], Value("registration");
 
-    /// Whether executors may have a part of an address of a custom resource, such as gpu=0.25, so that several share it.
+    /// Whether executors may have a part of an address of a custom resource, such as gpu=0.25, so that several share
+    /// it.
     RESOURCE_SHARES: "firesteel.master.resourceShares", [Master], Value("false");
 
     /// Maximum number of lower-priority executors to end for one application per interval; 0 turns preemption off.
     PREEMPTION: "firesteel.master.preemption", [Master], Value("0");
     /// Interval of firesteel.master.preemption.
     PREEMPTION_INTERVAL: "firesteel.master.preemption.interval", [Master], Value("60s");
-    /// How long a gang waits before executors that were launched meanwhile for applications behind it are ended for it, too.
+    /// How long a gang waits before executors that were launched meanwhile for applications behind it are ended for it,
+    /// too.
     GANG_PATIENCE: "firesteel.master.preemption.gangPatience", [Master], Otherwise("none is ended");
     /// After gangPatience, also end executors behind a gang that were launched at most this long before it registered.
     GANG_REACH: "firesteel.master.preemption.gangReach", [Master], Value("0s");
@@ -147,7 +161,8 @@ table! {
     /// Time between SIGTERM and SIGKILL when a cluster driver is ended.
     DRIVER_KILL_GRACE: "spark.worker.driverTerminateTimeout", [Worker], Value("10s");
 
-    /// Whether to remove directories of ended applications and executors (see spark.worker.cleanup.* and firesteel.worker.cleanup.*).
+    /// Whether to remove directories of ended applications and executors (see spark.worker.cleanup.* and
+    /// firesteel.worker.cleanup.*).
     CLEANUP_ENABLED: "spark.worker.cleanup.enabled", [Worker], Value("true");
     /// Time between two searches for directories to remove.
     CLEANUP_INTERVAL: "spark.worker.cleanup.interval", [Worker], Value("1800s");
@@ -157,7 +172,8 @@ table! {
     CLEANUP_EXECUTORS: "firesteel.worker.cleanup.maxExecutors", [Worker], Value("10000");
     /// Length of all files in directories of ended executors; beyond it the oldest are removed, except the latest.
     CLEANUP_SIZE: "firesteel.worker.cleanup.maxSize", [Worker], Value("100g");
-    /// Used part of the work directory's disk, in percent, above which the Worker is given nothing new; 100 for no limit.
+    /// Used part of the work directory's disk, in percent, above which the Worker is given nothing new; 100 for no
+    /// limit.
     MAX_DISK_USAGE: "firesteel.worker.maxDiskUsage", [Worker], Value("95");
     /// Spark installations, separated by commas; a Spark executor uses the first one that matches its driver's release.
     SPARK_HOMES: "firesteel.worker.sparkHomes", [Worker], Otherwise("$SPARK_HOME");
@@ -186,7 +202,8 @@ table! {
 
     /// Name of the application (--name).
     APP_NAME: "spark.app.name", [Application], Otherwise("the program, or the first words of the script of sh -c");
-    /// Master (--master): spark://HOST:PORT[,HOST:PORT..]; for an application also yarn or local-cluster[WORKERS,CORES,MIB].
+    /// Master (--master): spark://HOST:PORT[,HOST:PORT..]; for an application also yarn or
+    /// local-cluster[WORKERS,CORES,MIB].
     MASTER: "spark.master", [Application, Worker], Otherwise("none; applications start a local cluster that fits this machine");
     /// Cores of all executors together (--total-executor-cores).
     CORES_MAX: "spark.cores.max", [Application], Otherwise("the Master's spark.deploy.defaultCores");
@@ -220,15 +237,19 @@ table! {
     IDLE_TIMEOUT: "spark.dynamicAllocation.executorIdleTimeout", [Application], Value("60s");
     /// Fraction of the executors needed to run all tasks at once that dynamic allocation requests.
     ALLOCATION_RATIO: "spark.dynamicAllocation.executorAllocationRatio", [Application], Value("1");
-    /// Amount of a custom resource on a Worker, such as gpu, with the addresses 0, 1 and so on (--resource sets others).
+    /// Amount of a custom resource on a Worker, such as gpu, with the addresses 0, 1 and so on (--resource sets
+    /// others).
     WORKER_RESOURCE: "spark.worker.resource.NAME.amount", [Worker], Otherwise("none");
-    /// Kind of a Worker's custom resource, such as A100 of gpu, that executors may ask for by gpu:A100 (--resource gpu:A100=2).
+    /// Kind of a Worker's custom resource, such as A100 of gpu, that executors may ask for by gpu:A100 (--resource
+    /// gpu:A100=2).
     WORKER_RESOURCE_KIND: "firesteel.worker.resource.NAME.kind", [Worker], Otherwise("none");
-    /// Amount of a custom resource for each executor: whole addresses, or a part of one, such as 0.25, if allowed (--executor-resource).
+    /// Amount of a custom resource for each executor: whole addresses, or a part of one, such as 0.25, if allowed
+    /// (--executor-resource).
     EXECUTOR_RESOURCE: "spark.executor.resource.NAME.amount", [Application], Otherwise("none");
     /// Kind of a custom resource that executors need, such as A100 of gpu (--executor-resource gpu:A100=1).
     EXECUTOR_RESOURCE_KIND: "firesteel.executor.resource.NAME.kind", [Application], Otherwise("any");
-    /// Custom resource, such as gpu, that executors and tasks get in CUDA_VISIBLE_DEVICES and CUDA_MPS_ACTIVE_THREAD_PERCENTAGE.
+    /// Custom resource, such as gpu, that executors and tasks get in CUDA_VISIBLE_DEVICES and
+    /// CUDA_MPS_ACTIVE_THREAD_PERCENTAGE.
     EXECUTOR_CUDA: "firesteel.executor.cuda", [Application], Otherwise("not set");
     /// Amount of a custom resource for each task: whole addresses, or a share of one, at most 0.5 (--task-resource).
     TASK_RESOURCE: "spark.task.resource.NAME.amount", [Application], Otherwise("none: tasks may use all addresses of their executor");
@@ -260,7 +281,8 @@ table! {
     LOCALITY_WAIT_NODE: "spark.locality.wait.node", [Application], Otherwise("spark.locality.wait");
     /// How long a task then waits for the same rack before it may run anywhere.
     LOCALITY_WAIT_RACK: "spark.locality.wait.rack", [Application], Otherwise("spark.locality.wait");
-    /// Whether to exclude executors and hosts where tasks fail that succeed elsewhere: true by Spark's rule, false never.
+    /// Whether to exclude executors and hosts where tasks fail that succeed elsewhere: true by Spark's rule, false
+    /// never.
     EXCLUDE: "spark.excludeOnFailure.enabled", [Application], Otherwise("not set: those that are worse than the others, for minutes");
     /// The same as spark.excludeOnFailure.enabled for Firesteel's own applications, and takes precedence.
     EXCLUDE_APPLICATION: "spark.excludeOnFailure.application.enabled", [Application], Otherwise("spark.excludeOnFailure.enabled");
@@ -300,13 +322,15 @@ table! {
     DRIVER_HOST: "spark.driver.host", [Application], Otherwise("the address from which this machine connects to the Master");
     /// Address that the driver listens on.
     DRIVER_BIND_ADDRESS: "spark.driver.bindAddress", [Application], Otherwise("spark.driver.host");
-    /// Where the driver runs: client (in the submitting command) or cluster (submit: on a Worker; on YARN: in a container) (--deploy-mode).
+    /// Where the driver runs: client (in the submitting command) or cluster (submit: on a Worker; on YARN: in a
+    /// container) (--deploy-mode).
     DEPLOY_MODE: "spark.submit.deployMode", [Application], Value("client");
     /// Cores of the driver in cluster mode; on YARN virtual cores of the ApplicationMaster and the driver together.
     DRIVER_CORES: "spark.driver.cores", [Application], Value("1");
     /// Memory of the driver in cluster mode; on YARN of the ApplicationMaster and the driver together.
     DRIVER_MEMORY: "spark.driver.memory", [Application], Value("1g");
-    /// Amount of a custom resource for a driver on the cluster: whole addresses, or a part of one, if allowed (--driver-resource).
+    /// Amount of a custom resource for a driver on the cluster: whole addresses, or a part of one, if allowed
+    /// (--driver-resource).
     DRIVER_RESOURCE: "spark.driver.resource.NAME.amount", [Application], Otherwise("none");
     /// Whether a cluster driver is started again when it fails or its Worker is lost (firesteel submit).
     DRIVER_SUPERVISE: "spark.driver.supervise", [Application], Value("false");

@@ -211,8 +211,8 @@ impl Cluster {
         serde_json::from_str(&self.said(&[&[name, "--json"], rest].concat())).expect("it is JSON")
     }
 
-    /// The executors that a Worker has started and that run, by the Worker's number from 0. Those that are no programs of ours do not
-    /// count.
+    /// The executors that a Worker has started and that run, by the Worker's number from 0. Those that are no programs
+    /// of ours do not count.
     pub fn executors(&self, worker: usize) -> Vec<u32> {
         let children = children_of(self.workers[worker].pid());
         let is_executor = |pid: &u32| command_line(*pid).iter().any(|word| word == "--executor-id");

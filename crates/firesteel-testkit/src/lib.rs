@@ -3,8 +3,8 @@
 //! - [`program`]: the program under test, as its users run it: commands and daemons; [`processes`] has what they start
 //! - [`cluster`]: a Master with Workers
 //! - [`wait`]: waits for what other processes do; [`proxy`] meddles with what they say to each other
-//! - [`component`]: tests of what a machine may lack; [`yarn`] and [`zookeeper`] start such programs, with jars that Maven
-//!   finds, on [`ports`] that are free; [`previous_release`] is another release of the program
+//! - [`component`]: tests of what a machine may lack; [`yarn`] and [`zookeeper`] start such programs, with jars that
+//!   Maven finds, on [`ports`] that are free; [`previous_release`] is another release of the program
 //! - [`arguments`]: the arguments of benches
 //! - [`placement_rule`]: a slow reference for placements
 //! - `master_events` (feature `master`): events of a Master's state machine, for benches

@@ -27,8 +27,8 @@ use serde_json::Value;
 use crate::wait::{DEADLINE, wait_for};
 use crate::{processes, signals};
 
-/// The path of the program under test. Cargo builds it before the tests and benches of its crate, and tells them where it is; a test
-/// that runs without Cargo finds it where Cargo has put both.
+/// The path of the program under test. Cargo builds it before the tests and benches of its crate, and tells them where
+/// it is; a test that runs without Cargo finds it where Cargo has put both.
 ///
 /// # Panics
 /// It is in neither place: this is a test or bench of another crate.

@@ -15,8 +15,8 @@ pub struct Config {
     pub max_registration_retries: u32,
     /// How long an executor may take to end before it is killed. Spark's default is 10 s.
     pub kill_grace: Duration,
-    /// `spark.worker.driverTerminateTimeout`: how long a cluster driver may take to end before it is killed. Spark's default is
-    /// 10 s.
+    /// `spark.worker.driverTerminateTimeout`: how long a cluster driver may take to end before it is killed. Spark's
+    /// default is 10 s.
     pub driver_kill_grace: Duration,
     /// `spark.worker.cleanup.*`: when directories of ended applications and executors are removed. `None`:
     /// never.

@@ -1,7 +1,7 @@
 //! The directories of ended executors: which of them to remove, so that they do not fill the disk.
 //!
-//! Directories of old applications are removed by age (see `application_directories.rs`). Many small executors fill a disk long before
-//! that. So the number and the total size of their directories are limited, too.
+//! Directories of old applications are removed by age (see `application_directories.rs`). Many small executors fill a
+//! disk long before that. So the number and the total size of their directories are limited, too.
 
 use firesteel_protocol::ids::{AppId, ExecutorKey};
 

@@ -27,8 +27,8 @@
 //! The files, from the cluster to the running application:
 //!
 //! - [`site`], [`hadoop_conf`], [`site_file`], [`addresses`], [`racks`]: the YARN cluster, from Hadoop's configuration.
-//! - [`submission`], [`contexts`], [`staging`], [`preferred_hosts`]: an application is submitted, with its staged files and
-//!   preferred hosts.
+//! - [`submission`], [`contexts`], [`staging`], [`preferred_hosts`]: an application is submitted, with its staged files
+//!   and preferred hosts.
 //! - [`client`], [`cluster_mode`]: the submitting command after the submission, in each mode.
 //! - [`monitor`], [`states`]: watching an application's reports.
 //! - [`blueprint`], [`application_master`]: the ApplicationMaster, and the file with its instructions.

@@ -55,7 +55,8 @@ impl Run {
     }
 }
 
-/// Waits until another run of the cluster gives up an executor that stands still, which takes it 3 s. So more than 2 s have passed.
+/// Waits until another run of the cluster gives up an executor that stands still, which takes it 3 s. So more than 2 s
+/// have passed.
 fn another_run_loses_its_executor(pair: &Pair) {
     let other = Run::start(pair, &["spark.network.timeout=3s"], FIRST_WAITS);
     let executor = other.executor();

@@ -1,5 +1,5 @@
-//! `docs/GLOSSARY.md` and the names in the code: each word that it lists has its type, and the words that it replaces name
-//! nothing.
+//! `docs/GLOSSARY.md` and the names in the code: each word that it lists has its type, and the words that it replaces
+//! name nothing.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
-//! The cases of `fixtures/conformance` as others use them: the runner holds Firesteel's Master to them, finds deliberate
-//! mistakes, and the schemas describe what is there. What Spark's own Master says to them is in `tests/spark`.
+//! The cases of `fixtures/conformance` as others use them: the runner holds Firesteel's Master to them, finds
+//! deliberate mistakes, and the schemas describe what is there. What Spark's own Master says to them is in
+//! `tests/spark`.
 
 use libtest_mimic::Trial;
 

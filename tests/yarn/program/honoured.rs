@@ -142,7 +142,8 @@ fn failures(cluster: &YarnCluster) {
     let status = yarn(cluster, &["status", &id]);
     assert!(status.stdout.contains("FAILED"), "{status}");
     assert!(status.stdout.contains("too many executors failed: 2"), "{status}");
-    // What a NodeManager saw of the ApplicationMaster. The ids of containers name the ResourceManager's epoch, if it was ever restarted.
+    // What a NodeManager saw of the ApplicationMaster. The ids of containers name the ResourceManager's epoch, if it
+    // was ever restarted.
     let last_words = format!("{}_01_000001 is : 11", id.trim_start_matches("application_"));
     let is_end =
         |line: &str| line.contains("Exit code from container container_") && line.ends_with(&last_words);

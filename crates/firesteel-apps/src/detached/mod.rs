@@ -64,7 +64,8 @@ impl DetachedRuns {
         Ok(Self { directory: state.join("firesteel/detached") })
     }
 
-    /// Makes the directory of a new run with this command line, readable by this user alone. Removes old runs that ended.
+    /// Makes the directory of a new run with this command line, readable by this user alone. Removes old runs that
+    /// ended.
     ///
     /// # Errors
     /// The directory cannot be made.

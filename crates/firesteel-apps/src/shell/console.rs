@@ -192,8 +192,8 @@ impl Console {
         self.put(Piece::Words(Stream::Stderr, format!("{lines}\n")));
     }
 
-    /// Prints a line on standard error without waiting, perhaps above the line that is being typed. It is dropped if too
-    /// many wait already.
+    /// Prints a line on standard error without waiting, perhaps above the line that is being typed. It is dropped if
+    /// too many wait already.
     pub(super) fn remark(&self, line: impl Display, is_above: bool) {
         if self.state.remarks.fetch_add(1, Ordering::AcqRel) < REMARKS {
             self.put(Piece::Remark { is_above, text: clean(&line.to_string()) + "\n" });

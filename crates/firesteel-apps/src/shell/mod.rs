@@ -9,10 +9,10 @@
 //!                               `--background output--> files
 //! ```
 //!
-//! Everything is decided by the state machine [`firesteel_engine::session::Session`], which also parses the commands. The
-//! `session` tells it what happens, and does what it wants done. `answers` puts into words what the machine answers.
-//! [`reader`] and `complete` implement the prompt, and `script` reads files; `console` and `records` handle the outputs;
-//! `map` has the map run that is under way.
+//! Everything is decided by the state machine [`firesteel_engine::session::Session`], which also parses the commands.
+//! The `session` tells it what happens, and does what it wants done. `answers` puts into words what the machine
+//! answers. [`reader`] and `complete` implement the prompt, and `script` reads files; `console` and `records` handle
+//! the outputs; `map` has the map run that is under way.
 
 mod answers;
 mod complete;

@@ -1,5 +1,5 @@
-//! The outputs of background tasks. Each is kept in a file until its task is forgotten. If the files together exceed their
-//! limit, the outputs of the tasks that ended first are removed.
+//! The outputs of background tasks. Each is kept in a file until its task is forgotten. If the files together exceed
+//! their limit, the outputs of the tasks that ended first are removed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};

@@ -275,8 +275,8 @@ impl SessionShell {
         }
     }
 
-    /// Does what the machine wants done. The application may be over by then: the driver refuses, and that it is over is
-    /// on its way.
+    /// Does what the machine wants done. The application may be over by then: the driver refuses, and that it is over
+    /// is on its way.
     async fn perform(&mut self, effect: Effect) {
         let driver = self.driver.clone();
         match effect {

@@ -79,8 +79,8 @@ pub fn state_and_outcome(ended: ApplicationState, outcome: Option<&Outcome>) -> 
     format!("{}{}", state(ended), outcome.unwrap_or_default())
 }
 
-/// The first line: `app-1 (sums) is RUNNING, submitted 3 m 12 s ago`, `app-1 (sums) ended 3 m 2 s ago after 12 s, KILLED: ..`,
-/// or `app-1 (sums) ended 3 m 2 s ago after 12 s, FINISHED (failed: 3 of 10 items failed)`.
+/// The first line: `app-1 (sums) is RUNNING, submitted 3 m 12 s ago`, `app-1 (sums) ended 3 m 2 s ago after 12 s,
+/// KILLED: ..`, or `app-1 (sums) ended 3 m 2 s ago after 12 s, FINISHED (failed: 3 of 10 items failed)`.
 #[must_use]
 pub fn heading(detail: &ApplicationDetail) -> String {
     let app = &detail.application;

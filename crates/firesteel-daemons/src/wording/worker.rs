@@ -5,8 +5,9 @@ use firesteel_placement::advanced::words::{counted, duration};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::messages::{Departure, ExcludedWorker, WorkerRemark, WorkerState, WorkerView};
 
-/// The state of a Worker: `ALIVE`, `ALIVE, Spark 4.0 only`, `ALIVE, does not answer`, `ALIVE, excluded for 2 applications`, or
-/// `ALIVE, excluded for all for 3.5 s`; after a restart of the Master `UNKNOWN, not back yet`; `LEFT 3.5 s ago: it was stopped`.
+/// The state of a Worker: `ALIVE`, `ALIVE, Spark 4.0 only`, `ALIVE, does not answer`, `ALIVE, excluded for 2
+/// applications`, or `ALIVE, excluded for all for 3.5 s`; after a restart of the Master `UNKNOWN, not back yet`; `LEFT
+/// 3.5 s ago: it was stopped`.
 #[must_use]
 pub fn state_in_words(worker: &WorkerView, now: Timestamp) -> String {
     let state = state_alone(worker, now);

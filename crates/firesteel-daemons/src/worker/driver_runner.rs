@@ -18,8 +18,9 @@ use super::runner::{ChildCommand, OutputTargets, Prepared, Run, Runner, RunnerCo
 use super::work_directory::Outputs;
 use firesteel_host::inbox::Inbox;
 
-/// Starts a cluster driver. The inbox receives [`Event::DriverStarted`] or [`Event::DriverFailed`]. After `DriverStarted` it
-/// receives [`Event::DriverMeasured`] and, once none of its processes is left, [`Event::DriverExited`].
+/// Starts a cluster driver. The inbox receives [`Event::DriverStarted`] or [`Event::DriverFailed`]. After
+/// `DriverStarted` it receives [`Event::DriverMeasured`] and, once none of its processes is left,
+/// [`Event::DriverExited`].
 #[must_use]
 pub fn start_driver(plan: DriverPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Runner {
     let plan = Arc::new(plan);

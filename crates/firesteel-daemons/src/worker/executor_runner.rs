@@ -23,8 +23,8 @@ use firesteel_host::inbox::Inbox;
 use firesteel_host::start::{enter, failed};
 
 /// Starts an executor. The inbox receives [`Event::RunnerStarted`] or [`Event::RunnerFailed`]. After `RunnerStarted` it
-/// receives [`Event::ExecutorMeasured`] and, once none of the executor's processes is left, [`Event::RunnerExited`]. The last
-/// event is [`Event::DirectoryLeft`].
+/// receives [`Event::ExecutorMeasured`] and, once none of the executor's processes is left, [`Event::RunnerExited`].
+/// The last event is [`Event::DirectoryLeft`].
 #[must_use]
 pub fn start_executor(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Runner {
     let plan = Arc::new(plan);

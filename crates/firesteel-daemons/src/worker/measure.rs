@@ -91,7 +91,8 @@ fn processors(lines: &str) -> Option<(u64, u64)> {
         lines.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count() as u64;
     let all = lines.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = all.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
-    // User, nice, system, idle, waiting for a disk, interrupts (twice), taken by other machines. Guests are in the first two.
+    // User, nice, system, idle, waiting for a disk, interrupts (twice), taken by other machines. Guests are in the
+    // first two.
     let [user, nice, system, _, _, hard, soft, taken, ..] = ticks[..] else { return None };
     Some((user + nice + system + hard + soft + taken, cores))
 }
@@ -108,7 +109,8 @@ fn system(variable: SysconfVar, usual: u64) -> u64 {
     sysconf(variable).ok().flatten().and_then(|value| u64::try_from(value).ok()).unwrap_or(usual)
 }
 
-/// Measures the machine, and these executors and cluster drivers, each with the id of its process. It takes some milliseconds.
+/// Measures the machine, and these executors and cluster drivers, each with the id of its process. It takes some
+/// milliseconds.
 pub(super) fn measure(executors: Vec<(ExecutorKey, u32)>, drivers: Vec<(DriverId, u32)>) -> Measurement {
     let page = system(SysconfVar::PAGE_SIZE, 4096);
     let wanted: Vec<u32> =

@@ -16,10 +16,10 @@
 //! outlives it, and none outlives the Worker:
 //!
 //! 1. When an executor's process has ended, its runner kills the rest of its process group. Then it kills every process
-//!    that carries the executor's [marker](cleanup::processes): variables in its environment, which survive `setsid` and
-//!    re-parenting. Only then does it report the end.
-//! 2. The [reaper](worker_processes) is a small separate process that holds the read end of a pipe. When the Worker ends, even by
-//!    SIGKILL, the pipe ends. Then the reaper kills every process that carries the Worker's marker.
+//!    that carries the executor's [marker](cleanup::processes): variables in its environment, which survive `setsid`
+//!    and re-parenting. Only then does it report the end.
+//! 2. The [reaper](worker_processes) is a small separate process that holds the read end of a pipe. When the Worker
+//!    ends, even by SIGKILL, the pipe ends. Then the reaper kills every process that carries the Worker's marker.
 //! 3. If Worker and reaper are killed together, the next Worker in that work directory finds the [dead
 //!    one](dead_workers) by its record, and kills every process that carries its marker.
 //! 4. The built-in executor asks the kernel to signal it when its Worker ends. It also ends when its driver's

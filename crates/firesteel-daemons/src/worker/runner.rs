@@ -205,8 +205,8 @@ impl ChildCommand {
         Self { words, is_own }
     }
 
-    /// Starts it as a child of the Worker, in this directory, with these variables. Returns it with the process group that it
-    /// leads.
+    /// Starts it as a child of the Worker, in this directory, with these variables. Returns it with the process group
+    /// that it leads.
     fn start(
         self,
         context: &RunnerContext,
@@ -298,7 +298,8 @@ async fn reap(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver
     }
 }
 
-/// Kills the processes that an executor or a cluster driver left behind: first its group, then those that left the group.
+/// Kills the processes that an executor or a cluster driver left behind: first its group, then those that left the
+/// group.
 async fn kill_leftovers(group: ProcessGroup, marker: Marker, process_cleanup: &ProcessCleanup) {
     group.signal(Signal::Kill);
     if let Err(survivors) = process_cleanup.end_matching(marker).await {

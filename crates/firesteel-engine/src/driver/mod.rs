@@ -12,8 +12,8 @@
 //!   (`shortage`);
 //! - `tasks`: the table of tasks and the ends of attempts (`waiting`, `attempts`); which executor runs which task
 //!   (`offers`, `delay`); tasks that no executor can run (`unfit`); flow control of output (`credit`);
-//! - `scaling`: the number of executors wanted (`targets`), which may follow the tasks (`allocation`) or fall while another
-//!   profile needs the room (`giving_back`), and the hosts where they are wanted (`hints`);
+//! - `scaling`: the number of executors wanted (`targets`), which may follow the tasks (`allocation`) or fall while
+//!   another profile needs the room (`giving_back`), and the hosts where they are wanted (`hints`);
 //! - `exclusion`: failures, and the executors and hosts that get no tasks because of them (`health_tracker`: by
 //!   comparison in `comparison`, `failure_rates` and `evidence`; by Spark's limits in `failure_limits`; before there is
 //!   proof in `suspect`);

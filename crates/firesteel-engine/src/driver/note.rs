@@ -58,8 +58,8 @@ pub enum Note {
         none_or(*tasks, "task")
     )]
     ExecutorLost { executor: ExecutorId, host: String, loss: ExecutorLoss, tasks: usize },
-    /// An executor gave a task back, since its machine is short of something: it takes no more than it runs, until one ends.
-    /// Noted once, until it has run as many as it has cores for.
+    /// An executor gave a task back, since its machine is short of something: it takes no more than it runs, until one
+    /// ends. Noted once, until it has run as many as it has cores for.
     #[note(Warn, "executor {executor} on {host} {}: {failure}; {}", short(*running).0, short(*running).1)]
     ExecutorShort { executor: ExecutorId, host: String, failure: StartFailure, running: usize },
     /// Executors were silent for too long, and the driver was late to look for signs of life.

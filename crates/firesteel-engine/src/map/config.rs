@@ -18,8 +18,8 @@ pub struct Config {
 pub enum Scope {
     /// The run owns the application, which ends with it.
     Application,
-    /// The run owns only its tasks; the application outlives it. The owner of the application passes on the driver's reports
-    /// about these tasks, and requests to end them.
+    /// The run owns only its tasks; the application outlives it. The owner of the application passes on the driver's
+    /// reports about these tasks, and requests to end them.
     Tasks {
         /// The number of the first item's task.
         first: TaskId,

@@ -11,8 +11,8 @@ use crate::driver::{TaskRequest, Until};
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("map effect")]
 pub enum Effect {
-    /// Read one item and, if there is a run record, write the item to it first. `InputItem`, `InputEnded` or `InputFailed`
-    /// follows. The next `ReadItem` comes only after that.
+    /// Read one item and, if there is a run record, write the item to it first. `InputItem`, `InputEnded` or
+    /// `InputFailed` follows. The next `ReadItem` comes only after that.
     ReadItem,
     Submit {
         task: TaskId,

@@ -6,8 +6,8 @@
 //!
 //! - `words`, `grammar`, `request`, `command`: the language of the commands, with its help.
 //! - `course`: what a session does from its beginning to its end, and how it waits. It is written as asynchronous
-//!   functions, one for each command (`commands`). Nothing runs them but [`Session::apply`]: each event lets the course go
-//!   on until it waits for another one. It has no runtime, and the same events always have the same effects.
+//!   functions, one for each command (`commands`). Nothing runs them but [`Session::apply`]: each event lets the course
+//!   go on until it waits for another one. It has no runtime, and the same events always have the same effects.
 //! - `state`: what a session knows, and what events mean that no command waits for.
 //! - `check`: what holds after every event.
 //!

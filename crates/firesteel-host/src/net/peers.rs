@@ -177,8 +177,8 @@ impl<E: Send + 'static> Peers<E> {
         acceptor::start(accepting, self.shared.tasks.clone())
     }
 
-    /// Dials an address. `outcome` turns the result into an event for the machine. On success the peer has the wanted role,
-    /// and the event comes before any message from the peer. A Master also says whether it leads.
+    /// Dials an address. `outcome` turns the result into an event for the machine. On success the peer has the wanted
+    /// role, and the event comes before any message from the peer. A Master also says whether it leads.
     pub fn dial(
         &self,
         address: &Address,
@@ -224,8 +224,8 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Ends a connection at the next hand-over, after its queued messages are sent. The machine gets `Disconnected` when it
-    /// has ended.
+    /// Ends a connection at the next hand-over, after its queued messages are sent. The machine gets `Disconnected`
+    /// when it has ended.
     pub fn close(&mut self, peer: PeerId) {
         if let Some(row) = self.touch(peer) {
             row.close = Some(CloseMode::AfterFlush);

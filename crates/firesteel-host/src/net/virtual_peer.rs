@@ -136,8 +136,8 @@ impl<E: Send + 'static> VirtualPeers<E> {
         Ok((VirtualPeer { peer, inbox: shared.inbox.clone(), why: None }, outgoing))
     }
 
-    /// Gives the owner an event of a virtual peer that another task holds, like [`VirtualPeer::say`], in the turn of this
-    /// connection.
+    /// Gives the owner an event of a virtual peer that another task holds, like [`VirtualPeer::say`], in the turn of
+    /// this connection.
     ///
     /// # Errors
     /// The owner has ended.

@@ -28,8 +28,8 @@ use crate::durable::record_line::{
 use crate::tables::applications::health::ApplicationHealth;
 use crate::tables::workers::health::WorkerHealth;
 
-/// One decision of a Master, or a part of an image. `app`, `worker` and `driver` are numbers in the order of registration or
-/// submission. Its text shows no secrets: neither tokens nor what commands are told.
+/// One decision of a Master, or a part of an image. `app`, `worker` and `driver` are numbers in the order of
+/// registration or submission. Its text shows no secrets: neither tokens nor what commands are told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Display, Kind)]
 #[kind("record")]
 pub enum Record {
@@ -102,7 +102,8 @@ pub enum Record {
     /// The ends of its executors come before.
     #[display("application {app} ended: {end}")]
     ApplicationEnded { app: u64, end: ApplicationEnd },
-    /// In an image: the description of a lost Worker that records of executors name by this number, which no Worker has.
+    /// In an image: the description of a lost Worker that records of executors name by this number, which no Worker
+    /// has.
     #[display("Worker {worker}, now lost: {}", SizedWorker(description))]
     FormerWorker { worker: u64, description: Box<WorkerDescription> },
     /// In an image: a lost Worker as clients see it, until it is forgotten.

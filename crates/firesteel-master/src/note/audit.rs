@@ -1,4 +1,5 @@
-//! What people ask a Master to change, and what becomes of it: a line of the log for each request, over whatever route it came.
+//! What people ask a Master to change, and what becomes of it: a line of the log for each request, over whatever route
+//! it came.
 
 use std::fmt;
 

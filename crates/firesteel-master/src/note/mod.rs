@@ -126,7 +126,8 @@ pub enum Note {
     WorkerDistrusted { worker: WorkerId, millis: u64 },
     #[note(Warn, "{worker} runs {executor}, which belongs to no known application: stopping it")]
     UnknownExecutor { executor: ExecutorKey, worker: WorkerId },
-    /// Executors or cluster drivers of another state are left alone for a while. `place` is where this Master keeps its state.
+    /// Executors or cluster drivers of another state are left alone for a while. `place` is where this Master keeps its
+    /// state.
     #[note(
         Warn,
         "{worker} runs {} of another Master: this one's state, in {place}, is new. {}",

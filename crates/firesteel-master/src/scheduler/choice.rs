@@ -1,4 +1,5 @@
-//! The choice of Workers for an application's executors: what a rule may ask about the Workers, as the application sees them.
+//! The choice of Workers for an application's executors: what a rule may ask about the Workers, as the application sees
+//! them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -58,8 +58,8 @@ impl Master {
 }
 
 impl RunningTimes<'_> {
-    /// How much longer executors are expected to run, for an application that is served. Each is expected to run at least as long
-    /// again as it has run.
+    /// How much longer executors are expected to run, for an application that is served. Each is expected to run at
+    /// least as long again as it has run.
     pub(super) fn rest(&self, application: &Application) -> Rest {
         let now = self.now;
         let mut rests: BTreeMap<Slot, Duration> = BTreeMap::new();

@@ -14,8 +14,8 @@ pub struct WorkerChoice<'a> {
     pub demand: &'a Demand,
     /// The host of the Worker.
     pub host: &'a str,
-    /// The free amounts of the Worker before the placement. The executor fits, and so do those that the placement has put
-    /// there already.
+    /// The free amounts of the Worker before the placement. The executor fits, and so do those that the placement has
+    /// put there already.
     pub free: Offer<'a>,
     /// The total amounts of the Worker.
     pub total: Offer<'a>,
@@ -56,12 +56,12 @@ impl WorkerChoice<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct ByScore<F>(F);
 
-/// A rule of your own: puts each executor on the Worker where the score is least. Among equal scores, the lowest id comes
-/// first. A score that is not a number (NaN) comes last.
+/// A rule of your own: puts each executor on the Worker where the score is least. Among equal scores, the lowest id
+/// comes first. A score that is not a number (NaN) comes last.
 ///
-/// The score is asked for each Worker on which an executor fits, and again for a Worker that was given one. So it may depend
-/// on the Worker and on the demand, but not on what the same placement puts on other Workers. An executor without a fixed
-/// size takes all free cores of its Worker that its application may have.
+/// The score is asked for each Worker on which an executor fits, and again for a Worker that was given one. So it may
+/// depend on the Worker and on the demand, but not on what the same placement puts on other Workers. An executor
+/// without a fixed size takes all free cores of its Worker that its application may have.
 ///
 /// ```
 /// use firesteel_placement::{Cluster, Cores, Demand, ExecutorSize, MiB, Worker, WorkerOrder, by_score};

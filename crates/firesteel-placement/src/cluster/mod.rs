@@ -71,8 +71,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A cluster without Workers. `order` is the order in which [`Policy::Spark`](crate::Policy::Spark) takes Workers; other
-    /// policies use it to break ties, or not at all.
+    /// A cluster without Workers. `order` is the order in which [`Policy::Spark`](crate::Policy::Spark) takes Workers;
+    /// other policies use it to break ties, or not at all.
     #[must_use]
     pub fn new(order: WorkerOrder) -> Self {
         Self { table: Table::new(order), chooser: Chooser::default() }
@@ -113,9 +113,9 @@ impl Cluster {
 
     /// Places as many executors as the demand asks for and as fit, and takes what they need from the free amounts.
     ///
-    /// `request` is a `&Demand`, or a [`Request`] with more about its application. `rule` is a [`Policy`](crate::Policy), an
-    /// [`Expression`](crate::Expression), either of both as a [`Rule`](crate::Rule), a [`Strategy`] of Spark's, or a rule of
-    /// your own ([`by_score`]).
+    /// `request` is a `&Demand`, or a [`Request`] with more about its application. `rule` is a
+    /// [`Policy`](crate::Policy), an [`Expression`](crate::Expression), either of both as a [`Rule`](crate::Rule), a
+    /// [`Strategy`] of Spark's, or a rule of your own ([`by_score`]).
     pub fn place<'r>(
         &mut self,
         request: impl Into<Request<'r>>,
@@ -128,8 +128,8 @@ impl Cluster {
         self.table.take(&request, shares)
     }
 
-    /// Ends the executors of a placement, and makes free what they had. Executors on Workers that were removed have ended
-    /// already.
+    /// Ends the executors of a placement, and makes free what they had. Executors on Workers that were removed have
+    /// ended already.
     pub fn give_back(&mut self, placement: Placement) {
         self.table.give_back(placement);
     }

@@ -62,8 +62,8 @@ impl Placement {
         self.shares.iter().map(Share::total).sum()
     }
 
-    /// The executors, in the order in which they are launched and numbered: all executors of a Worker before those of the
-    /// next one.
+    /// The executors, in the order in which they are launched and numbered: all executors of a Worker before those of
+    /// the next one.
     pub fn executors(&self) -> impl Iterator<Item = PlacedExecutor<'_>> {
         let each = self.shares.iter().zip(&self.workers).flat_map(|(share, worker)| {
             std::iter::repeat_n((share, &**worker), usize::try_from(share.executors).unwrap_or(usize::MAX))

@@ -28,8 +28,8 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// The name of the application. [`Policy::SpreadHeld`](crate::Policy::SpreadHeld) counts the executors that were placed
-    /// under the same name. Without a name, the application counts as holding none.
+    /// The name of the application. [`Policy::SpreadHeld`](crate::Policy::SpreadHeld) counts the executors that were
+    /// placed under the same name. Without a name, the application counts as holding none.
     #[must_use]
     pub fn application(self, name: &'a str) -> Self {
         Self { application: Some(name), ..self }

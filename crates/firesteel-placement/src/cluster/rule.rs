@@ -8,8 +8,8 @@ use crate::{Demand, Expression, Policy, Rule, Strategy};
 /// A rule by which Workers are chosen: a [`Policy`], an [`Expression`], either of both as a [`Rule`], a [`Strategy`] of
 /// Spark's, or a rule of your own ([`by_score`](super::by_score)).
 ///
-/// Only this crate has rules of this trait. As `dyn PlacementRule`, rules of different types fit into one list; the call is
-/// one per placement, not one per Worker.
+/// Only this crate has rules of this trait. As `dyn PlacementRule`, rules of different types fit into one list; the
+/// call is one per placement, not one per Worker.
 pub trait PlacementRule: Sealed {
     /// The Workers of the executors.
     #[doc(hidden)]

@@ -48,7 +48,8 @@ impl Row {
         Offer { worker: id, cores: *cores, memory: *memory, resources }
     }
 
-    /// How much longer its executors are expected to run: at least as long again as they have run. `None` if there is none.
+    /// How much longer its executors are expected to run: at least as long again as they have run. `None` if there is
+    /// none.
     pub(super) fn rest(&self, now: Duration) -> Option<Duration> {
         let rest = |(life, _): &(Life, u64)| {
             let left = life.ends.unwrap_or_default().saturating_sub(now);
@@ -203,8 +204,8 @@ impl Table {
         }
     }
 
-    /// Brings the index to the free amounts of a Worker after executors with custom resources have ended there. From which
-    /// addresses the parts came, only the row knows.
+    /// Brings the index to the free amounts of a Worker after executors with custom resources have ended there. From
+    /// which addresses the parts came, only the row knows.
     fn free_again(&mut self, demand: &Demand, share: &Share) {
         let Some((cores, memory)) = self.index.free(share.slot) else { return };
         let executors = i64::try_from(share.executors).unwrap_or(i64::MAX);

@@ -35,8 +35,8 @@ pub enum Change {
 /// Advice keeps at least this fraction of the memory that was asked for. With less, the program would not run.
 const LEAST_PART: i64 = 8;
 
-/// The changes that would bring a demand more executors, each tried by a placement. `free` has the free amounts of every
-/// living Worker after the last placement.
+/// The changes that would bring a demand more executors, each tried by a placement. `free` has the free amounts of
+/// every living Worker after the last placement.
 ///
 /// If the application has reached its own limits, the advice is to raise them. If its executors fit on no Worker, the
 /// advice is to ask for smaller ones. Empty if no change helps, or if the demand can be placed as it is.
@@ -44,8 +44,8 @@ pub fn advice(demand: &Demand, free: &[Offer<'_>], by: WorkerOrder, strategy: St
     advice_for(1, demand, free, by, strategy)
 }
 
-/// The same for an application that starts with at least this number of executors, and with none before all of them fit: each
-/// change would bring that many at once.
+/// The same for an application that starts with at least this number of executors, and with none before all of them
+/// fit: each change would bring that many at once.
 pub fn advice_for(
     least: u64,
     demand: &Demand,

@@ -1,8 +1,8 @@
 //! The outlook of a demand: the exact changes that would let one more executor fit.
 //!
 //! Each change is the smallest of its kind. With the change, one more executor is placed; with one core, one MiB, one
-//! address or one executor less, none is. [`advice`](crate::explain::advice) looks for the changes that bring the most executors
-//! instead.
+//! address or one executor less, none is. [`advice`](crate::explain::advice) looks for the changes that bring the most
+//! executors instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -207,7 +207,8 @@ fn smaller(demand: &Demand, free: &[Offer<'_>]) -> Vec<Remedy> {
     all
 }
 
-/// The most cores, fewer than asked for, with which an executor fits. `None` without a fixed size: then one core suffices.
+/// The most cores, fewer than asked for, with which an executor fits. `None` without a fixed size: then one core
+/// suffices.
 fn fewer_cores(demand: &Demand, free: &[Offer<'_>]) -> Option<Cores> {
     let ExecutorSize::Fixed(asked) = demand.size else { return None };
     let one = Demand { size: ExecutorSize::Fixed(Cores(1)), ..demand.clone() };

@@ -73,8 +73,8 @@ impl Bucket {
         self.top[group / WORD] |= bit(group);
     }
 
-    /// Removes Workers of one word, which must be in the bucket and had this maximum. `maximum` looks up the Worker at a
-    /// position.
+    /// Removes Workers of one word, which must be in the bucket and had this maximum. `maximum` looks up the Worker at
+    /// a position.
     #[inline]
     pub(super) fn remove(
         &mut self,
@@ -121,8 +121,8 @@ impl Bucket {
         }
     }
 
-    /// Moves the marked Workers, after the same change of each, to another bucket. `summary` computes one anew, for bits
-    /// of a word.
+    /// Moves the marked Workers, after the same change of each, to another bucket. `summary` computes one anew, for
+    /// bits of a word.
     pub(super) fn move_marked(
         &mut self,
         to: &mut Self,
@@ -148,8 +148,8 @@ impl Bucket {
         to.rebuild_groups();
     }
 
-    /// Updates the summaries of words with marked Workers, which have changed and stay. `summary` computes one anew, for
-    /// bits of a word.
+    /// Updates the summaries of words with marked Workers, which have changed and stay. `summary` computes one anew,
+    /// for bits of a word.
     pub(super) fn refresh_marked(&mut self, marks: &[u64], summary: impl Fn(usize, u64) -> Summary) {
         for (number, (word, marks)) in self.words.iter_mut().zip(marks).enumerate() {
             if word.bits & marks != 0 {

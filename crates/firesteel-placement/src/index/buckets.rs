@@ -133,8 +133,8 @@ impl Buckets {
         found.is_break()
     }
 
-    /// Visits the Workers that fit, word by word, in order, until `visit` breaks: the number of the word and one bit for
-    /// each of them.
+    /// Visits the Workers that fit, word by word, in order, until `visit` breaks: the number of the word and one bit
+    /// for each of them.
     #[inline]
     fn walk_words(
         &self,

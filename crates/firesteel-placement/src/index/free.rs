@@ -52,8 +52,8 @@ impl ResourceMask {
     /// In thousandths of an address.
     const QUANTITIES: [u64; 6] = [1, 500, 1000, 2000, 4000, 8000];
 
-    /// The mask for this quantity of one resource, of whatever kind: all whole addresses together, or the largest part of
-    /// one address if none is whole.
+    /// The mask for this quantity of one resource, of whatever kind: all whole addresses together, or the largest part
+    /// of one address if none is whole.
     pub(super) fn of(name: &str, quantity: Quantity) -> Self {
         let plain = without_kind(name);
         let hash =
@@ -171,8 +171,8 @@ impl FreeResources {
         self.by_slot.is_empty()
     }
 
-    /// Takes what this number of executors takes, as [`Resources::take`] does one by one. Returns the new mask. A name stays
-    /// known when nothing of it is free.
+    /// Takes what this number of executors takes, as [`Resources::take`] does one by one. Returns the new mask. A name
+    /// stays known when nothing of it is free.
     pub(super) fn take(&mut self, slot: Slot, each: &ResourceAmounts, executors: u64) -> ResourceMask {
         let Some(named) = self.by_slot.get_mut(slot.index()) else { return ResourceMask::NONE };
         for (asked, amount) in each {

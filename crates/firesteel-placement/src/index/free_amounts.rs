@@ -1,9 +1,9 @@
 //! The free amounts of the Workers by position, 64 positions to a word.
 //!
-//! A Worker's free amounts are the sum of two parts: its own, and what all Workers of its word have in common. If all Workers
-//! of a word change alike, as when each of them gets an executor, only the common part changes. The own part is a small number,
-//! so that four Workers share a line of memory. Amounts for which it is too small are *far*, and are kept in a table; the
-//! Workers of an ordinary cluster have none.
+//! A Worker's free amounts are the sum of two parts: its own, and what all Workers of its word have in common. If all
+//! Workers of a word change alike, as when each of them gets an executor, only the common part changes. The own part is
+//! a small number, so that four Workers share a line of memory. Amounts for which it is too small are *far*, and are
+//! kept in a table; the Workers of an ordinary cluster have none.
 
 use std::collections::BTreeMap;
 
@@ -65,8 +65,8 @@ impl Entry {
 
 impl Common {
     const NONE: Self = Self { cores: 0, memory: 0, workers: 0, far: 0 };
-    /// The common part is never greater than this, nor less than its opposite: ordinary amounts less the common part fit into
-    /// an entry.
+    /// The common part is never greater than this, nor less than its opposite: ordinary amounts less the common part
+    /// fit into an entry.
     const GREATEST: i64 = 1 << 30;
 
     /// Changes the common part, unless it would become too large.

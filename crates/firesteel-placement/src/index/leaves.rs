@@ -1,10 +1,11 @@
-//! Workers in sorted leaves, for clusters where hardly two Workers have the same free amount of the sort key: memory, as
-//! a rule. There, buckets would be too many.
+//! Workers in sorted leaves, for clusters where hardly two Workers have the same free amount of the sort key: memory,
+//! as a rule. There, buckets would be too many.
 //!
-//! A leaf has up to 64 neighbours in the worker order and the maximum of their free amounts, by which a search skips the
-//! leaf. Changing a Worker takes it out of one leaf and puts it into another.
+//! A leaf has up to 64 neighbours in the worker order and the maximum of their free amounts, by which a search skips
+//! the leaf. Changing a Worker takes it out of one leaf and puts it into another.
 //!
-//! They earn a factor of 20 on 10,000 Workers sorted by memory, compared with looking at every Worker (`benches/README.md`).
+//! They earn a factor of 20 on 10,000 Workers sorted by memory, compared with looking at every Worker
+//! (`benches/README.md`).
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -1,9 +1,9 @@
 //! An index of a cluster's Workers, so that the cost of a placement depends on what it places, not on the size of the
 //! cluster.
 //!
-//! [`place`](crate::place::place()) looks at every Worker. An [`Index`] keeps the Workers in the worker order and is told of
-//! every change. A placement visits them in that order, skips groups of Workers that cannot fit, and stops when it has
-//! enough. The rule of Spark's Master tells how many are enough:
+//! [`place`](crate::place::place()) looks at every Worker. An [`Index`] keeps the Workers in the worker order and is
+//! told of every change. A placement visits them in that order, skips groups of Workers that cannot fit, and stops when
+//! it has enough. The rule of Spark's Master tells how many are enough:
 //!
 //! - *Consolidate* fills one Worker after the other, so it stops when the demand is met.
 //! - *Spread out* deals one executor to each Worker in turn. If at least as many Workers fit as executors are wanted,
@@ -123,8 +123,8 @@ impl Share {
 
 /// Workers and their free amounts, in one worker order.
 ///
-/// `I` is the type of a Worker's id. Ties are broken by the order of `I`. It must be the order of text, or the decisions
-/// are not Spark's.
+/// `I` is the type of a Worker's id. Ties are broken by the order of `I`. It must be the order of text, or the
+/// decisions are not Spark's.
 ///
 /// ```
 /// use firesteel_placement::advanced::index::Index;
@@ -295,15 +295,15 @@ impl<I: Ord> Index<I> {
         self.workers.update(shares, Update::Take(demand), &mut self.resources);
     }
 
-    /// Adds the amounts of ended executors to the free amounts. Only for demands for whole addresses, on Workers that have
-    /// no kinds of them: a demand does not say from which address a part came. For others, [`set`](Self::set) replaces the
-    /// free amounts.
+    /// Adds the amounts of ended executors to the free amounts. Only for demands for whole addresses, on Workers that
+    /// have no kinds of them: a demand does not say from which address a part came. For others, [`set`](Self::set)
+    /// replaces the free amounts.
     pub fn give_back(&mut self, demand: &Demand, shares: &[Share]) {
         self.workers.update(shares, Update::GiveBack(demand), &mut self.resources);
     }
 
-    /// Checks the index itself, and that it has the free amounts of `offers`: one offer per Worker, in the order of their
-    /// ids.
+    /// Checks the index itself, and that it has the free amounts of `offers`: one offer per Worker, in the order of
+    /// their ids.
     ///
     /// # Errors
     /// One sentence about the first mistake that was found.

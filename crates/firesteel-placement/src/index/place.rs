@@ -14,8 +14,8 @@ const INITIAL_SHARES: usize = 64;
 
 impl<I: Ord> Index<I> {
     /// Places as many executors as the demand asks for and the Workers have free capacity for. Returns one share per
-    /// Worker, in the order in which executors are launched: exactly the executors of [`place`](crate::place::place()) over
-    /// offers with the same amounts.
+    /// Worker, in the order in which executors are launched: exactly the executors of [`place`](crate::place::place())
+    /// over offers with the same amounts.
     ///
     /// Source: Spark Master, 4.0.1 (one application and one resource profile of a scheduling pass).
     #[must_use]
@@ -48,9 +48,9 @@ impl<I: Ord> Index<I> {
         self.deal(demand, strategy, shares);
     }
 
-    /// Does what [`place`](Self::place) does with preferred Workers first, those of `nearest`, and those of `furthest` after all
-    /// others, rank by rank, each rank in the worker order. Avoided Workers give nothing. The result has exactly the executors of
-    /// [`place_ranked`](crate::place::place_ranked).
+    /// Does what [`place`](Self::place) does with preferred Workers first, those of `nearest`, and those of `furthest`
+    /// after all others, rank by rank, each rank in the worker order. Avoided Workers give nothing. The result has
+    /// exactly the executors of [`place_ranked`](crate::place::place_ranked).
     ///
     /// The cost depends on the number of ranked and avoided Workers, and on the number of Workers that give something.
     #[must_use]

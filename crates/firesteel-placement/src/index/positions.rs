@@ -130,8 +130,8 @@ impl Positions {
         window.filter_map(|position| self.at(position))
     }
 
-    /// The positions of these shares' Workers as bits, word by word. `None` unless the shares have equal amounts, and every share
-    /// has another Worker.
+    /// The positions of these shares' Workers as bits, word by word. `None` unless the shares have equal amounts, and
+    /// every share has another Worker.
     pub(super) fn mark(&self, shares: &[Share]) -> Option<Vec<u64>> {
         let first = shares.first()?;
         let mut marks = vec![0_u64; self.len() / WORD];

@@ -280,8 +280,8 @@ impl Buckets {
     }
 }
 
-/// Whether a word comes after those of a batch in one direction. Then the batch does not have it yet. Shares of a placement
-/// come so, bucket by bucket.
+/// Whether a word comes after those of a batch in one direction. Then the batch does not have it yet. Shares of a
+/// placement come so, bucket by bucket.
 #[inline]
 fn is_next(moves: &[Move], word: usize) -> bool {
     match moves {

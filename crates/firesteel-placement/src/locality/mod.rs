@@ -1,13 +1,13 @@
 //! Locality: requests prefer hosts, and get targets on these hosts, in their racks, or anywhere.
 //!
-//! A *request* (a task, a request for a container) names the hosts that it prefers. A *target* (an executor, a Worker, a
-//! container) is on one host. Both have [`Sites`]: hosts, and their racks in a [`Topology`]. [`nearness`] tells how near two
-//! of them are. A [`LocalityIndex`] finds the nearest ones:
+//! A *request* (a task, a request for a container) names the hosts that it prefers. A *target* (an executor, a Worker,
+//! a container) is on one host. Both have [`Sites`]: hosts, and their racks in a [`Topology`]. [`nearness`] tells how
+//! near two of them are. A [`LocalityIndex`] finds the nearest ones:
 //!
 //! - The driver gives waiting tasks to executors with free cores ([`next_match`]).
 //! - The Master prefers Workers near an application's waiting tasks ([`LocalityIndex::nearest`]).
-//! - An allocator gives the granted containers to its requests ([`LocalityIndex::first`]). Before, it asked for containers
-//!   on the hosts that tasks prefer and that have too few executors ([`needs`], [`host_preferences`] and
+//! - An allocator gives the granted containers to its requests ([`LocalityIndex::first`]). Before, it asked for
+//!   containers on the hosts that tasks prefer and that have too few executors ([`needs`], [`host_preferences`] and
 //!   [`single_host_preferences`]).
 //!
 //! To serve all requests, finish each level before the next one, nearest first:
@@ -190,12 +190,12 @@ impl<Id: Ord + Copy> LocalityIndex<Id> {
     }
 }
 
-/// The next request to be served at a level, and its target. The targets take turns: the first target from `start` on, else
-/// the first one of all, for which `fits` is true and which has a request; and of its requests the first one. `None` if no
-/// request matches a target.
+/// The next request to be served at a level, and its target. The targets take turns: the first target from `start` on,
+/// else the first one of all, for which `fits` is true and which has a request; and of its requests the first one.
+/// `None` if no request matches a target.
 ///
-/// The result depends on the order of the ids alone, not on the order in which they were added. The cost is proportional
-/// to the smaller number of hosts (of racks at the rack level), and to the number of targets on these.
+/// The result depends on the order of the ids alone, not on the order in which they were added. The cost is
+/// proportional to the smaller number of hosts (of racks at the rack level), and to the number of targets on these.
 pub fn next_match<R: Ord + Copy, T: Ord + Copy>(
     requests: &LocalityIndex<R>,
     targets: &LocalityIndex<T>,

@@ -7,15 +7,15 @@ use super::{Sites, Topology};
 ///
 /// A ResourceManager is told how many containers are wanted on each host and in total. A request that names many hosts
 /// counts on each of them, so the sum over the hosts is far larger than the total. A host with much free capacity that
-/// reports first then gets the containers of others. Requests that name one host each add up to the total. But if that host
-/// is full, they have to be made again for another host.
+/// reports first then gets the containers of others. Requests that name one host each add up to the total. But if that
+/// host is full, they have to be made again for another host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
     /// All hosts that need executors, by [`host_preferences`](super::host_preferences), as Spark does.
     #[default]
     Many,
-    /// One host, by [`single_host_preferences`]. A host that has given nothing for a while is left out. If all hosts are
-    /// left out, requests name many hosts.
+    /// One host, by [`single_host_preferences`]. A host that has given nothing for a while is left out. If all hosts
+    /// are left out, requests name many hosts.
     One,
 }
 

@@ -33,8 +33,8 @@ pub struct HostPreference {
     pub executors: u64,
 }
 
-/// The number of further executors that each host should get: its share of the executors that all waiting tasks keep busy,
-/// minus those that it has and its part of the pending ones. Has an entry for each host that tasks prefer.
+/// The number of further executors that each host should get: its share of the executors that all waiting tasks keep
+/// busy, minus those that it has and its part of the pending ones. Has an entry for each host that tasks prefer.
 ///
 /// Source: Spark's `LocalityPreferredContainerPlacementStrategy`, 4.0.1, in 64-bit floats and in the order in which
 /// they are computed there.
@@ -68,15 +68,15 @@ pub(super) fn deficits<'a>(
     expected.on_hosts.iter().map(deficit).collect()
 }
 
-/// The preferences of this number of executors, first those without preferred hosts. The others name hosts with needs: the
-/// first ones name all of them, the next ones fewer and fewer. So the host with the greatest need is named by every
+/// The preferences of this number of executors, first those without preferred hosts. The others name hosts with needs:
+/// the first ones name all of them, the next ones fewer and fewer. So the host with the greatest need is named by every
 /// executor, and each other host in proportion.
 ///
 /// An executor that names three hosts comes to one of them. So the hosts are named more often than executors will come.
 /// Spark's documentation describes other numbers than its code computes; these are the numbers of the code.
 ///
-/// Source: Spark's `LocalityPreferredContainerPlacementStrategy`, 4.0.1. It lists each executor. Here, executors with the
-/// same hosts are one entry, so that there is at most one entry more than there are hosts.
+/// Source: Spark's `LocalityPreferredContainerPlacementStrategy`, 4.0.1. It lists each executor. Here, executors with
+/// the same hosts are one entry, so that there is at most one entry more than there are hosts.
 #[must_use]
 pub fn host_preferences(
     executors: u64,

@@ -29,8 +29,8 @@ pub struct TopologyError {
 }
 
 impl Topology {
-    /// Reads a table with a host and its rack on each line, separated by blanks. Empty lines and lines that start with `#`
-    /// are ignored. If a host has two rows, the last one counts.
+    /// Reads a table with a host and its rack on each line, separated by blanks. Empty lines and lines that start with
+    /// `#` are ignored. If a host has two rows, the last one counts.
     ///
     /// Source: Hadoop's `TableMapping`, which ignores invalid lines.
     ///
@@ -103,7 +103,8 @@ impl FromIterator<(String, String)> for Topology {
     }
 }
 
-/// The preferred hosts of a request, or the host of a target, with their racks. Without hosts, a request has no preference.
+/// The preferred hosts of a request, or the host of a target, with their racks. Without hosts, a request has no
+/// preference.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sites {
     /// The hosts in order, each once.

@@ -18,15 +18,15 @@ const HEAPS: usize = 16;
 /// On a small cluster there are more heaps: as many as have this number of Workers together.
 const WORKERS: usize = 1 << 19;
 
-/// A heap of Workers for each kind of executor that was placed lately: those on which an executor of this kind fits, the
-/// best Worker on top. Workers that follow each other in the order of ids and are alike are one entry of it.
+/// A heap of Workers for each kind of executor that was placed lately: those on which an executor of this kind fits,
+/// the best Worker on top. Workers that follow each other in the order of ids and are alike are one entry of it.
 ///
 /// A placement looks at the Workers that it takes, and computes the score of each Worker that changed since the last
 /// placement of its kind. It does not look at the others. It decides what [`fill`](super::fill()) decides with equal
 /// ranks.
 ///
-/// The owner reports each change of a Worker ([`changed`](Self::changed)), and calls [`clear`](Self::clear) when Workers
-/// come or go, and when there is another demand model.
+/// The owner reports each change of a Worker ([`changed`](Self::changed)), and calls [`clear`](Self::clear) when
+/// Workers come or go, and when there is another demand model.
 #[derive(Debug, Default)]
 pub struct PlacementCache {
     workers: Versions,
@@ -56,14 +56,15 @@ struct WorkerHeap {
     resources: ResourceAmounts,
     /// May have outdated entries: for each of their Workers they count only with the version in `known`.
     heap: BinaryHeap<Reverse<ScoredWorkers>>,
-    /// By position, the version for which a Worker's score was computed last. `None` if it has not changed since the heap was made.
+    /// By position, the version for which a Worker's score was computed last. `None` if it has not changed since the
+    /// heap was made.
     known: Vec<Option<u32>>,
     /// The number of log entries that were read.
     read: usize,
 }
 
-/// The Workers at these positions, with the score of one more executor on any of them. The least score is the best, and the
-/// first Worker.
+/// The Workers at these positions, with the score of one more executor on any of them. The least score is the best, and
+/// the first Worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct ScoredWorkers {
     score: Score,
@@ -93,15 +94,15 @@ impl PlacementCache {
         }
     }
 
-    /// Forgets everything. Required when a Worker came or left, since scores are relative to the whole cluster, and when
-    /// there is another demand model.
+    /// Forgets everything. Required when a Worker came or left, since scores are relative to the whole cluster, and
+    /// when there is another demand model.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Places as many executors as the demand asks for and the Workers have free capacity for. `workers` are all Workers
-    /// in the order of their ids; `offer` looks one of them up, and `plain` only its free cores and memory, if it has no custom
-    /// resources free and that is cheaper.
+    /// Places as many executors as the demand asks for and the Workers have free capacity for. `workers` are all
+    /// Workers in the order of their ids; `offer` looks one of them up, and `plain` only its free cores and memory, if
+    /// it has no custom resources free and that is cheaper.
     pub fn place<'a>(
         &mut self,
         measure: Measure<'_>,
@@ -175,7 +176,8 @@ impl ScoredWorkers {
 }
 
 impl WorkerHeap {
-    /// A heap of all Workers that fit. Those that have what the one before has, and no custom resources, are not looked up.
+    /// A heap of all Workers that fit. Those that have what the one before has, and no custom resources, are not looked
+    /// up.
     fn new<'a>(
         scorer: &Scorer<'_, '_>,
         workers: &Versions,

@@ -11,8 +11,8 @@ use crate::index::{Share, Slot};
 use crate::place::place_ranked;
 use crate::{Cores, Demand, Offer, Strategy};
 
-/// Chooses Workers by any rule, and remembers what makes that fast. Decisions are the same without what it remembers, except
-/// for what [`Policy::LearnedFragmentation`] has learned.
+/// Chooses Workers by any rule, and remembers what makes that fast. Decisions are the same without what it remembers,
+/// except for what [`Policy::LearnedFragmentation`] has learned.
 #[derive(Debug, Default)]
 pub struct Chooser {
     /// The heaps of Workers that policies keep between placements.
@@ -65,8 +65,8 @@ impl Chooser {
         }
     }
 
-    /// Workers of a lower rank come first; the measure decides among Workers of the same rank. If all Workers are alike to
-    /// the application, only Workers that changed since the last executor of the same kind are looked at.
+    /// Workers of a lower rank come first; the measure decides among Workers of the same rank. If all Workers are alike
+    /// to the application, only Workers that changed since the last executor of the same kind are looked at.
     fn by_measure<W: Workers>(
         &mut self,
         measured: Measured<'_>,

@@ -8,8 +8,8 @@ use super::{Candidate, ClusterTotal, Measure, units_on};
 use crate::index::{Share, Slot};
 use crate::{Cores, Demand, ExecutorSize, Offer};
 
-/// Puts each executor on a Worker of the lowest rank, among these on the one with the least [`Measure`], and among these
-/// on the one with the lowest id. Each executor counts for the next ones.
+/// Puts each executor on a Worker of the lowest rank, among these on the one with the least [`Measure`], and among
+/// these on the one with the lowest id. Each executor counts for the next ones.
 ///
 /// An executor without a fixed size takes all cores of its Worker that it may take. The shares are in the order of the
 /// first executor on each Worker, which is the order in which executors are launched.
@@ -98,8 +98,8 @@ impl<'a> ShareBuilder<'a> {
         self.units_left > 0 && self.workers_left > 0
     }
 
-    /// Puts executors on a Worker that has `before` executors of this placement, as long as it has the best score of all.
-    /// If more executors fit there, returns how many it has now, and the score of the next one.
+    /// Puts executors on a Worker that has `before` executors of this placement, as long as it has the best score of
+    /// all. If more executors fit there, returns how many it has now, and the score of the next one.
     pub(super) fn fill<S: Copy>(
         &mut self,
         score: impl Fn(u64) -> S,

@@ -11,11 +11,11 @@ const SHORTEST: Duration = Duration::from_secs(60);
 
 /// Puts each executor where it keeps the Worker in use for the least time longer.
 ///
-/// `rest` is how much longer the executors on a Worker are expected to run; a Worker without executors has none. `own` is how much
-/// longer the new executors are expected to run, if that is known. Among Workers of the same rank, those come first that are in
-/// use for longer than the new executors, then those whose use becomes up to twice as long, up to four times as long, and so on,
-/// and idle Workers last. Among these, the least is left over, as with [`Measure::LeftOver`]. If `own` is not known, all Workers
-/// in use are alike.
+/// `rest` is how much longer the executors on a Worker are expected to run; a Worker without executors has none. `own`
+/// is how much longer the new executors are expected to run, if that is known. Among Workers of the same rank, those
+/// come first that are in use for longer than the new executors, then those whose use becomes up to twice as long, up
+/// to four times as long, and so on, and idle Workers last. Among these, the least is left over, as with
+/// [`Measure::LeftOver`]. If `own` is not known, all Workers in use are alike.
 ///
 /// The cost is that of [`fill`](super::fill()).
 pub fn fill_by_rest<'a, R: Ord>(
@@ -29,12 +29,13 @@ pub fn fill_by_rest<'a, R: Ord>(
         let rank = (rank, doublings(own, rest(slot)));
         Candidate { slot, offer, host, rank }
     });
-    // A Worker that was given an executor stays the best: less is left over there, and its use gets no longer by a further one.
+    // A Worker that was given an executor stays the best: less is left over there, and its use gets no longer by a
+    // further one.
     fill(Measure::LeftOver, demand, ranked, total)
 }
 
-/// How often the time for which a Worker is in use would have to be doubled until the new executors end in it. An idle Worker
-/// comes after all others.
+/// How often the time for which a Worker is in use would have to be doubled until the new executors end in it. An idle
+/// Worker comes after all others.
 fn doublings(own: Option<Duration>, rest: Option<Duration>) -> u32 {
     let Some(rest) = rest else { return u32::MAX };
     let Some(own) = own else { return 0 };

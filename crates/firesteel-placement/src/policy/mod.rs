@@ -1,17 +1,18 @@
 //! Policies: rules other than Spark's for choosing Workers.
 //!
-//! [`Policy::Spark`] is [`place`](crate::place::place()) and [`Index::place`](crate::index::Index::place): a worker order and a
-//! [`Strategy`](crate::Strategy). The other policies choose among [`Candidate`]s. Executors with a fixed size are placed
-//! in the same number under every policy: a policy decides only on which Workers. (Executors without a fixed size are as
-//! large as their Workers allow, so there a policy also decides how large they are.)
+//! [`Policy::Spark`] is [`place`](crate::place::place()) and [`Index::place`](crate::index::Index::place): a worker
+//! order and a [`Strategy`](crate::Strategy). The other policies choose among [`Candidate`]s. Executors with a fixed
+//! size are placed in the same number under every policy: a policy decides only on which Workers. (Executors without a
+//! fixed size are as large as their Workers allow, so there a policy also decides how large they are.)
 //!
-//! Under best fit, a Worker that was given an executor has less left over, so it stays the best Worker until it is full.
-//! Under least fragmentation it may be different: the last executor that fits may leave gpus without cores.
+//! Under best fit, a Worker that was given an executor has less left over, so it stays the best Worker until it is
+//! full. Under least fragmentation it may be different: the last executor that fits may leave gpus without cores.
 //!
-//! A [`Chooser`] decides by any of them: it is the only one that knows which policy is decided by which function. Whoever owns
-//! Workers tells it about them as [`Workers`].
+//! A [`Chooser`] decides by any of them: it is the only one that knows which policy is decided by which function.
+//! Whoever owns Workers tells it about them as [`Workers`].
 //!
-//! An [`Expression`] is a policy without a name, which an operator writes. A Master's [`Rule`] is a policy or an expression.
+//! An [`Expression`] is a policy without a name, which an operator writes. A Master's [`Rule`] is a policy or an
+//! expression.
 //!
 //! [`PlacementCache`] makes them (but not spread-held) independent of the size of the cluster.
 

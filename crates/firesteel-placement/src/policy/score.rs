@@ -76,8 +76,8 @@ impl ClusterTotal {
 pub enum Measure<'a> {
     /// The dominant share of what is left over on the Worker. Ties are broken by the sum of all shares.
     LeftOver,
-    /// The left-over addresses of custom resources that one more executor of the same kind could not use. Ties are broken
-    /// by what is left over.
+    /// The left-over addresses of custom resources that one more executor of the same kind could not use. Ties are
+    /// broken by what is left over.
     Unusable,
     /// By how much the loss of the Worker grows, by this demand model. Ties are broken by what is left over.
     Learned(&'a DemandModel),

@@ -9,8 +9,8 @@ use crate::index::{Index, Slot};
 
 /// The Workers of a cluster, as one application sees them: what a [`Chooser`](super::Chooser) asks of their owner.
 ///
-/// The index must have the amounts of [`offer`](Self::offer). The methods with a body say that all Workers are alike, and
-/// that the application holds no executors.
+/// The index must have the amounts of [`offer`](Self::offer). The methods with a body say that all Workers are alike,
+/// and that the application holds no executors.
 pub trait Workers {
     /// The type of a Worker's id.
     type Id: Ord;
@@ -61,8 +61,8 @@ pub trait Workers {
         false
     }
 
-    /// The Workers that come before all others and those that come after all others under Spark's rule. Each list has one
-    /// entry per rank, the lowest rank first.
+    /// The Workers that come before all others and those that come after all others under Spark's rule. Each list has
+    /// one entry per rank, the lowest rank first.
     fn ends(&self) -> [Vec<Vec<Slot>>; 2] {
         [Vec::new(), Vec::new()]
     }

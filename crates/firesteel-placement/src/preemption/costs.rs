@@ -15,7 +15,8 @@ pub struct Cost {
     pub victims: usize,
     /// The highest priority among them. `None` if none ends.
     pub highest: Option<i32>,
-    /// When the oldest of them was launched; the latest comes first, since the least has to be done again. `None` if none ends.
+    /// When the oldest of them was launched; the latest comes first, since the least has to be done again. `None` if
+    /// none ends.
     pub oldest: Option<Reverse<u64>>,
 }
 
@@ -54,8 +55,9 @@ impl Costs {
         }
     }
 
-    /// Chooses the executors that must end so that `executors` of the demand fit, as [`victims`](super::victims) does. `worker`
-    /// looks a Worker up by its number. The costs stay as they are: the owner says when the executors have ended.
+    /// Chooses the executors that must end so that `executors` of the demand fit, as [`victims`](super::victims) does.
+    /// `worker` looks a Worker up by its number. The costs stay as they are: the owner says when the executors have
+    /// ended.
     pub fn choose<W: Borrow<PreemptibleWorker>>(
         &mut self,
         demand: &Demand,
@@ -74,8 +76,8 @@ impl Costs {
         Some(ended.filter(|(_, ended)| !ended.is_empty()).collect())
     }
 
-    /// Places the executors one after the other where each costs least. `None` if that takes more than `most` victims, or if there
-    /// is no room.
+    /// Places the executors one after the other where each costs least. `None` if that takes more than `most` victims,
+    /// or if there is no room.
     fn fill<W: Borrow<PreemptibleWorker>>(
         &mut self,
         demand: &Demand,
@@ -100,8 +102,8 @@ impl Costs {
     }
 }
 
-/// Spares the victims that need not end for this number of executors, on whichever Workers the executors then fit. If any ends,
-/// executors fit on no other Workers than these.
+/// Spares the victims that need not end for this number of executors, on whichever Workers the executors then fit. If
+/// any ends, executors fit on no other Workers than these.
 fn spare<W: Borrow<PreemptibleWorker>>(
     demand: &Demand,
     executors: u64,

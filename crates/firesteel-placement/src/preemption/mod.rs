@@ -1,7 +1,7 @@
 //! Preemption: which executors must end so that others fit.
 //!
-//! `choice` chooses on one Worker, and `costs` among Workers. An owner that keeps [`Costs`] looks only at the Workers that have
-//! changed, and at those where executors end.
+//! `choice` chooses on one Worker, and `costs` among Workers. An owner that keeps [`Costs`] looks only at the Workers
+//! that have changed, and at those where executors end.
 
 mod choice;
 mod costs;
@@ -54,14 +54,14 @@ impl PreemptibleWorker {
     }
 }
 
-/// Chooses the executors that must end so that `executors` of the demand fit. Returns the numbers of the victims of each
-/// Worker, in the order of `workers`. `None` if more than `most` victims would be needed, or if all of them would not
-/// suffice; then nothing is to end.
+/// Chooses the executors that must end so that `executors` of the demand fit. Returns the numbers of the victims of
+/// each Worker, in the order of `workers`. `None` if more than `most` victims would be needed, or if all of them would
+/// not suffice; then nothing is to end.
 ///
-/// For one executor, the fewest victims of a Worker end: the exact minimum if it is one or two, else a set of which each
-/// victim is needed. Among Workers, the one with the fewest victims is taken, then the one whose victims have the lowest
-/// maximum priority, then the one whose oldest victim was launched last, then the first one. For several executors this is repeated. Victims that turn out not to be needed
-/// are spared at the end.
+/// For one executor, the fewest victims of a Worker end: the exact minimum if it is one or two, else a set of which
+/// each victim is needed. Among Workers, the one with the fewest victims is taken, then the one whose victims have the
+/// lowest maximum priority, then the one whose oldest victim was launched last, then the first one. For several
+/// executors this is repeated. Victims that turn out not to be needed are spared at the end.
 #[must_use]
 pub fn victims(
     demand: &Demand,

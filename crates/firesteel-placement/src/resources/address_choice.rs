@@ -1,8 +1,8 @@
 //! Which addresses of a Worker an executor is given.
 //!
 //! This is the place for a rule of a policy's own: [`choose`] decides, and [`Resources::take`] takes what it says. An
-//! index of Workers counts on one property of the rule: the addresses that it chooses for a part have the least free part
-//! that suffices (`index/free.rs`).
+//! index of Workers counts on one property of the rule: the addresses that it chooses for a part have the least free
+//! part that suffices (`index/free.rs`).
 
 use super::amount::{Amount, WHOLE};
 use crate::Resources;
@@ -16,9 +16,9 @@ pub(crate) struct Chosen {
     pub(crate) thousandths: u64,
 }
 
-/// Chooses the addresses for one executor: whole ones in the order of their kinds, then in text order. A part comes from
-/// the fullest address that has room for it, so that whole addresses stay whole; on a tie from the first one in that
-/// order. Fewer than asked for if there are too few.
+/// Chooses the addresses for one executor: whole ones in the order of their kinds, then in text order. A part comes
+/// from the fullest address that has room for it, so that whole addresses stay whole; on a tie from the first one in
+/// that order. Fewer than asked for if there are too few.
 pub(crate) fn choose(free: &Resources, name: &str, amount: Amount) -> Vec<Chosen> {
     let all = free.of(name).flat_map(|(resource, addresses)| {
         addresses.iter().map(move |(address, left)| (resource, address, left))

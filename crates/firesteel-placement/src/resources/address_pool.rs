@@ -31,8 +31,8 @@ impl TaskAmount {
     /// The maximum number of tasks that share an address. Smaller parts could not be told apart.
     pub const MAX_SHARERS: u32 = 10_000;
 
-    /// Reads the amount of tasks whose executors have `executor` of the resource. A fraction of a whole address is Spark's, a
-    /// fraction of an address of which the executor has a part is exact.
+    /// Reads the amount of tasks whose executors have `executor` of the resource. A fraction of a whole address is
+    /// Spark's, a fraction of an address of which the executor has a part is exact.
     ///
     /// # Errors
     /// The text is neither a whole number nor such a fraction.

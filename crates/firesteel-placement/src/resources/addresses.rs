@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::amount::{Amount, Quantity, WHOLE};
 
-/// The addresses of one resource in text order, each with its part in thousandths: what is free of it, or what an executor
-/// holds of it.
+/// The addresses of one resource in text order, each with its part in thousandths: what is free of it, or what an
+/// executor holds of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Addresses {
     /// From 1 to [`WHOLE`].

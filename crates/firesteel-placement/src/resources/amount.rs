@@ -1,8 +1,8 @@
 //! Amounts of custom resources: whole addresses, a part of one address, and sums of both.
 //!
-//! An executor asks for an [`Amount`]: a number of whole addresses, or a [`Part`] of one address. What several executors
-//! or Workers have together is a [`Quantity`]. Both are counted in thousandths of an address and never in floating point,
-//! so that nothing is lost when a part is taken and given back.
+//! An executor asks for an [`Amount`]: a number of whole addresses, or a [`Part`] of one address. What several
+//! executors or Workers have together is a [`Quantity`]. Both are counted in thousandths of an address and never in
+//! floating point, so that nothing is lost when a part is taken and given back.
 //!
 //! In binary formats a whole number is written as it is, as before there were parts. Anything else is written as its
 //! thousandths with the highest bit set. In formats for people both are numbers: `2`, `0.25`.

@@ -1,6 +1,7 @@
 //! Custom resources (gpu, fpga, ...): sets of addresses, each given to one executor, or in parts to several.
 //!
-//! - [`Resources`]: the addresses that a Worker has free, or that an executor holds; `addresses`: those of one resource.
+//! - [`Resources`]: the addresses that a Worker has free, or that an executor holds; `addresses`: those of one
+//!   resource.
 //! - `address_choice`: which addresses an executor is given; `address_pool`: how its tasks use them.
 //! - [`amount`], [`resource_name`], `resource_words`: how much of a resource, its name, and both as words.
 
@@ -25,8 +26,8 @@ pub use resource_words::AddressTwice;
 /// The addresses of custom resources, by resource name: those that a Worker has free, or that an executor holds. Of an
 /// address there may be a part only.
 ///
-/// Addresses are text and are sorted as text: `"10"` comes before `"2"`. The names may have kinds. Questions about a name
-/// without a kind are about the addresses of all kinds.
+/// Addresses are text and are sorted as text: `"10"` comes before `"2"`. The names may have kinds. Questions about a
+/// name without a kind are about the addresses of all kinds.
 ///
 /// In messages and files, a part of an address is written as `0@0.25`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,8 +62,8 @@ impl Resources {
         self.0.get(name).map(Addresses::quantity).unwrap_or_default()
     }
 
-    /// The number of executors that these addresses can serve, each with this amount of the resource. `None` if the amount
-    /// is 0, so that they serve any number.
+    /// The number of executors that these addresses can serve, each with this amount of the resource. `None` if the
+    /// amount is 0, so that they serve any number.
     pub fn fit(&self, name: &str, amount: Amount) -> Option<u64> {
         match amount {
             // The addresses of one executor may be of several kinds.
@@ -71,8 +72,8 @@ impl Resources {
         }
     }
 
-    /// The largest quantity that counts for one executor with such an amount: all whole addresses, or the largest part of
-    /// one address.
+    /// The largest quantity that counts for one executor with such an amount: all whole addresses, or the largest part
+    /// of one address.
     pub fn most(&self, name: &str, amount: Amount) -> Quantity {
         let each = self.of(name).map(|(_, addresses)| addresses.most(amount));
         match amount {
@@ -128,9 +129,9 @@ impl Resources {
         self.iter().collect()
     }
 
-    /// Takes the addresses for one executor, by the rule of `choose`. `None`, and nothing is taken, if a resource does not
-    /// suffice. The result names every resource that is asked for, even with an amount of 0, by the names that they have
-    /// here.
+    /// Takes the addresses for one executor, by the rule of `choose`. `None`, and nothing is taken, if a resource does
+    /// not suffice. The result names every resource that is asked for, even with an amount of 0, by the names that they
+    /// have here.
     ///
     /// Source: Spark Master, 4.0.1, for whole addresses.
     pub fn take(&mut self, asked: &ResourceAmounts) -> Option<Resources> {
@@ -220,8 +221,8 @@ impl Resources {
         renamed
     }
 
-    /// The addresses of `given` under the names that they have here: the reverse of [`as_asked`](Self::as_asked). An address
-    /// that is not here keeps its name.
+    /// The addresses of `given` under the names that they have here: the reverse of [`as_asked`](Self::as_asked). An
+    /// address that is not here keeps its name.
     #[must_use]
     pub fn named_as_here(&self, given: &Resources) -> Resources {
         let mut renamed = Resources::default();

@@ -1,8 +1,8 @@
 //! Names of custom resources: a name alone, or a name with a kind.
 //!
-//! A Worker says `gpu:A100=0,1` of addresses that are of a kind, and a Worker with two kinds names both. An executor that
-//! asks for `gpu:A100` is given addresses of this kind only, one that asks for `gpu:A100|H100` addresses of either kind, and
-//! one that asks for `gpu` addresses of any kind. A kind may be refined: `gpu:A100:80GB` is an `A100`.
+//! A Worker says `gpu:A100=0,1` of addresses that are of a kind, and a Worker with two kinds names both. An executor
+//! that asks for `gpu:A100` is given addresses of this kind only, one that asks for `gpu:A100|H100` addresses of either
+//! kind, and one that asks for `gpu` addresses of any kind. A kind may be refined: `gpu:A100:80GB` is an `A100`.
 
 /// Separates the name of a resource from its kind.
 const KIND: char = ':';
@@ -43,8 +43,8 @@ fn is_one_of(has: &str, asked: &str) -> bool {
     }
 }
 
-/// The first two of these names that the same addresses may serve, so that one executor must not ask for both: `gpu` and
-/// `gpu:A100`. The names are in order. A name with several kinds must be the only one of its resource.
+/// The first two of these names that the same addresses may serve, so that one executor must not ask for both: `gpu`
+/// and `gpu:A100`. The names are in order. A name with several kinds must be the only one of its resource.
 #[must_use]
 pub fn overlapping<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Option<(&'a str, &'a str)> {
     let overlap = |one: &str, other: &str| {

@@ -29,7 +29,8 @@ use crate::time::Timestamp;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The search of one seeker. It keeps a `SentReport` for each asked Master, and the `Terms` of the Master that registered it.
+/// The search of one seeker. It keeps a `SentReport` for each asked Master, and the `Terms` of the Master that
+/// registered it.
 ///
 /// ```text
 ///           start              a Master registers the seeker

@@ -1,4 +1,5 @@
-//! The sums over the Workers of a cluster. Every view shows these: `status`, `top`, `explain`, plans, pages, JSON and metrics.
+//! The sums over the Workers of a cluster. Every view shows these: `status`, `top`, `explain`, plans, pages, JSON and
+//! metrics.
 
 use firesteel_placement::{Cores, MiB};
 

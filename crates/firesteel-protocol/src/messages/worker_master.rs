@@ -59,7 +59,8 @@ pub enum WorkerToMaster {
     DriverStateChanged(DriverReport),
     /// The Worker's report about itself. It replaces the previous report.
     WorkerReported(Box<WorkerReport>),
-    /// A supervised cluster driver has failed and is started again. Also sent after each registration, and when it runs again.
+    /// A supervised cluster driver has failed and is started again. Also sent after each registration, and when it runs
+    /// again.
     ///
     DriverRestarted {
         driver: DriverId,

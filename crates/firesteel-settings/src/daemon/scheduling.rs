@@ -9,7 +9,8 @@ use crate::key::Default::{Otherwise, Value};
 use crate::keys;
 use crate::values::duration;
 
-/// The settings that decide which applications get which executors, with their values. Settings without a value are left out.
+/// The settings that decide which applications get which executors, with their values. Settings without a value are
+/// left out.
 #[must_use]
 pub fn settings(scheduling: &SchedulingSettings) -> Vec<(&'static str, String)> {
     let SchedulingSettings {

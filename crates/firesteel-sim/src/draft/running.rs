@@ -50,8 +50,8 @@ impl Draft {
         draft
     }
 
-    /// The cluster of a Master that was recovered from its journal. Workers and applications that have not returned yet count
-    /// as present.
+    /// The cluster of a Master that was recovered from its journal. Workers and applications that have not returned yet
+    /// count as present.
     #[must_use]
     pub fn of_recorded(master: &mut Master, now: Timestamp) -> Self {
         let mut view = master.view();

@@ -23,8 +23,8 @@ pub struct Compaction {
     pub of: u64,
 }
 
-/// Finds the fewest Workers that hold the executors of all applications of the workload at once. Applications arrive one
-/// after the other and none ends. Two executors in a thousand may be left without a Worker.
+/// Finds the fewest Workers that hold the executors of all applications of the workload at once. Applications arrive
+/// one after the other and none ends. Two executors in a thousand may be left without a Worker.
 ///
 /// Source: A. Verma, M. Korupolu, J. Wilkes: Evaluating job packing in warehouse-scale computing, 2014 (cluster
 /// compaction: Workers are removed in random order until the load no longer fits).

@@ -1,7 +1,7 @@
 //! The GPU trace that Alibaba published in 2023 (`openb`): `nodes.csv` and `pods.csv`.
 //!
-//! Each node becomes a Worker, each pod an application with one executor. Pods that were never scheduled are left out, since
-//! their run time is unknown.
+//! Each node becomes a Worker, each pod an application with one executor. Pods that were never scheduled are left out,
+//! since their run time is unknown.
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -2,8 +2,8 @@
 //!
 //! Several drivers, Workers and clients may share a connection. A message names an application or a Worker, which
 //! identifies its sender; only reports on executors are identified by the address of their sender. To the Master each
-//! of them is a peer like any other, with a number called a *channel*. The machine tells the shell which channels to open and
-//! leave, and which messages to say at each.
+//! of them is a peer like any other, with a number called a *channel*. The machine tells the shell which channels to
+//! open and leave, and which messages to say at each.
 //!
 //! ```text
 //! frame ----> Received --> its sender ---> translation --> Say on the channel ----> Master
@@ -15,7 +15,8 @@
 //! - `peers.rs`: the table of the drivers and Workers on the connection
 //! - `drivers.rs`, `workers.rs`: messages from and to drivers and Workers
 //! - `orders.rs`: orders to launch executors
-//! - `clients.rs`, `master_client.rs`: clients that submit cluster drivers, and the channel that asks the Master for all of them
+//! - `clients.rs`, `master_client.rs`: clients that submit cluster drivers, and the channel that asks the Master for
+//!   all of them
 //! - `questions.rs`: questions to peers, and registrations that wait for the answers
 //! - `calls.rs`: connections that the Master opens
 //! - `directory.rs`: the Workers that the Master knows by any connection

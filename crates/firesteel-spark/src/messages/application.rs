@@ -36,8 +36,8 @@ pub struct Application {
 pub struct Profile {
     /// Its number; 0 is the default profile of the application.
     pub id: i32,
-    /// The amounts by name: `cores`, `memory` in MiB, `offHeap`, `memoryOverhead`, `pyspark.memory`; other names are those
-    /// of custom resources.
+    /// The amounts by name: `cores`, `memory` in MiB, `offHeap`, `memoryOverhead`, `pyspark.memory`; other names are
+    /// those of custom resources.
     pub amounts: BTreeMap<String, i64>,
 }
 

@@ -42,7 +42,8 @@ pub fn integer(node: Node<'_>) -> Result<i32, Mismatch> {
     number.ok_or_else(|| Mismatch::new("an integer", node))
 }
 
-/// The number of a value of an `Enumeration`, and the class of the enumeration, as in `org.apache.spark.deploy.ExecutorState$`.
+/// The number of a value of an `Enumeration`, and the class of the enumeration, as in
+/// `org.apache.spark.deploy.ExecutorState$`.
 ///
 /// # Errors
 ///

@@ -37,8 +37,8 @@ const LONGEST_ANSWER: Duration = Duration::from_secs(1);
 /// The number of lines of a server's log that a panic shows.
 const LAST_LINES: usize = 60;
 
-/// Starts the watcher, and becomes Java. The watcher checks the working directory of the process before it kills it: after
-/// Java's end, the process id may belong to another program.
+/// Starts the watcher, and becomes Java. The watcher checks the working directory of the process before it kills it:
+/// after Java's end, the process id may belong to another program.
 const LAUNCHER: &str = r#"
 exec 3<&0
 { read -r _ <&3; [ /proc/$$/cwd -ef . ] && kill -9 $$; } &
@@ -323,7 +323,8 @@ impl Server {
         Some(answer)
     }
 
-    /// Its mode, `standalone`, `leader` or `follower`, and the id of its last transaction. `None` while it does not serve.
+    /// Its mode, `standalone`, `leader` or `follower`, and the id of its last transaction. `None` while it does not
+    /// serve.
     fn mode(&self) -> Option<(String, u64)> {
         let answer = self.ask("srvr")?;
         let field = |name: &str| answer.lines().find_map(|line| line.strip_prefix(name));

@@ -7,8 +7,8 @@
 //! must recover by itself (`laws::healing`).
 //!
 //! - `scenario`: the description of a cluster and of its applications.
-//! - `world`, `run`, `scheduled_event`, `events`: virtual time, the queue of happenings, one run, and how machines receive
-//!   events.
+//! - `world`, `run`, `scheduled_event`, `events`: virtual time, the queue of happenings, one run, and how machines
+//!   receive events.
 //! - `processes`: processes, with or without a state machine, and the actions of their users.
 //! - `network`: connections and messages.
 //! - `effects`: the effects of machines, and the disks that they reach.

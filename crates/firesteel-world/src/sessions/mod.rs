@@ -1,12 +1,12 @@
 //! A simulated world of one session of `firesteel shell`: a user or a script, a driver with executors and tasks, a
 //! terminal and map runs, all fake.
 //!
-//! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. Commands of every
-//! kind come, one by one and from files inside files. Tasks fail and take long, requests are refused, the Master hangs,
-//! terminals are slow, readers leave, and records are lost. Users interrupt at any time. The application is killed, or
-//! the driver panics. After each event the session's own invariants are checked, and its effects are compared with the
-//! facts: every command is answered once before the next one begins, nothing begins after the end, a session that is
-//! asked to end does so, and its exit code is that of the commands.
+//! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. Commands of
+//! every kind come, one by one and from files inside files. Tasks fail and take long, requests are refused, the Master
+//! hangs, terminals are slow, readers leave, and records are lost. Users interrupt at any time. The application is
+//! killed, or the driver panics. After each event the session's own invariants are checked, and its effects are
+//! compared with the facts: every command is answered once before the next one begins, nothing begins after the end, a
+//! session that is asked to end does so, and its exit code is that of the commands.
 //!
 //! - `scenario`, `commands`, `run`: the description of a world, what is typed in it, and one run.
 //! - `perform`, `cluster`: what the session wants done, and the fake driver with its executors and tasks.

@@ -1,4 +1,5 @@
-//! `firesteel attach`: shows the output of an application that was started with `--detach`, or lists these applications.
+//! `firesteel attach`: shows the output of an application that was started with `--detach`, or lists these
+//! applications.
 
 use std::io::{self, Write as _};
 use std::time::Duration;

@@ -1,13 +1,14 @@
-//! The command line: parses arguments into settings, prints results, and returns exit codes. Each command has a module of
-//! its own.
+//! The command line: parses arguments into settings, prints results, and returns exit codes. Each command has a module
+//! of its own.
 //!
 //! - `daemon`: the commands that start daemons.
 //! - `client`: the commands that ask a running cluster.
-//! - `submission`: the commands that start an application or submit a driver; `detach`, `attach`: applications that go on
-//!   without their command.
+//! - `submission`: the commands that start an application or submit a driver; `detach`, `attach`: applications that go
+//!   on without their command.
 //! - `placement`: placements without a running cluster.
 //! - `logs`, `yarn`, `config`, `journal`, `completions`, `help::man`: a command each.
-//! - `options`: options that several commands have; `exit`, `help`, `log`, `color`, `table`: what commands say, and how.
+//! - `options`: options that several commands have; `exit`, `help`, `log`, `color`, `table`: what commands say, and
+//!   how.
 
 mod attach;
 mod client;

@@ -1,8 +1,9 @@
 //! Removes the directories of ended applications from the work directory.
 //!
 //! The cleanup touches only directories that are named like an application, `app-20261121003159-0000`, or a cluster
-//! driver, because users put other things there. It removes links and never follows them. [`files`](crate::worker::directories::files)
-//! removes the files of applications. The cleanup removes only files of a Worker that was killed.
+//! driver, because users put other things there. It removes links and never follows them.
+//! [`files`](crate::worker::directories::files) removes the files of applications. The cleanup removes only files of a
+//! Worker that was killed.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -73,8 +73,8 @@ impl DeadWorkers {
         DeadWorkerSearch(self.looks.clone())
     }
 
-    /// Removes the record of this Worker, after all of its processes have ended. All [`DeadWorkerSearch`]s must have been
-    /// dropped.
+    /// Removes the record of this Worker, after all of its processes have ended. All [`DeadWorkerSearch`]s must have
+    /// been dropped.
     pub async fn depart(self) {
         drop(self.looks);
         let record = self.task.await.expect("looking for records does not panic");
@@ -114,7 +114,8 @@ async fn look_when_due(
     kept
 }
 
-/// Kills the processes of all dead Workers of this work directory, and removes their scratch directories. Blocks the thread.
+/// Kills the processes of all dead Workers of this work directory, and removes their scratch directories. Blocks the
+/// thread.
 pub fn end_leftovers(work: &Path, scratch: &ScratchRoots) {
     // Without records there is nothing to do.
     let Ok(entries) = fs::read_dir(work.join(RECORDS)) else { return };

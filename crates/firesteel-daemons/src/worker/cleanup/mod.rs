@@ -4,8 +4,8 @@
 //! - [`executor_processes`]: ends the processes of executors that have ended, with one scan for all requests.
 //! - [`worker_processes`]: the reaper, which ends the processes of its Worker after the Worker's end.
 //! - [`dead_workers`]: ends the processes of Workers that were killed together with their reapers.
-//! - [`application_directories`], [`executor_directories`]: remove what ended applications and executors leave in the work
-//!   directory.
+//! - [`application_directories`], [`executor_directories`]: remove what ended applications and executors leave in the
+//!   work directory.
 //! - [`scratch_directories`]: the scratch directories of applications, which go with their application.
 
 pub mod application_directories;

@@ -108,7 +108,8 @@ impl Driver {
         self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
     }
 
-    /// An attempt failed. Another attempt is made unless the task has reached its limit of failures or would fail again.
+    /// An attempt failed. Another attempt is made unless the task has reached its limit of failures or would fail
+    /// again.
     pub(in crate::driver) fn fail_attempt(
         &mut self,
         attempt: AttemptId,

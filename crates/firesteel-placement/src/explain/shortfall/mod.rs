@@ -107,8 +107,8 @@ pub enum Reason {
         /// What is wrong with the first one, as in `cannot write in its work directory: No space left on device`.
         why: String,
     },
-    /// As [`Busy`](Self::Busy), where Workers lack cores that other applications hold. Only drivers are told: clients are told of the
-    /// holders apart.
+    /// As [`Busy`](Self::Busy), where Workers lack cores that other applications hold. Only drivers are told: clients
+    /// are told of the holders apart.
     Held {
         /// The groups of Workers.
         workers: Vec<LackingWorkers>,
@@ -145,8 +145,8 @@ pub struct CoreHolder {
 }
 
 impl Shortfall {
-    /// Whether an application with this number of executors has less than it asks for because of it. Too small a rest of
-    /// its own maximum is no lack, unless the maximum is too small for even one executor.
+    /// Whether an application with this number of executors has less than it asks for because of it. Too small a rest
+    /// of its own maximum is no lack, unless the maximum is too small for even one executor.
     #[must_use]
     pub fn is_lack(&self, executors: u64) -> bool {
         match self.reason {
@@ -192,8 +192,8 @@ impl Reason {
         }
     }
 
-    /// The rank of the reason: if several hold, the one with the lowest rank is told. First come the application's own limits and
-    /// what lasts, then what keeps Workers with room from being used, then what passes by itself.
+    /// The rank of the reason: if several hold, the one with the lowest rank is told. First come the application's own
+    /// limits and what lasts, then what keeps Workers with room from being used, then what passes by itself.
     #[must_use]
     pub fn rank(&self) -> u8 {
         match self {
@@ -243,8 +243,8 @@ pub struct Amounts {
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The quantity by resource name. In a shortfall only the resources that are asked for, each with the largest quantity
-    /// that counts: where a part of an address is asked for, the largest part of one address.
+    /// The quantity by resource name. In a shortfall only the resources that are asked for, each with the largest
+    /// quantity that counts: where a part of an address is asked for, the largest part of one address.
     pub resources: ResourceQuantities,
 }
 
@@ -253,9 +253,9 @@ pub struct Amounts {
 ///
 /// `None` if nothing is missing, or if an executor still fits on a Worker, so that a placement is due first.
 ///
-/// An application asks for as many executors as its maximum of cores and its executor limit allow. If it has reached one
-/// of the two before the other, that one is the reason. Without a maximum (a thousand million cores or more count as
-/// none) and without a limit, the application takes what it can get: it has a shortfall only if it has no executor.
+/// An application asks for as many executors as its maximum of cores and its executor limit allow. If it has reached
+/// one of the two before the other, that one is the reason. Without a maximum (a thousand million cores or more count
+/// as none) and without a limit, the application takes what it can get: it has a shortfall only if it has no executor.
 pub fn shortfall(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) -> Option<Shortfall> {
     if demand.size.step() <= Cores::ZERO {
         return None;
@@ -271,8 +271,8 @@ pub fn shortfall(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) -> Op
     Some(Shortfall { missing, asked: Amounts::asked(demand), reason })
 }
 
-/// The shortfall of a demand that is not met for a reason that the caller knows, such as the order in which applications
-/// are served. `None` if nothing is missing.
+/// The shortfall of a demand that is not met for a reason that the caller knows, such as the order in which
+/// applications are served. `None` if nothing is missing.
 #[must_use]
 pub fn held_back(demand: &Demand, reason: Reason) -> Option<Shortfall> {
     let missing = demand.allows_one_more().then(|| missing_on_workers(demand)).flatten()?;

@@ -114,8 +114,8 @@ impl Display for Missing {
     }
 }
 
-/// `no Worker has 16 cores: the largest has 8`, about the first amount that no Worker has. If Workers have each amount by
-/// itself, the sentence names all amounts together.
+/// `no Worker has 16 cores: the largest has 8`, about the first amount that no Worker has. If Workers have each amount
+/// by itself, the sentence names all amounts together.
 fn too_small(asked: &Amounts, largest: &Amounts) -> String {
     if largest.cores < asked.cores {
         return format!("no Worker has {}: the largest has {}", cores(asked.cores), largest.cores.0.max(0));
@@ -145,7 +145,8 @@ fn all_busy(asked: &Amounts, workers: &[LackingWorkers]) -> String {
     groups.join("; ")
 }
 
-/// `2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB`. Of the amounts that suffice, only the cores are named.
+/// `2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB`. Of the amounts that suffice, only
+/// the cores are named.
 fn busy(asked: &Amounts, group: &LackingWorkers) -> String {
     let LackingWorkers { count, least, most } = group;
     let mut lacking = Vec::new();

@@ -1,7 +1,7 @@
 //! Expressions: policies that an operator or a researcher writes, over what a Worker has and what an executor asks for.
 //!
-//! `left.cores` is an expression, and so is `if(asked.gpu == 0 and total.gpu > 0, 1000, 0) + left.gpu.whole`. Each executor
-//! goes to the Worker where the value is least; ties are broken as under best fit ([`Measure::Expression`]).
+//! `left.cores` is an expression, and so is `if(asked.gpu == 0 and total.gpu > 0, 1000, 0) + left.gpu.whole`. Each
+//! executor goes to the Worker where the value is least; ties are broken as under best fit ([`Measure::Expression`]).
 //!
 //! ```text
 //! expression = and { "or" and }
@@ -15,9 +15,9 @@
 //! function   = "min" | "max" | "abs" | "floor" | "if"
 //! ```
 //!
-//! A text is read into a list of steps (`program.rs`) with a bound on the length, on the depth and on the values that are
-//! open at a time, so that reading and computing need a small stack whatever the text. Computing cannot fail: numbers are
-//! whole billionths and stop at the ends of their range, and division by zero gives zero.
+//! A text is read into a list of steps (`program.rs`) with a bound on the length, on the depth and on the values that
+//! are open at a time, so that reading and computing need a small stack whatever the text. Computing cannot fail:
+//! numbers are whole billionths and stop at the ends of their range, and division by zero gives zero.
 //!
 //! [`Measure::Expression`]: super::Measure::Expression
 
@@ -66,7 +66,8 @@ impl Expression {
 }
 
 impl Formula<'_> {
-    /// The value for the next executor of the demand on this offer, which `before` other executors take from. It must fit.
+    /// The value for the next executor of the demand on this offer, which `before` other executors take from. It must
+    /// fit.
     pub(super) fn value(
         &self,
         demand: &Demand,

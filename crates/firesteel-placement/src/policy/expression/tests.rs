@@ -23,8 +23,8 @@ fn demand(cores: i64, asked: &[(&str, &str)]) -> Demand {
     }
 }
 
-/// The value for an executor of 2 cores, 1 GiB and 0.25 gpu on a Worker with 6 of 8 cores, 4 of 16 GiB and 1.75 of 3 gpus
-/// free, in a cluster of two such Workers. The Worker has this number of executors of the placement already.
+/// The value for an executor of 2 cores, 1 GiB and 0.25 gpu on a Worker with 6 of 8 cores, 4 of 16 GiB and 1.75 of 3
+/// gpus free, in a cluster of two such Workers. The Worker has this number of executors of the placement already.
 fn value(text: &str, before: u64) -> String {
     let all = resources(&[("gpu:A100", &["0", "1"]), ("gpu:T4", &["2"])]);
     let free = resources(&[("gpu:A100", &["0@0.25", "1@0.5"]), ("gpu:T4", &["2"])]);

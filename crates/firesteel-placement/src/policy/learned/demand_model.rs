@@ -98,8 +98,8 @@ impl Kind {
         asked.map(|(name, amount)| (name, *amount))
     }
 
-    /// The thousandths of a resource that executors of this kind could use, as far as addresses go: 0 if not a single one
-    /// fits.
+    /// The thousandths of a resource that executors of this kind could use, as far as addresses go: 0 if not a single
+    /// one fits.
     fn usable(&self, plain: &str, room: &Room<'_>) -> u64 {
         if self.cores > room.cores || self.memory > room.memory {
             return 0;

@@ -58,8 +58,8 @@ impl DemandStatistics {
         }
     }
 
-    /// Whether enough was asked for since the last demand model. A demand model looks at every Worker, so there are fewer of them on
-    /// large clusters.
+    /// Whether enough was asked for since the last demand model. A demand model looks at every Worker, so there are
+    /// fewer of them on large clusters.
     #[must_use]
     pub fn is_demand_model_due(&self) -> bool {
         self.new > 0 && self.new >= self.due

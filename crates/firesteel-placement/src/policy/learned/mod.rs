@@ -1,9 +1,10 @@
-//! Learned fragmentation: which part of a Worker's custom resources could the executors not use that applications ask for?
+//! Learned fragmentation: which part of a Worker's custom resources could the executors not use that applications ask
+//! for?
 //!
-//! [`DemandStatistics`] counts the kinds of executors that were asked for. From time to time it makes a [`DemandModel`] of them: how
-//! much of each resource every kind asks for, how much of what is free it could use, and how many cores go with an
-//! address. The demand model gives each Worker a *loss*, and a policy puts an executor where the loss grows least
-//! ([`Measure::Learned`](super::Measure::Learned)).
+//! [`DemandStatistics`] counts the kinds of executors that were asked for. From time to time it makes a [`DemandModel`]
+//! of them: how much of each resource every kind asks for, how much of what is free it could use, and how many cores go
+//! with an address. The demand model gives each Worker a *loss*, and a policy puts an executor where the loss grows
+//! least ([`Measure::Learned`](super::Measure::Learned)).
 
 mod demand_model;
 mod demand_statistics;

@@ -112,8 +112,8 @@ impl Visitor<'_> for Amount {
     }
 }
 
-/// Reads Spark's notation: a whole number with `k`, `m`, `g`, `t` or `p`, in any case, and an optional `b`. A number alone
-/// is in MiB. `None` for anything else, and for less than 1 MiB.
+/// Reads Spark's notation: a whole number with `k`, `m`, `g`, `t` or `p`, in any case, and an optional `b`. A number
+/// alone is in MiB. `None` for anything else, and for less than 1 MiB.
 fn mebibytes(text: &str) -> Option<MiB> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

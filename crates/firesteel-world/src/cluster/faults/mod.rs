@@ -1,6 +1,7 @@
 //! The faults of a simulated cluster, and how often they strike.
 //!
-//! - [`Fault`], [`FaultPlan`]: each kind of fault, and how often it strikes; `strikes`: faults that strike by themselves.
+//! - [`Fault`], [`FaultPlan`]: each kind of fault, and how often it strikes; `strikes`: faults that strike by
+//!   themselves.
 //! - `disks`, `shortages`, `stalls`, `partitions`, `busy_master`: faults that last for a while.
 //! - `election`, `leaving`: leaders that are deposed, and Workers that are decommissioned.
 //! - `strangers`: hostile peers.

@@ -29,8 +29,8 @@ pub(in crate::cli) struct Args {
     /// Port to listen on; 0 takes any free port [default: 7077] [env: SPARK_MASTER_PORT]
     #[arg(short, long)]
     port: Option<String>,
-    /// Port for HTTP: JSON, health, metrics; 0 takes any free port, none turns HTTP off [default: 8080, or the next free one;
-    /// any free one with --port 0] [env: SPARK_MASTER_WEBUI_PORT]
+    /// Port for HTTP: JSON, health, metrics; 0 takes any free port, none turns HTTP off [default: 8080, or the next
+    /// free one; any free one with --port 0] [env: SPARK_MASTER_WEBUI_PORT]
     #[arg(long, value_name = "PORT")]
     webui_port: Option<String>,
     /// Rule that chooses Workers for applications that name none: a policy, or expr:EXPRESSION [default: spark]

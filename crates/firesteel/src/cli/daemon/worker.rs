@@ -59,8 +59,8 @@ pub(in crate::cli) struct Args {
     /// gpu=2 has the addresses 0 and 1. A single address is written with a comma: gpu=5,
     #[arg(long = "resource", value_name = "NAME=..")]
     resources: Vec<String>,
-    /// Port for HTTP: JSON, health, metrics; 0 takes any free port, none turns HTTP off [default: 8081, or the next free one;
-    /// any free one with --port 0] [env: SPARK_WORKER_WEBUI_PORT]
+    /// Port for HTTP: JSON, health, metrics; 0 takes any free port, none turns HTTP off [default: 8081, or the next
+    /// free one; any free one with --port 0] [env: SPARK_WORKER_WEBUI_PORT]
     #[arg(long, value_name = "PORT")]
     webui_port: Option<String>,
     #[command(flatten)]

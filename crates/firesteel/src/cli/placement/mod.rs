@@ -1,5 +1,5 @@
-//! The commands that show placements without a running cluster, `firesteel plan` and `firesteel simulate`, and the pictures
-//! that they draw.
+//! The commands that show placements without a running cluster, `firesteel plan` and `firesteel simulate`, and the
+//! pictures that they draw.
 
 mod picture_file;
 pub(super) mod plan;

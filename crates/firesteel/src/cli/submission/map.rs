@@ -112,8 +112,8 @@ pub(in crate::cli) struct Args {
     /// Write the items that did not succeed to FILE, for another run with --input FILE
     ///
     /// They are the items that failed, were cancelled or did not start. Give that run the same options. FILE may be the
-    /// file of --input. With --pipe, FILE has the lines of the blocks that did not succeed. Items that were still unread
-    /// on standard input are not in FILE.
+    /// file of --input. With --pipe, FILE has the lines of the blocks that did not succeed. Items that were still
+    /// unread on standard input are not in FILE.
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "locality")]
     failed: Option<PathBuf>,
     #[command(flatten)]

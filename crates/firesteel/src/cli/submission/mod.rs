@@ -2,7 +2,8 @@
 //!
 //! - `map`, `shell`, `launch`, `submit_driver`: a command each.
 //! - `submit`: the options of spark-submit, which they share; `misplaced`: advice on misplaced options.
-//! - `command_context`, `command_file`, `placeholders`, `default_name`: the command that an application runs, and its name.
+//! - `command_context`, `command_file`, `placeholders`, `default_name`: the command that an application runs, and its
+//!   name.
 
 mod command_context;
 mod command_file;

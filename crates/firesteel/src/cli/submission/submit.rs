@@ -24,14 +24,14 @@ use crate::cli::yarn::request;
 pub(in crate::cli) struct Submit {
     /// Cluster: spark://HOST:PORT[,HOST:PORT..], yarn or local-cluster[WORKERS,CORES,MIB]
     ///
-    /// yarn is the YARN cluster of $HADOOP_CONF_DIR or $YARN_CONF_DIR. local-cluster[2,4,8192] is started and ended with
-    /// this command: two Workers with 4 cores and 8192 MiB each. [default: spark.master, then $MASTER]
+    /// yarn is the YARN cluster of $HADOOP_CONF_DIR or $YARN_CONF_DIR. local-cluster[2,4,8192] is started and ended
+    /// with this command: two Workers with 4 cores and 8192 MiB each. [default: spark.master, then $MASTER]
     #[arg(long, value_name = "URL", help_heading = "Application")]
     master: Option<String>,
     /// Name of the application
     ///
-    /// By default it is spark.app.name, else the name of the program that the application runs. A session of the shell is
-    /// called "firesteel shell", and an application that is only planned "new".
+    /// By default it is spark.app.name, else the name of the program that the application runs. A session of the shell
+    /// is called "firesteel shell", and an application that is only planned "new".
     #[arg(long, help_heading = "Application")]
     name: Option<String>,
     /// Cores of all executors together [default: as many as possible]
@@ -84,7 +84,8 @@ pub(in crate::cli) struct Submit {
     /// Start this many executors together, and none until all of them fit; needs --executor-cores [default: 1]
     #[arg(long, value_name = "COUNT", help_heading = "Scheduling", hide_short_help = true)]
     gang: Option<String>,
-    /// Estimate of how long the application runs after it has started, such as 10m, for planning ahead; not a limit [default: not known]
+    /// Estimate of how long the application runs after it has started, such as 10m, for planning ahead; not a limit
+    /// [default: not known]
     #[arg(long, value_name = "DURATION", help_heading = "Scheduling", hide_short_help = true)]
     run_time: Option<String>,
     /// The rule that chooses Workers.
@@ -108,7 +109,8 @@ pub(in crate::cli) struct Submit {
 /// The options that say what one task takes of its executor. They beat properties.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct TaskOptions {
-    /// Custom resource for each task: whole addresses, such as gpu=1, or a share of one, at most gpu=0.5; may be repeated
+    /// Custom resource for each task: whole addresses, such as gpu=1, or a share of one, at most gpu=0.5; may be
+    /// repeated
     #[arg(
         long = "task-resource",
         value_name = "NAME=AMOUNT",
@@ -350,8 +352,8 @@ pub(in crate::cli) fn failed_setting(properties: &Properties, key: &str) -> Exit
     }
 }
 
-/// The properties that the daemons of a local cluster read, each `key=value`. Its Workers run no external shuffle service:
-/// only Spark's applications have shuffles, and one machine has room for one service.
+/// The properties that the daemons of a local cluster read, each `key=value`. Its Workers run no external shuffle
+/// service: only Spark's applications have shuffles, and one machine has room for one service.
 fn for_daemons(properties: &Properties) -> Vec<String> {
     let is_theirs = |key: &str| {
         !key.starts_with("spark.shuffle.")

@@ -66,7 +66,8 @@ const AWAY: Duration = Duration::from_secs(120);
     after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}")
 )]
 pub(in crate::cli) struct Args {
-    /// Where the driver runs: only cluster, on a Worker; for drivers in this terminal use firesteel map, shell or launch
+    /// Where the driver runs: only cluster, on a Worker; for drivers in this terminal use firesteel map, shell or
+    /// launch
     #[arg(long, value_name = "MODE")]
     deploy_mode: Option<String>,
     /// Name of the driver, which firesteel status shows; the driver has it as FIRESTEEL_DRIVER_NAME

@@ -85,8 +85,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks that an application with a gang gets that number of executors at first, or all that it requests. Some of them may
-    /// be preempted in the same pass.
+    /// Checks that an application with a gang gets that number of executors at first, or all that it requests. Some of
+    /// them may be preempted in the same pass.
     fn check_gangs(&self, launched: &[Launched]) -> Result<(), String> {
         let mut begun = BTreeSet::new();
         for (_, launch) in launched {

@@ -35,7 +35,8 @@ use screen::Screen;
 /// Maximum number of queued inputs. This is enough for fast typing on a slow terminal.
 const WAITING: usize = 64;
 
-/// Number of executors that the live view asks for, and lists. A Master may have many more, and the view asks every second.
+/// Number of executors that the live view asks for, and lists. A Master may have many more, and the view asks every
+/// second.
 const MOST_EXECUTORS: u64 = 2_000;
 
 const EXAMPLES: &str = "  firesteel top --master spark://10.0.0.1:7077

@@ -98,7 +98,8 @@ pub(in crate::cli) struct Args {
     /// Number of applications to sample [default: as many as the trace has]
     #[arg(long, hide_short_help = true, value_name = "N", requires = "load", conflicts_with_all = ["static_fill", "fewest_workers"])]
     applications: Option<usize>,
-    /// Use these Workers instead of the trace's: 200x64x256g is 200 with 64 cores and 256 GiB, 4x96x1tx8 has 8 GPUs each
+    /// Use these Workers instead of the trace's: 200x64x256g is 200 with 64 cores and 256 GiB, 4x96x1tx8 has 8 GPUs
+    /// each
     #[arg(long, value_name = "COUNTxCORESxMEMORY[xGPUS]", value_parser = source::workers)]
     workers: Option<Workers>,
     /// Limit the run time of each application, such as 1h
@@ -116,16 +117,19 @@ pub(in crate::cli) struct Args {
     /// Order of applications with the same queue and priority (firesteel.master.order)
     #[arg(long, hide_short_help = true, value_enum, default_value_t = OrderArg::Registration)]
     order: OrderArg,
-    /// Weights of the queues 0, 1 and so on that the trace's column queue names; with --from prod=3,dev=1 [default: one queue]
+    /// Weights of the queues 0, 1 and so on that the trace's column queue names; with --from prod=3,dev=1 [default: one
+    /// queue]
     #[arg(long, hide_short_help = true, value_name = "WEIGHT,WEIGHT", value_parser = queues)]
     queues: Option<Queues>,
     /// Maximum number of lower-priority executors to end for one application per minute (firesteel.master.preemption)
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0)]
     preemption: u32,
-    /// How long a gang waits before --preemption ends executors launched meanwhile behind it, too (firesteel.master.preemption.gangPatience)
+    /// How long a gang waits before --preemption ends executors launched meanwhile behind it, too
+    /// (firesteel.master.preemption.gangPatience)
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, requires = "preemption")]
     gang_patience: Option<Duration>,
-    /// Also end executors that were launched at most this long before the gang came (firesteel.master.preemption.gangReach)
+    /// Also end executors that were launched at most this long before the gang came
+    /// (firesteel.master.preemption.gangReach)
     #[arg(long, hide_short_help = true, value_name = "DURATION", default_value = "0s", value_parser = duration, requires = "gang_patience")]
     gang_reach: Duration,
     /// Let each Worker fail at random after this time on average, such as 30d, for ten minutes [default: none fails]
@@ -137,7 +141,8 @@ pub(in crate::cli) struct Args {
     /// Fill the cluster: applications arrive and none ends, until they request --load of it [default load: 1]
     #[arg(long, conflicts_with_all = ["gangs", "longest"])]
     static_fill: bool,
-    /// Find the smallest number of Workers on which applications that request --load of the cluster fit [default load: 0.5]
+    /// Find the smallest number of Workers on which applications that request --load of the cluster fit [default load:
+    /// 0.5]
     #[arg(long, conflicts_with_all = ["gangs", "longest", "static_fill"])]
     fewest_workers: bool,
     /// Print one JSON value instead of tables
