@@ -63,6 +63,10 @@ pub struct ByScore<F>(F);
 /// depend on the Worker and on the demand, but not on what the same placement puts on other Workers. An executor
 /// without a fixed size takes all free cores of its Worker that its application may have.
 ///
+/// A ratio may be 0/0 on a Worker that the executor fills, which is NaN: say what such a Worker is worth. The function
+/// sees one Worker. For the amounts of the cluster, sum up [`Cluster::total`](crate::Cluster::total) or
+/// [`Cluster::free`](crate::Cluster::free), and make a new rule for each placement if they change.
+///
 /// ```
 /// use firesteel_placement::{Cluster, Cores, Demand, ExecutorSize, MiB, Worker, WorkerOrder, by_score};
 ///

@@ -71,8 +71,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A cluster without Workers. `order` is the order in which [`Policy::Spark`](crate::Policy::Spark) takes Workers;
-    /// other policies use it to break ties, or not at all.
+    /// A cluster without Workers. `order` is the order in which Spark's rule (a [`Strategy`], or
+    /// [`Policy::Spark`](crate::Policy::Spark)) takes Workers; other policies use it to break ties, or not at all.
     #[must_use]
     pub fn new(order: WorkerOrder) -> Self {
         Self { table: Table::new(order), chooser: Chooser::default() }

@@ -102,7 +102,9 @@ impl Policy {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Spark => "in the worker order, spread out or consolidated",
-            Self::BestFit => "each executor on the Worker where the least is left of its scarcest resource",
+            Self::BestFit => {
+                "each executor on the Worker where the largest share that stays free is the smallest"
+            }
             Self::LeastFragmentation => {
                 "each executor on the Worker where the rest stays most useful for others"
             }

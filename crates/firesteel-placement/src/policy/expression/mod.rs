@@ -47,7 +47,32 @@ use crate::{Demand, Offer};
 /// The maximum number of characters of an expression.
 pub const LONGEST: usize = 2000;
 
-/// A rule for choosing Workers that is written as a formula. Copies share one text.
+/// A rule for choosing Workers that is written as a formula: each executor goes to the Worker where its value is least.
+/// Equal values are decided as by best fit, and then by the id. Copies share one text.
+///
+/// Cores are whole numbers, memory is in MiB, and a custom resource (`gpu` stands for any) counts addresses, with
+/// parts.
+///
+/// | field | meaning |
+/// |---|---|
+/// | `free.cores`, `free.memory`, `free.gpu` | free on the Worker before the executor |
+/// | `left.cores`, `left.memory`, `left.gpu` | free on the Worker after it |
+/// | `asked.cores`, `asked.memory`, `asked.gpu` | asked for by the executor; `asked.cores` is 1 without a fixed size |
+/// | `total.cores`, .. | what the Worker has, free or not |
+/// | `cluster.cores`, .. | what all Workers have together |
+/// | `free.gpu.whole`, `left.gpu.whole` | the number of addresses that are wholly free |
+/// | `free.gpu.largest`, `left.gpu.largest` | the largest free part of one address |
+/// | `placed` | the executors that this placement has put on the Worker already |
+///
+/// Operators, from the weakest: `or`, `and`, `not`, comparisons (1 or 0), `+` `-`, `*` `/` `%`, `-` before a value.
+/// Functions: `min`, `max`, `abs`, `floor` and `if(condition, a, b)`. Numbers have nine digits after the point, and
+/// anything divided by zero is 0.
+///
+/// ```
+/// # use firesteel_placement::Expression;
+/// let balanced: Expression = "abs(left.cores / cluster.cores - left.memory / cluster.memory)".parse()?;
+/// # Ok::<(), firesteel_placement::ExpressionError>(())
+/// ```
 #[derive(Clone)]
 pub struct Expression(Arc<Read>);
 
