@@ -78,7 +78,7 @@ pub enum Note {
     /// The shell reports on an executor that does not live here, or reports its start twice.
     #[note(Warn, "a runner without a row: executor {executor}")]
     UnknownRunner { executor: ExecutorKey },
-    #[note(Warn, "too many ends that no Master confirmed: dropped that of executor {executor}")]
+    #[note(Warn, "too many ended executors that no Master has confirmed: no longer reports the end of executor {executor}")]
     EndForgotten { executor: ExecutorKey },
     /// The driver is here, or was.
     #[note(Warn, "answered a repeated request to launch {driver}")]
@@ -106,14 +106,14 @@ pub enum Note {
     UnknownDriverRunner { driver: DriverId },
     #[note(
         Info,
-        "removing the work of {}, not written for {} s",
+        "removing the work directories of {}: not written for {} s",
         counted(*directories, "ended application"),
         unwritten_for.as_secs()
     )]
     DirectoriesRemoved { directories: usize, unwritten_for: Duration },
     #[note(
         Info,
-        "removing the work of the oldest {}: more than the limits allow is kept",
+        "removing the work directories of the oldest {}: more than the limits allow is kept",
         counted(*executors, "ended executor")
     )]
     SurplusRemoved { executors: usize },

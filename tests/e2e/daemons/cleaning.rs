@@ -28,7 +28,7 @@ fn directories_of_applications_that_ended_are_removed_by_age_and_nothing_else_is
     let gone = |path: &std::path::Path| (!path.exists()).then_some(());
     wait_for("an ended application's directory to go", || gone(&work.join(ended.app.as_str())));
     wait_for("what an earlier Worker left to go", || gone(&earlier));
-    let line = pair.worker.wait_for_line(&["removing the work of ", " ended application"]);
+    let line = pair.worker.wait_for_line(&["removing the work directories of ", " ended application"]);
     assert!(line.contains("not written for 1 s"), "{line}");
     assert!(pair.file(&lives, 0, "stdout").exists(), "it is as old, but its executor lives");
     assert!(work.join("mine/deep/notes").exists());
@@ -82,7 +82,7 @@ fn beyond_a_number_the_oldest_directories_go_and_never_that_of_an_executor_that_
     let expected: Vec<PathBuf> = std::iter::once(&first).chain(&all[5..]).cloned().collect();
     wait_for("the oldest to go", || (applications(&pair) == expected).then_some(()));
     pair.worker
-        .wait_for_line(&["removing the work of the oldest 1 ended executor: more than the limits allow"]);
+        .wait_for_line(&["removing the work directories of the oldest 1 ended executor: more than the limits allow"]);
     assert!(stdout.exists(), "it is the oldest, but it runs");
 
     // The next Worker counts them, too.

@@ -113,7 +113,7 @@ fn a_stranger_is_turned_away_in_its_handshake() {
     for (bytes, then, level, words) in [
         (b"GET / HTTP/1.1\r\n\r\n".to_vec(), Then::Wait, "INFO", "does not speak Firesteel's protocol"),
         (vec![0x16, 3, 1, 2, 0, 1, 0, 1], Then::Wait, "INFO", "speaks TLS, which is not here yet"),
-        (vec![0; 64], Then::Wait, "WARN", "connection of Spark's: it sent a frame of 0 bytes"),
+        (vec![0; 64], Then::Wait, "WARN", "connection in Spark's RPC: it sent a frame of 0 bytes"),
         (
             wire::preamble(Version(5)).to_vec(),
             Then::Wait,

@@ -241,7 +241,7 @@ fn a_profile_that_is_something_else_is_named() {
     let refused = from_driver(&java::write(&graph, root)).expect_err("it is refused").to_string();
     assert_eq!(
         refused,
-        "the field defaultProfile of ApplicationDescription: java.lang.String stands where ResourceProfile has to"
+        "the field defaultProfile of ApplicationDescription: found java.lang.String instead of ResourceProfile"
     );
 }
 

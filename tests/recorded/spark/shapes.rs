@@ -92,7 +92,7 @@ fn options_hold_one_value_or_none() {
 fn what_is_something_else_is_named() {
     in_each("URI", |name, node| {
         let refused = scala::elements(node).expect_err("it is no sequence").to_string();
-        assert_eq!(refused, "java.net.URI stands where a sequence has to", "{name}");
+        assert_eq!(refused, "found java.net.URI instead of a sequence", "{name}");
         assert_eq!(node.field("string").and_then(Node::text), Some("spark://h:1"));
     });
     for name in ["Set1", "Stream", "Range", "Exc", "Map1", "TupleII"] {
@@ -110,7 +110,7 @@ fn what_is_something_else_is_named() {
     let null = Node { graph: &graph, value: Value::Null };
     assert_eq!(
         scala::option(null).expect_err("it is null").to_string(),
-        "null stands where an option has to"
+        "found null instead of an option"
     );
     let number = Node { graph: &graph, value: Value::Int(1) };
     assert_eq!(scala::integer(number), Ok(1));

@@ -116,7 +116,7 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
     let mut requests = EndRequests::install().map_err(|error| ExecutorError::SetUp { error })?;
     let key = ExecutorKey { app: app.clone(), executor };
     let size = counted(cores.0, "core");
-    tracing::info!("executor {key} of {worker} with {size}; its driver is at {driver}");
+    tracing::info!("executor {key} started on {worker} with {size}; its driver is at {driver}");
 
     let runner_context =
         Arc::new(RunnerContext { executor: key.clone(), worker: worker.clone(), host: host.clone() });

@@ -91,7 +91,7 @@ async fn answer(
     };
     let description = &files[index].description;
     tracing::info!(
-        "Worker {:?} fetches {:?}, {} bytes from byte {offset}",
+        "Worker {:?} fetches {:?} ({} bytes), beginning at byte {offset}",
         conversation.name(),
         description.name,
         description.length

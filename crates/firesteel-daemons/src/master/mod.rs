@@ -67,7 +67,7 @@ pub enum MasterError {
     State(#[from] StateError),
     /// The Master can no longer keep its state. No decision since then was sent to anyone.
     #[error(
-        "{0}. Executors keep running. Nobody was told of what could not be written: when the cause is removed, start the \
+        "{0}. Executors keep running. Decisions that could not be written were sent to nobody: remove the cause, then start the \
          Master again"
     )]
     NotDurable(JournalError),

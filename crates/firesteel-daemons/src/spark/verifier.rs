@@ -30,7 +30,7 @@ pub async fn serve(
                 () = lease.over() => return,
             };
             if let Err(broken) = answered {
-                tracing::debug!(%remote, "connection of Spark's: {broken}");
+                tracing::debug!(%remote, "connection in Spark's RPC: {broken}");
             }
         });
     }

@@ -50,7 +50,7 @@ pub enum Note {
     Ending { executors: usize },
     #[note(
         Warn,
-        "no end of {} was reported; their Workers end them when they next reach a Master",
+        "the end of {} was not reported; Workers stop them when they next connect to a Master",
         counted(*executors, "executor")
     )]
     LeftBehind { executors: usize },

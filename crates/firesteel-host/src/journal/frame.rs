@@ -31,7 +31,7 @@ pub enum Damage {
     #[error("it has format {0}, and this version of Firesteel reads format {FORMAT}")]
     Format(u32),
     /// The image is damaged or incomplete.
-    #[error("the image at its beginning is damaged")]
+    #[error("the saved state at its beginning is damaged")]
     Image,
     /// A batch is damaged, and later ones are whole.
     #[error("the {bytes} bytes from offset {at} are damaged; {whole} batches before them are whole")]

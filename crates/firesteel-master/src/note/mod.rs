@@ -138,7 +138,7 @@ pub enum Note {
     /// The driver of an application that this state never had is not answered for a while.
     #[note(
         Warn,
-        "{app} has returned with {}, and this Master does not know it: its state, in {place}, is new. {}",
+        "{app} has returned with {}, but this Master has no record of it: it started with new, empty state in {place}. {}",
         counted(*executors, "executor"),
         Advice(*remaining)
     )]
@@ -166,14 +166,14 @@ pub enum Ignored {
     #[note(Warn, "it names {named:?}, which does not belong to its sender")]
     NotItsOwn { named: String },
     /// A Worker cannot know this state, or the executor can no longer have it.
-    #[note(Warn, "executor {executor} cannot become {state} now")]
+    #[note(Warn, "it reports executor {executor} as {state}, which does not follow its present state")]
     OddState { executor: ExecutorKey, state: ExecutorState },
     /// The Worker is told to end it.
     #[note(Info, "unknown executor {executor}")]
     UnknownExecutor { executor: ExecutorKey },
-    #[note(Warn, "{driver} cannot become {state} now")]
+    #[note(Warn, "it reports {driver} as {state}, which does not follow its present state")]
     OddDriverState { driver: DriverId, state: DriverState },
-    #[note(Warn, "{driver} does not run there")]
+    #[note(Warn, "it reports {driver}, which does not run on this Worker")]
     UnknownDriver { driver: DriverId },
 }
 

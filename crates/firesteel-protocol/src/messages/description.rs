@@ -133,7 +133,7 @@ impl Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum UnsoundGang {
     /// Its executors have no fixed number of cores.
-    #[error("{executors} executors at once must have a number of cores each")]
+    #[error("to start {executors} executors at once, set the cores of each executor")]
     NoCores { executors: u64 },
     /// The executors need more cores than the application may have.
     #[error(

@@ -46,25 +46,25 @@ pub enum Note {
     #[note(Warn, "a question without a number")]
     NoNumber,
     /// There are too many peers on the connection.
-    #[note(Warn, "more than {most} drivers and Workers register on one connection")]
+    #[note(Warn, "refused a registration: {most} drivers and Workers have registered on this connection already")]
     TooManyPeers {
         /// How many there may be.
         most: usize,
     },
     /// A Worker says that it runs more executors than are remembered. What is not remembered may be launched twice.
-    #[note(Warn, "more than {most} executors are said to run on one connection")]
+    #[note(Warn, "Workers on this connection report more than {most} executors: the others are ignored")]
     TooManyExecutors {
         /// How many are remembered.
         most: usize,
     },
     /// A registration is dropped, since peers owe too many answers already.
-    #[note(Warn, "more than {most} questions to drivers and Workers wait on one connection")]
+    #[note(Warn, "refused a registration: {most} questions on this connection wait for their answers")]
     TooManyQuestions {
         /// How many may be open.
         most: usize,
     },
     /// An answer came to a request that was never made, or that was answered before.
-    #[note(Warn, "an answer to the request {id}, which nobody made")]
+    #[note(Warn, "ignored an answer to request {id}: no such request waits for one")]
     Unasked {
         /// The request's number.
         id: i64,
@@ -73,10 +73,10 @@ pub enum Note {
     #[note(Warn, "{_0}")]
     UnknownSerialId(UnknownSerialId),
     /// A driver names an application that no driver on its connection has.
-    #[note(Warn, "a driver speaks of an application that is not on its connection")]
+    #[note(Warn, "ignored a message of a driver: it names an application of another connection")]
     NotItsApplication,
     /// A Worker's id or address is not one of those that registered on its connection.
-    #[note(Warn, "a Worker speaks that is not registered on its connection")]
+    #[note(Warn, "ignored a message of a Worker that is not registered on this connection")]
     NotItsWorker,
     /// An application cannot be taken.
     #[note(Warn, "application {name:?} is refused: {unfit}")]
@@ -101,7 +101,7 @@ pub enum Note {
         unfit: UnfitWorker,
     },
     /// A Worker runs cluster drivers of Spark's Master, which mean nothing here.
-    #[note(Warn, "{worker} runs drivers, which go on and are not shown: {}", drivers.join(", "))]
+    #[note(Warn, "{worker} runs cluster drivers that this Master did not start; they keep running, and it does not show them: {}", drivers.join(", "))]
     RunsDrivers {
         /// The Worker's id.
         worker: WorkerId,

@@ -18,7 +18,7 @@ pub use values::{enumeration_id, integer, option, singleton};
 
 /// The error that a value is not of the kind that a message needs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{found} stands where {wanted} has to")]
+#[error("found {found} instead of {wanted}")]
 pub struct Mismatch {
     /// The needed kind, with its article, such as `a sequence`.
     pub wanted: &'static str,

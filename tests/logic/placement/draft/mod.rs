@@ -43,7 +43,7 @@ fn what_is_wrong_with_a_file_is_one_line_with_line_and_field() {
         ),
         (
             &format!("{WORKER}{WORKER}"),
-            "line 5: workers[1].name: duplicate name \"w\": give each entry its own name, or one entry a count",
+            "line 5: workers[1].name: two entries have the name \"w\": give each its own name, or write one entry with a count",
         ),
         (
             "[[workers]]\nname = \"\"\ncores = 8\nmemory = 64\n",

@@ -259,7 +259,7 @@ impl Line {
             NoteLevel::Info => tracing::debug!(%remote, "{note}"),
             NoteLevel::Warn => {
                 if let Some(left_out) = self.common.lines.next() {
-                    tracing::warn!(%remote, "connection of Spark's: {note}{left_out}");
+                    tracing::warn!(%remote, "connection in Spark's RPC: {note}{left_out}");
                 }
             }
         }

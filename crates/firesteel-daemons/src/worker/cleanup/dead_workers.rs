@@ -157,7 +157,7 @@ fn end_leftovers_of(worker: &WorkerId, record: LifeLock, scratch: &ScratchRoots)
     let left = marker.matching().len();
     if left > 0 {
         let processes = counted(left, "process");
-        tracing::warn!("{worker} was killed together with its reaper: killing {processes} that it left");
+        tracing::warn!("{worker} was killed together with its reaper: killing its {processes}");
     }
     match kill_matching(&marker, QUIET_SCANS, LIMIT) {
         Ok(()) => {

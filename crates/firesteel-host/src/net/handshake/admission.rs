@@ -41,11 +41,11 @@ pub enum NotAdmitted {
     #[error("it belongs to a local cluster, which admits only its own processes and commands of its user")]
     Outsider,
     /// This side is part of a local cluster, and the peer shows no sign of that.
-    #[error("it does not belong to this local cluster, which admits only what its own command started")]
+    #[error("it does not belong to this local cluster, which admits only processes that the same command started")]
     Stranger,
     /// The peer does not know the secret.
     #[error(
-        "it does not know the secret of this local cluster, which admits only what its own command started"
+        "it does not know the secret of this local cluster, which admits only processes that the same command started"
     )]
     WrongProof,
 }

@@ -25,7 +25,7 @@ pub enum Fault {
     NoWorkers,
     #[error("a name must have 1 to {LONGEST_NAME} bytes, but this one has {length}")]
     Name { length: usize },
-    #[error("duplicate name {name:?}: give each entry its own name, or one entry a count")]
+    #[error("two entries have the name {name:?}: give each its own name, or write one entry with a count")]
     NameTwice { name: String },
     /// The file has more than the maximum of something.
     #[error("too many {what}: {found}, but at most {most} can be planned")]

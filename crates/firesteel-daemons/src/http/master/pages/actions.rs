@@ -143,7 +143,7 @@ pub(in super::super) async fn act(
         return Answer::page(StatusCode::OK, &page(action.word(), &confirm(action, &which, token)));
     }
     let by = format!("a reader of the pages@{}", question.from);
-    tracing::info!(from = %question.from, "{} {}: asked on a page", action.word(), which.join(", "));
+    tracing::info!(from = %question.from, "{} {}: requested on a page", action.word(), which.join(", "));
     match perform(action, &which, by, virtual_peers).await {
         Ok((status, words)) => match action {
             // Spark sends the browser back to the first page.
