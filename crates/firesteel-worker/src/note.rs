@@ -78,7 +78,10 @@ pub enum Note {
     /// The shell reports on an executor that does not live here, or reports its start twice.
     #[note(Warn, "a runner without a row: executor {executor}")]
     UnknownRunner { executor: ExecutorKey },
-    #[note(Warn, "too many ended executors that no Master has confirmed: no longer reports the end of executor {executor}")]
+    #[note(
+        Warn,
+        "too many ended executors that no Master has confirmed: no longer reports the end of executor {executor}"
+    )]
     EndForgotten { executor: ExecutorKey },
     /// The driver is here, or was.
     #[note(Warn, "answered a repeated request to launch {driver}")]

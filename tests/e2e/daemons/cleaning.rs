@@ -81,8 +81,9 @@ fn beyond_a_number_the_oldest_directories_go_and_never_that_of_an_executor_that_
     let first = pair.work.path().join(lives.app.as_str());
     let expected: Vec<PathBuf> = std::iter::once(&first).chain(&all[5..]).cloned().collect();
     wait_for("the oldest to go", || (applications(&pair) == expected).then_some(()));
-    pair.worker
-        .wait_for_line(&["removing the work directories of the oldest 1 ended executor: more than the limits allow"]);
+    pair.worker.wait_for_line(&[
+        "removing the work directories of the oldest 1 ended executor: more than the limits allow",
+    ]);
     assert!(stdout.exists(), "it is the oldest, but it runs");
 
     // The next Worker counts them, too.

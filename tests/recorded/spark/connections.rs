@@ -332,7 +332,10 @@ fn what_nobody_here_understands_is_refused_or_said() {
     assert_eq!(said(unasked), "ignored an answer to request 9: no such request waits for one");
     let driver = recorded("spark-4.0.1/driver-to-master");
     let unregister = driver.last().expect("there are some").clone();
-    assert_eq!(said(unregister), "ignored a message of a driver: it names an application of another connection");
+    assert_eq!(
+        said(unregister),
+        "ignored a message of a driver: it names an application of another connection"
+    );
     let heartbeat = recorded("spark-4.0.1/worker-to-master").remove(3);
     assert_eq!(said(heartbeat), "ignored a message of a Worker that is not registered on this connection");
 }

@@ -108,10 +108,7 @@ fn what_is_something_else_is_named() {
     }
     let graph = Graph::default();
     let null = Node { graph: &graph, value: Value::Null };
-    assert_eq!(
-        scala::option(null).expect_err("it is null").to_string(),
-        "found null instead of an option"
-    );
+    assert_eq!(scala::option(null).expect_err("it is null").to_string(), "found null instead of an option");
     let number = Node { graph: &graph, value: Value::Int(1) };
     assert_eq!(scala::integer(number), Ok(1));
     assert_eq!(scala::entries(number).expect_err("it is an int").found, "a primitive value");

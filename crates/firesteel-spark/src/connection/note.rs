@@ -46,7 +46,10 @@ pub enum Note {
     #[note(Warn, "a question without a number")]
     NoNumber,
     /// There are too many peers on the connection.
-    #[note(Warn, "refused a registration: {most} drivers and Workers have registered on this connection already")]
+    #[note(
+        Warn,
+        "refused a registration: {most} drivers and Workers have registered on this connection already"
+    )]
     TooManyPeers {
         /// How many there may be.
         most: usize,

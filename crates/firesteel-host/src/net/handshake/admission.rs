@@ -41,7 +41,9 @@ pub enum NotAdmitted {
     #[error("it belongs to a local cluster, which admits only its own processes and commands of its user")]
     Outsider,
     /// This side is part of a local cluster, and the peer shows no sign of that.
-    #[error("it does not belong to this local cluster, which admits only processes that the same command started")]
+    #[error(
+        "it does not belong to this local cluster, which admits only processes that the same command started"
+    )]
     Stranger,
     /// The peer does not know the secret.
     #[error(
