@@ -35,14 +35,14 @@ pub(crate) enum Step {
         error: String,
         patience: ConnectTimeout,
     },
-    /// Note that two Masters both say that they lead.
+    /// Note that two Masters both claim to lead.
     LeaderConflict(LeaderConflict),
     UnexpectedMessage {
         peer: PeerId,
     },
 }
 
-/// Connections that are closing: they were told to close and have not ended. Their messages are ignored.
+/// Connections that the owner has begun to close and that have not ended. Their messages are ignored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Closing {
     peers: BTreeSet<PeerId>,
@@ -95,7 +95,7 @@ impl Registration {
     }
 
     /// Performs the orders of the search for a Master. `executors`: the executors that the owner believes to be alive.
-    /// If the search is given up, returns the last error of each Master; no order follows then.
+    /// If the search is given up, returns the last error of each Master. Then no order follows.
     pub(crate) fn follow<E: From<Step>, I: Iterator<Item = ExecutorId>>(
         &self,
         orders: Vec<Order<()>>,

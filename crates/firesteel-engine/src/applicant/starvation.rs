@@ -24,11 +24,11 @@ struct UnmetRequest {
     ask_at: Timestamp,
 }
 
-/// Why the Master was asked for the shortfall.
+/// Why the application asked the Master for the shortfall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Nothing,
-    /// To learn of permanent shortfalls at once.
+    /// To learn of permanent shortfalls immediately.
     AtOnce,
     /// Because no executor has come.
     Starving,
@@ -39,8 +39,8 @@ impl Starvation {
         Self { first: timeout, timeout, hunger: None, asked: Asked::Nothing }
     }
 
-    /// Waits only `first` before the first question, so that a user soon learns why nothing happens; `timeout` before
-    /// later ones.
+    /// Waits only `first` before the first question, so that a user soon learns why nothing happens. Waits `timeout`
+    /// before later questions.
     pub(crate) fn early(first: Duration, timeout: Duration) -> Self {
         Self { first: first.min(timeout), ..Self::new(timeout) }
     }
@@ -79,7 +79,7 @@ impl Starvation {
         self.asked = why;
     }
 
-    /// The Master's answer came. Returns why the Master was asked.
+    /// Handles the Master's answer. Returns why the Master was asked.
     pub(crate) fn answered(&mut self) -> Asked {
         std::mem::replace(&mut self.asked, Asked::Nothing)
     }

@@ -12,7 +12,7 @@ use firesteel_protocol::process::{ExitStatus, StartFailure};
 
 use super::{Answer, Note, QuestionId, Unfit};
 
-/// An action that the driver's shell performs.
+/// An action that the daemon around the driver performs.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("driver effect")]
 pub enum Effect {
@@ -23,15 +23,15 @@ pub enum Effect {
     /// Send a message. If the connection has ended, nothing happens.
     Send {
         peer: PeerId,
-        /// To a Master or an executor.
+        /// The message to a Master or an executor.
         message: Outbound,
     },
-    /// Report when everything that has arrived on a connection is handled. Leads to `ArrivedHandled`, or to nothing if
-    /// the connection has ended.
+    /// Report when every message that has arrived on a connection is handled. Leads to `ArrivedHandled`, or to nothing
+    /// if the connection has ended.
     HandleArrived {
         peer: PeerId,
     },
-    /// Close a connection, once everything sent before is written. Leads to `Disconnected`.
+    /// Close a connection, once all earlier messages are written. Leads to `Disconnected`.
     Close {
         peer: PeerId,
     },
@@ -43,7 +43,7 @@ pub enum Effect {
         /// The bytes, in order.
         bytes: Bytes,
     },
-    /// Discard the output of an attempt, since another attempt will be made.
+    /// Discard the output of an attempt, because the task will run again.
     DiscardOutput {
         attempt: AttemptId,
     },
@@ -59,8 +59,8 @@ pub enum Effect {
     },
     /// The application has ended. Occurs once; only `Exit` comes after it.
     Done(Ending),
-    /// The driver ends once everything is sent. Occurs once, as the last effect. It follows `Done` at once, unless the
-    /// driver was told to stay. In that case it comes when the executors have ended or no Master is left to report
+    /// End the driver once everything is sent. Occurs once, as the last effect. This effect follows `Done` immediately,
+    /// unless the driver was told to stay. Then it follows when the executors have ended or no Master is left to report
     /// their ends.
     Exit,
     Note(Note),
@@ -110,13 +110,14 @@ pub enum TaskOutcome {
 pub enum FailureCause {
     /// The attempt itself ended this way.
     Ended(TaskEnd),
-    /// The task returned an exit code after which it is not retried, although its limit would have allowed it.
+    /// The task returned an exit code after which it is not retried, although the limit of failures would allow a
+    /// retry.
     #[display("{_0}, which is not retried")]
     FatalExit(ExitStatus),
     /// The executor died while the attempt ran, through its own fault or the task's.
     #[display("its executor died: {_0}")]
     ExecutorDied(ExecutorState),
-    /// The task could not be started on any host with executors, so that further attempts would fail, too.
+    /// The task could not be started on any host with executors, so further attempts would fail, too.
     #[display("{failure}{}", on_all(*hosts))]
     StartsNowhere {
         /// How the start failed on the last host.

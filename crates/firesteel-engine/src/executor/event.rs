@@ -6,7 +6,7 @@ use firesteel_protocol::ids::{AttemptId, PeerId};
 use firesteel_protocol::messages::{DriverToExecutor, Stream};
 use firesteel_protocol::process::{ExitStatus, NotStarted};
 
-/// What an executor is told by its shell.
+/// An input of the executor from the process around it.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("executor event")]
 pub enum Event {
@@ -18,7 +18,7 @@ pub enum Event {
     ConnectFailed {
         /// The kind of error, for the Worker.
         trouble: ExecutorTrouble,
-        /// The error, in words for people.
+        /// The error, as text for a human reader.
         error: String,
     },
     Received {
@@ -34,7 +34,7 @@ pub enum Event {
     },
     TaskNotStarted {
         attempt: AttemptId,
-        /// Why the start failed, and whose fault that is.
+        /// Why the start failed, and whether the machine or the task is at fault.
         why: NotStarted,
     },
     /// A piece of a task's output was read, within the allowed number of bytes.
@@ -53,6 +53,6 @@ pub enum Event {
     },
     /// SIGTERM asked the process to end, or its Worker is gone.
     Shutdown,
-    /// The next deadline has passed.
+    /// The time of the next deadline has come.
     Deadline,
 }

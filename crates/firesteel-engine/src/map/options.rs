@@ -21,6 +21,6 @@ impl Separator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputOrder {
     Input,
-    /// As soon as each item ends.
+    /// Print each output as soon as its item ends.
     Completion,
 }

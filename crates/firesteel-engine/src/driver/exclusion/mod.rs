@@ -74,8 +74,9 @@ impl Driver {
         }
     }
 
-    /// Whether enough other executors can do the work of the excluded ones. They have the same profile and are large
-    /// enough for every task. Spark's rule needs one such executor; Firesteel's needs as many as would be excluded.
+    /// Whether enough other executors can do the work of the executors that would be excluded. The other executors have
+    /// the same profile and are large enough for every task. Spark's rule needs one such executor. Firesteel's rule
+    /// needs as many as would be excluded.
     fn can_do_without(&self, cause: &ExclusionCause) -> bool {
         let large = |row: &Executor| row.could_offer() && row.cores >= self.tasks.largest(row.profile);
         let all = || self.executors.iter().filter(|(_, row)| large(row));
@@ -109,7 +110,7 @@ impl Driver {
     }
 }
 
-/// Whether this exclusion would take tasks from this executor.
+/// Whether the executor would get no more tasks because of this exclusion.
 fn is_affected(cause: &ExclusionCause, executor: ExecutorId, row: &Executor) -> bool {
     match cause.affected() {
         Affected::Executor(id, _) => id == executor,

@@ -12,8 +12,7 @@ use crate::driver::tasks::waiting::Name;
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct Reach {
     executors: BTreeMap<ProfileId, LocalityIndex<ExecutorId>>,
-    /// The hosts and racks that got their first executor or lost their last one, since this set was last
-    /// taken.
+    /// The hosts and racks that got their first executor or lost their last one since this set was last taken.
     changed: BTreeSet<(ProfileId, Name)>,
 }
 

@@ -12,7 +12,7 @@ impl Executors {
         self.suspects.iter().copied().collect()
     }
 
-    /// A task failed on an executor, and has not been tried elsewhere.
+    /// A task failed on an executor, and has not been tried on another host.
     pub(in crate::driver) fn suspect(&mut self, id: ExecutorId, task: TaskId) {
         self.change_suspicions(id, |suspicions| {
             suspicions.insert(task);
@@ -45,7 +45,7 @@ impl Executors {
         }
     }
 
-    /// Gives no more tasks to a suspected executor, or tasks again.
+    /// Stops giving tasks to a suspected executor (`held`), or gives tasks to it again.
     pub(in crate::driver) fn hold(&mut self, id: ExecutorId, held: bool) {
         if self.live(id).held != held {
             self.change(id, |row| row.held = held);

@@ -12,8 +12,7 @@ use crate::driver::exclusion::health_tracker::Success;
 use crate::driver::{Driver, Effect, ExecutorLoss, FailureCause, Note, TaskOutcome};
 
 impl Driver {
-    /// An executor reports an attempt's state. Late reports about an attempt that was given up change
-    /// nothing.
+    /// An executor reports an attempt's state. Late reports about an attempt that the driver gave up change nothing.
     pub(in crate::driver) fn on_status_update(
         &mut self,
         now: Timestamp,
@@ -85,8 +84,8 @@ impl Driver {
         }
     }
 
-    /// A user cancels a task. A waiting task ends at once. A running task ends when its executor reports the end or is
-    /// lost; until then its cores are not free.
+    /// A user cancels a task. A waiting task ends immediately. A running task ends when its executor reports the end or
+    /// is lost. Until then, its cores are not free.
     pub(in crate::driver) fn on_cancel_task(&mut self, task: TaskId) {
         if self.tasks.phase(task) == Some(&TaskPhase::Waiting) {
             self.end_cancelled(task);
@@ -167,7 +166,7 @@ impl Driver {
         (left == 0).then_some(FailureCause::StartsNowhere { failure, hosts })
     }
 
-    /// An attempt ended without a result that counts: the task waits again.
+    /// An attempt ended without a result that counts. The task waits again.
     pub(in crate::driver) fn repeat_attempt(&mut self, attempt: AttemptId) {
         self.effects.push(Effect::DiscardOutput { attempt });
         self.tasks.requeue(attempt.task, self.executors.reach());
@@ -190,7 +189,7 @@ impl Driver {
         self.effects.push(Effect::TaskEnded { task: attempt.task, outcome });
     }
 
-    /// How near a host is to the preferred hosts of a task, if it has any.
+    /// How near a host is to the preferred hosts of a task. `None` if the task has no preferred hosts.
     fn locality(&self, task: TaskId, host: &str) -> Option<Locality> {
         let wanted = self.tasks.sites(task);
         (!wanted.is_empty()).then(|| nearness(wanted, &self.config.topology.sites([host])))

@@ -181,14 +181,14 @@ fn addresses_count_where_they_let_fewer_tasks_run_than_cores() {
     assert_eq!(bench.driver.view().targets, [(ProfileId::DEFAULT, ExecutorLimit::AtMost(5))]);
 }
 
-/// The Master's answer: an executor of this profile with these cores is missing, and why.
+/// The Master's answer that an executor of this profile with these cores is missing for this reason.
 fn short(profile: ProfileId, cores: i64, reason: Reason) -> MasterToDriver {
     let asked = Amounts { cores: Cores(cores), ..Amounts::default() };
     let missing = Missing::Executors { missing: 1, of: 1 };
     MasterToDriver::Shortfalls(vec![(profile, Shortfall { missing, asked, reason })])
 }
 
-/// Tasks of a profile have no executor for 15 seconds. Returns the effects of the Master's answer.
+/// Leaves tasks of a profile without an executor for 15 seconds. Returns the effects of the Master's answer.
 fn starve(bench: &mut Bench, profile: ProfileId, cores: i64, reason: Reason) -> Vec<Effect> {
     let ask = to_master(DriverToMaster::RequestShortfall { app: AppId::new("app-1") });
     // The very first question comes early, and leads to no executor being given back.
@@ -209,7 +209,7 @@ fn busy(free: i64) -> Reason {
     Reason::Busy { workers: vec![LackingWorkers { count: 1, least: most.clone(), most }] }
 }
 
-/// The reason that the application's maximum leaves `left` cores.
+/// The reason that only `left` cores remain of the application's maximum.
 fn at_maximum(left: i64) -> Reason {
     Reason::TooFewCoresLeft { left: Cores(left) }
 }
@@ -244,7 +244,8 @@ fn ended_by_request(bench: &mut Bench, executors: &[u32]) {
     }
 }
 
-/// A driver with executors 0 to 2 of one core, which is its target, and profile 1 without room for an executor.
+/// A driver with executors 0 to 2 of one core, as many as its target. For profile 1, no Worker has enough free for an
+/// executor.
 fn full() -> Bench {
     let mut bench = Bench::with_executors(&[1, 1, 1]);
     target(&mut bench, ProfileId::DEFAULT, 4);
