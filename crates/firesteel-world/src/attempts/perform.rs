@@ -150,7 +150,7 @@ impl World {
         self.tell(attempt, Event::ProgramEnded(status));
     }
 
-    /// The manager notices that an attempt is gone, or assumes so: the attempt's containers end.
+    /// The manager notices that an attempt has ended, or assumes so. The attempt's containers end.
     fn lose(&mut self, attempt: usize) {
         if !self.supervisor.accepts(attempt) {
             return;

@@ -4,7 +4,7 @@ use firesteel_application_master::FinalStatus;
 
 #[derive(Clone, Debug)]
 pub(super) struct Supervisor {
-    /// The last attempt that it has begun, counted from 0.
+    /// The last attempt that the manager has begun, counted from 0.
     pub(super) current: usize,
     pub(super) state: AttemptState,
     most: u32,
@@ -23,9 +23,9 @@ pub(super) enum AttemptState {
     Known,
     /// The manager was restarted: the attempt has to register again.
     Forgotten,
-    /// The attempt is gone, and another one will begin.
+    /// The attempt has ended, and another one will begin.
     Between,
-    /// The application is over, with the status that its attempt reported, or because no attempt is left.
+    /// The application has ended, with the status that its attempt reported, or because no attempt is left.
     Over(Option<FinalStatus>),
 }
 

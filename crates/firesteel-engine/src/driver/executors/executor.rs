@@ -93,9 +93,11 @@ pub(in crate::driver) enum Trust {
 ///                                   `- RegisterExecutor --+--> OFFERING --will leave, or killed a task unasked--> LEAVING
 ///                                                                 |                                   |
 ///                                                                 `--------- connection ended --------+--> DISCONNECTED
-/// ``` An executor that registers before the Master has announced it waits outside the table. In each state the Master
-/// may report that the executor is lost. A disconnected executor is lost after a while. So is a connected executor that
-/// stays silent. An expected executor that takes too long is ended.
+/// ```
+///
+/// An executor that registers before the Master has announced it waits outside the table. In each state the Master
+/// may report that the executor is lost. A disconnected executor is lost after some time. A connected executor
+/// that stays silent is also lost. The driver ends an expected executor that takes too long to register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum State {
     /// The Master assigned the executor, which has not connected yet.

@@ -1,4 +1,4 @@
-//! Logs. Here they have no content: the world only checks whether they are over.
+//! Logs. In this world they have no content. The world only checks whether they have ended.
 
 use bytes::Bytes;
 use firesteel_protocol::ids::{PeerId, is_sound};

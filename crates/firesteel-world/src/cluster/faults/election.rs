@@ -8,7 +8,7 @@
 //!   that need no record, until its lease ends by its own clock, which may be fast or slow. Then it sends nothing more.
 //! - The next leader begins after the session of the former one has expired. Clocks are never so slow that the lease is
 //!   not over by then.
-//! - A former leader still receives messages of its peers for a while, but its decisions have no effect. Its earlier
+//! - A former leader still receives messages of its peers for some time, but its decisions have no effect. Its earlier
 //!   messages may arrive after the next leader has begun.
 //! - A standby tells peers who leads, ignores their messages, and hangs up when another leader begins.
 
@@ -33,7 +33,7 @@ use firesteel_sim::dice::Dice;
 const LONGEST_SILENCE: u64 = 10_000;
 /// How long a peer waits for the hello of a Master, in milliseconds.
 const MOST_PATIENCE: u64 = 9_000;
-/// The pause between two signs of life of an elected Master, in milliseconds.
+/// The time between two heartbeats of an elected Master, in milliseconds.
 const SIGN_OF_LIFE: u64 = 4_000;
 
 /// How the Masters of a cluster are elected, and which leaders are deposed.
@@ -48,7 +48,7 @@ pub struct Election {
 /// How a leader is deposed while it is alive.
 #[derive(Clone, Debug)]
 pub struct Deposition {
-    /// When it begins, in milliseconds after the start.
+    /// The beginning, in milliseconds after the start.
     pub from: u64,
     pub way: DepositionKind,
     /// The duration of a second of the leader's clock, in milliseconds.
@@ -62,12 +62,12 @@ pub struct Deposition {
     pub same_listener: bool,
 }
 
-/// What happens to a leader that is deposed while it is alive.
+/// How a leader is deposed while it is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DepositionKind {
-    /// It can reach its peers, but not the election service.
+    /// The leader can reach its peers, but not the election service.
     CutOff,
-    /// Its process is paused for this many milliseconds.
+    /// The leader's process is paused for this many milliseconds.
     Paused {
         /// The duration in milliseconds.
         millis: u64,
@@ -117,7 +117,7 @@ pub(crate) enum ListenerState {
     Empty,
     /// The Master that leads, or whose lease is not over yet.
     Leader(NodeIndex),
-    /// A Master after its lease, until its process ends. It accepts no connections.
+    /// A Master after its lease, until its process ends. This Master accepts no connections.
     Former(NodeIndex),
     Standby(NodeIndex),
 }
@@ -136,7 +136,7 @@ impl World {
         (0..self.listeners.len()).map(listener_address).collect()
     }
 
-    /// Which Master accepts connections at a listener, and what its hello says.
+    /// The Master that accepts connections at a listener, and the leadership that its hello reports.
     pub(crate) fn listening_at(&self, listener: usize) -> Option<(NodeIndex, Leadership)> {
         match self.listeners[listener] {
             ListenerState::Empty | ListenerState::Former(_) => None,
@@ -179,7 +179,8 @@ impl World {
         }
     }
 
-    /// Plans the next leader: when it begins, after the last one's session has expired, and at which listener.
+    /// Plans the next leader. Returns when it begins, after the session of the last leader has expired, and its
+    /// listener.
     pub(crate) fn succession(&mut self) -> (u64, usize) {
         let Some(session) = self.scenario.election.as_ref().map(|election| election.session) else {
             let pause = if self.dice.one_in(4) {
@@ -221,7 +222,7 @@ impl World {
         self.listeners[listener] = ListenerState::Standby(node);
     }
 
-    /// A Master that stands by learns of another leader.
+    /// A standby Master learns of another leader.
     pub(crate) fn follow(&mut self, listener: usize) {
         if let ListenerState::Standby(node) = self.listeners[listener] {
             self.end_standby(node);
@@ -230,7 +231,7 @@ impl World {
         }
     }
 
-    /// A standby hangs up.
+    /// A standby Master closes its connections and ends.
     fn end_standby(&mut self, node: NodeIndex) {
         if self.is_sabotaged_by(Sabotage::StandbyStaysOn) {
             return;
@@ -240,7 +241,7 @@ impl World {
         }
     }
 
-    /// A standby receives a message, and does not answer.
+    /// A standby Master receives a message, and does not answer.
     pub(crate) fn tell_standby(&mut self, node: NodeIndex, peer: PeerId, message: &Message) {
         if let (true, Message::WorkerToMaster(WorkerToMaster::RegisterWorker { .. })) =
             (self.is_sabotaged_by(Sabotage::StandbyAnswers), message)
@@ -256,7 +257,7 @@ impl World {
         }
     }
 
-    /// Holds up the leader's messages from now on, then deposes it.
+    /// Holds up the leader's messages from now on. Later deposes the leader.
     pub(crate) fn depose(&mut self, deposition: Deposition) {
         if let (Some(before), Some(node)) = (deposition.held_up, self.master) {
             let session = self.scenario.election.as_ref().map_or(0, |election| election.session);
@@ -276,7 +277,8 @@ impl World {
         self.cut_off(&deposition);
     }
 
-    /// If one end is a Master whose messages are held up now, the connection's messages arrive afterwards.
+    /// Holds up a connection if one end is a Master whose messages are held up now. Its messages arrive when the delay
+    /// is over.
     pub(crate) fn hold_up(&mut self, link: LinkIndex) {
         let Some((node, until)) = self.held_up.filter(|(_, until)| self.now < *until) else { return };
         let row = &self.links[link.0];
@@ -287,12 +289,12 @@ impl World {
         }
     }
 
-    /// Whether this leader's predecessor has held-up messages that arrive now.
+    /// Whether the former leader has held-up messages that arrive during this leader's term.
     pub(crate) fn follows_one_that_is_held_up(&self, node: NodeIndex) -> bool {
         self.held_up.is_some_and(|(former, until)| former != node && self.now < until)
     }
 
-    /// How late a Master's hello on a new connection arrives, if it is late.
+    /// By how much a Master's hello on a new connection is late, if it is late.
     pub(crate) fn lateness_of_hello(&mut self, master: NodeIndex) -> Option<u64> {
         if !self.is_elected() || !self.is_rough() {
             return None;
@@ -357,7 +359,7 @@ impl World {
         self.after(pause, ScheduledEvent::StartMaster { listener: heir });
     }
 
-    /// The lease of a leader is over. Decisions that it has not written have no effect.
+    /// The lease of a leader has ended. Decisions that the leader has not written have no effect.
     pub(crate) fn end_lease(&mut self, node: NodeIndex, lingers: u64) {
         if self.is_former(node) {
             return;
@@ -379,7 +381,7 @@ impl World {
         }
     }
 
-    /// A former leader decides something, which has no effect.
+    /// A former leader makes a decision, which has no effect.
     pub(crate) fn decide_in_vain(&mut self, node: NodeIndex, event: &Event, effects: Vec<Effect>) {
         if self.terms.is_succeeded(node) && !matches!(event, Event::Deadline { .. }) {
             self.fault(Fault::FormerLeaderHears);

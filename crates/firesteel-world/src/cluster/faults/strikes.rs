@@ -1,4 +1,4 @@
-//! Faults that strike by themselves.
+//! Faults that occur by themselves.
 
 use firesteel_engine::driver::{self, Allocation, Question, Replacement};
 use firesteel_placement::{Cores, MiB};
@@ -15,7 +15,7 @@ use crate::cluster::scheduled_event::{ScheduledEvent, StrangerRole};
 use crate::cluster::world::{NodeIndex, World};
 
 impl World {
-    /// Lets one fault strike, if it has a target, and plans the next one.
+    /// Performs one fault, if it has a target, and plans the next one.
     pub(crate) fn strike(&mut self) {
         if self.is_calm {
             return;
@@ -188,7 +188,7 @@ impl World {
         }
     }
 
-    /// A shell changes executor targets, for profiles that its driver may or may not know.
+    /// The owner of an application changes executor targets, for profiles that its driver may or may not know.
     fn request_some_executors(&mut self, fault: Fault) {
         let profile = ProfileId(u32::try_from(self.dice.below(4)).expect("it is small"));
         let total = self.dice.below(6);
@@ -218,7 +218,8 @@ impl World {
         }
     }
 
-    /// A shell ends executors, some of which may not exist, or a driver requests this in another application's name.
+    /// The owner of an application ends executors, some of which may not exist. Or a driver requests this in another
+    /// application's name.
     fn kill_some_executors(&mut self, fault: Fault) {
         let count = self.dice.between(1, 3);
         let executors = (0..count)

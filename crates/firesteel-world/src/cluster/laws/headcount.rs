@@ -12,14 +12,14 @@ use crate::cluster::network::message::Message;
 use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 
-/// How long after its idle timeout an executor may take to end, in milliseconds.
+/// How long after its idle timeout an executor may still take to end, in milliseconds.
 const SLACK: u64 = 2_000;
 
 /// The requests of one driver.
 #[derive(Debug, Default)]
 pub(crate) struct ExecutorRequests {
     targets: BTreeMap<ProfileId, u64>,
-    /// The executors that its user has ended.
+    /// The executors that the driver's user has ended.
     dismissed: BTreeSet<ExecutorId>,
 }
 
@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    /// Checks that no more executors exceed the idle timeout than are wanted.
+    /// Checks that an executor exceeds the idle timeout only if it is wanted.
     pub(crate) fn check_idle(&mut self, node: NodeIndex, since: u64) {
         let Some(process) = self.process(node).filter(|process| process.idle_since == Some(since)) else {
             return;
