@@ -5,9 +5,9 @@
 //! their effects, and its own effects are their events. The program around the session reads lines and prints.
 //!
 //! - `words`, `grammar`, `request`, `command`: the language of the commands, with its help.
-//! - `course`: what a session does from its beginning to its end, and how it waits. It is written as asynchronous
-//!   functions, one for each command (`commands`). Nothing runs them but [`Session::apply`]: each event lets the course
-//!   go on until it waits for another one. It has no runtime, and the same events always have the same effects.
+//! - `course`: the course of a session from its beginning to its end, written as asynchronous functions, one for each
+//!   command (`commands`). Only [`Session::apply`] runs them: after each event, the course continues until it waits for
+//!   another event. There is no asynchronous runtime, and the same events always have the same effects.
 //! - `state`: the state of a session, and the handling of events that no command waits for.
 //! - `check`: the invariants after every event.
 //!

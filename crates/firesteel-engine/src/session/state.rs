@@ -198,7 +198,7 @@ impl State {
         }
     }
 
-    /// Handles an event that needs no command. The course continues afterwards.
+    /// Takes an event and updates the state. The course continues afterwards.
     pub(super) fn hear(&mut self, now: Timestamp, event: Event) {
         self.now = now;
         match &event {

@@ -14,8 +14,7 @@ use firesteel_protocol::process::ExitStatus;
 /// How long an attempt waits for a driver that has disconnected, in virtual milliseconds.
 const RECONNECT: u64 = 10_000;
 
-/// How long an attempt at most listens to a newly registered driver before it requests containers, in virtual
-/// milliseconds.
+/// The maximum time that an attempt waits for the requests of a newly registered driver, in virtual milliseconds.
 const LISTENING: u64 = 1_000;
 
 /// The facts about one attempt. They come from its events and effects, and share no code with the machine.

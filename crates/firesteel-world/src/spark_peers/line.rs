@@ -7,7 +7,7 @@ use firesteel_protocol::ids::PeerId;
 use firesteel_spark::connection::{Channel, Connection, PeerEnd};
 use firesteel_spark::frame::Frame;
 
-/// A peer at the other end of a connection.
+/// A party at the other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Party {
     /// An honest peer, by number.
@@ -49,7 +49,7 @@ impl<T> InFlight<T> {
     }
 }
 
-/// What arrives at one end of a connection.
+/// An item that arrives at one end of a connection.
 #[derive(Debug)]
 pub(super) enum Arrival {
     Frame(Frame),

@@ -4,8 +4,9 @@
 //! Master leads, and one at the other listener stands by. As in the product:
 //!
 //! - Each leader has a greater epoch than all leaders before it.
-//! - A leader that is cut off from the election service can no longer write (`master_disk`). It still sends messages
-//!   that need no record, until its lease ends by its own clock, which may be fast or slow. Then it sends nothing more.
+//! - A leader that is cut off from the election service can no longer write (`master_disk`). Until its lease ends by
+//!   its own clock, which may be fast or slow, the leader still sends messages that need no record. After that, the
+//!   leader sends nothing more.
 //! - The next leader begins after the session of the former one has expired. Clocks are never so slow that the lease is
 //!   not over by then.
 //! - A former leader still receives messages of its peers for some time, but its decisions have no effect. Its earlier

@@ -1,7 +1,6 @@
 //! The faults of a simulated cluster, and how often they occur.
 //!
-//! - [`Fault`], [`FaultPlan`]: each kind of fault, and how often it strikes; `strikes`: faults that strike by
-//!   themselves.
+//! - [`Fault`], [`FaultPlan`]: each kind of fault, and how often it occurs; `strikes`: faults that occur by themselves.
 //! - `disks`, `shortages`, `stalls`, `partitions`, `busy_master`: faults that last for some time.
 //! - `election`, `leaving`: leaders that are deposed, and Workers that are decommissioned.
 //! - `strangers`: hostile peers.

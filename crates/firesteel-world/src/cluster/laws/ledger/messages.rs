@@ -1,4 +1,4 @@
-//! Checks each message that the Master sends against the books, and enters it.
+//! Checks each message that the Master sends against the books, and enters the message.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -77,13 +77,13 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether the Worker of this connection holds the executor.
+    /// Whether the Worker of this connection holds the executor in the books.
     pub(crate) fn is_on(&self, peer: PeerId, executor: &ExecutorKey) -> bool {
         let book = self.worker_of.get(&peer).and_then(|worker| self.workers.get(worker));
         book.is_some_and(|book| book.grants.contains_key(executor))
     }
 
-    /// Whether an order repeats an earlier one, which the Worker's heartbeat did not confirm.
+    /// Whether an order repeats an earlier order that the Worker's heartbeat did not confirm.
     fn is_repeated(&self, peer: PeerId, launch: &ExecutorLaunch, event: &Event) -> bool {
         let is_heartbeat = matches!(event, Event::Received { peer: worker,
             message: Inbound::Worker(WorkerToMaster::Heartbeat { .. }), .. } if *worker == peer);
