@@ -86,8 +86,8 @@ pub(crate) struct DriverBody {
     pub(crate) headcount: ExecutorRequests,
     /// The executors that the driver may accept.
     pub(crate) entrance: Entrance,
-    /// Executors that register in effects that are not performed yet. Tasks that end in the same event cannot have run
-    /// there.
+    /// Executors whose registration is among the effects that are not performed yet. A task that ended as unfit in this
+    /// event could not use them.
     pub(crate) newcomers: BTreeSet<ExecutorId>,
 }
 
