@@ -1,6 +1,7 @@
 //! Common code of tests and benches. Crates of the program depend on this crate only for their tests and benches.
 //!
-//! - [`program`]: the program under test, as its users run it: commands and daemons; [`processes`] finds the processes that they start
+//! - [`program`]: the program under test, as its users run it: commands and daemons; [`processes`] finds the processes
+//!   that they start
 //! - [`cluster`]: a Master with Workers
 //! - [`wait`]: waits for actions of other processes; [`proxy`] changes or delays the bytes between them
 //! - [`component`]: tests that need a component which a machine may lack; [`yarn`] and [`zookeeper`] start such

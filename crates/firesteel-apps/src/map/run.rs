@@ -1,4 +1,4 @@
-//! The daemon around the state machine of a map run, [`MapRun`].
+//! The event loop around the state machine of a map run, [`MapRun`].
 //!
 //! The loop waits for an event, gives it to the machine, and performs the machine's effects in order. Effects that take
 //! long (reading, printing, writing the remaining items) report their results as events.
@@ -53,7 +53,7 @@ pub struct Run {
     left: Leftovers,
     unknown_hosts: UnknownHosts,
     announcement: Option<Announcement>,
-    /// Events that this daemon created itself. They are handled before all other events.
+    /// Events that the event loop created itself. They are handled before all other events.
     raised: VecDeque<Event>,
 }
 

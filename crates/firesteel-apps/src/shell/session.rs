@@ -1,8 +1,7 @@
-//! The daemon around the state machine of a session: performs the effects of a [`Session`], and gives it events.
+//! The event loop around the state machine of a session: performs the effects of a [`Session`], and gives it events.
 //!
-//! This daemon makes no decisions. The loop waits for one event, gives it to the machine, and performs the machine's
-//! effects in order. An effect that takes long reports its result as an event. The machine waits for one answer at a
-//! time.
+//! The loop makes no decisions. It waits for one event, gives it to the machine, and performs the machine's effects in
+//! order. An effect that takes long reports its result as an event. The machine waits for one answer at a time.
 
 use std::collections::VecDeque;
 use std::io;
@@ -37,7 +36,7 @@ use crate::map::input::Input;
 use crate::map::run::stdout_is_closed;
 use crate::map::summary::Summary;
 
-/// How often the daemon checks whether standard output was closed.
+/// How often the event loop checks whether standard output was closed.
 const TICK: Duration = Duration::from_millis(50);
 /// The maximum number of lines in the session's history.
 const LINES: usize = 1000;
@@ -45,7 +44,7 @@ const LINES: usize = 1000;
 /// The event that results from an effect, with the items of a map run if the effect opened them.
 type PendingEvent = Pin<Box<dyn Future<Output = (Event, Option<Input>)> + Send>>;
 
-/// The daemon around the state machine of a session.
+/// The event loop around the state machine of a session.
 pub(super) struct SessionShell {
     machine: Session,
     clock: Clock,
@@ -79,7 +78,7 @@ struct Prompt {
 }
 
 impl SessionShell {
-    /// Creates the daemon of a session whose application has just started.
+    /// Creates the event loop of a session whose application has just started.
     pub(super) fn new(
         job: &Job,
         settings: &ApplicationSettings,

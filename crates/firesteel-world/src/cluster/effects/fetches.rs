@@ -35,7 +35,7 @@ impl Fetches {
         }
     }
 
-    /// Ends a fetch. Returns whether it succeeded. Returns `None` if the Worker no longer waits for it.
+    /// Ends a fetch. Returns whether the Worker was still waiting for this fetch.
     fn end(&mut self, worker: NodeIndex, app: &AppId, fetch: FetchId, succeeds: bool) -> bool {
         let key = (worker, app.clone());
         let awaited = self.table.get(&key) == Some(&Fetch::UnderWay(fetch));

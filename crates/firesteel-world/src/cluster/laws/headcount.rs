@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    /// Checks that an executor exceeds the idle timeout only if it is wanted.
+    /// Checks the number of executors that exceed the idle timeout. At most as many as are wanted may do so.
     pub(crate) fn check_idle(&mut self, node: NodeIndex, since: u64) {
         let Some(process) = self.process(node).filter(|process| process.idle_since == Some(since)) else {
             return;
