@@ -1,4 +1,4 @@
-//! Why an application ended without its driver, and the exit code of its command.
+//! The reasons for which an application ends without its driver, and the exit codes of its command.
 
 use std::fmt;
 

@@ -35,7 +35,7 @@ const PREFIXES: [&str; 3] = [CLUSTER, MAP, SHELL];
 /// The number of random characters at the end of a directory's name.
 const RANDOM: usize = 6;
 
-/// The file that the command holds locked.
+/// The file that the command keeps locked.
 const LOCK: &str = ".lock";
 
 /// How many times to create another directory if a directory is removed before it is locked.

@@ -1,4 +1,4 @@
-//! How an application starts: opens its files, and starts or finds its cluster.
+//! The start of an application: opens its files, and starts or finds its cluster.
 
 use std::io;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! Components that tests need and machines may lack.
+//! Components that some tests need and that may be missing on a machine.
 
 use std::collections::BTreeMap;
 use std::env;

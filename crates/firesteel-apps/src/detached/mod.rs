@@ -27,7 +27,7 @@ use std::time::{Duration, SystemTime};
 
 pub use run::{Announcement, DetachedRun, RunState};
 
-/// How long the output of an ended run is kept, unless there are more than [`KEPT_RUNS`].
+/// How long the output of an ended run is kept. It is removed earlier if there are more than [`KEPT_RUNS`] runs.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
 
 /// How many ended runs keep their output.

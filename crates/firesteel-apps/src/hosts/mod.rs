@@ -22,7 +22,7 @@ use firesteel_protocol::process::Quoted;
 pub use self::outcome::Outcome;
 pub use self::remote_shell::RemoteShell;
 
-/// The script that each machine runs, after lines that set its parameters.
+/// The script that each machine runs. Lines before it set the script's parameters.
 const SCRIPT: &str = include_str!("daemon.sh");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,7 +25,7 @@ pub enum Outcome {
     Failed {
         /// The reason, as text.
         why: String,
-        /// Whether the machine has too few processes or open files, or too little memory.
+        /// Whether the machine lacks processes, open files or memory.
         is_shortage: bool,
     },
 }

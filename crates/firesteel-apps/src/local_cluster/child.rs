@@ -50,8 +50,8 @@ pub enum DaemonName {
 }
 
 impl Daemon {
-    /// Starts the daemon, whose log goes to the file `log`. The daemon reads the cluster's secret from its standard
-    /// input, which no other process can see.
+    /// Starts the daemon, whose log goes to the file `log`. The daemon reads the cluster's secret from standard input,
+    /// which no other process can read.
     pub(super) async fn start(
         name: DaemonName,
         program: &Path,

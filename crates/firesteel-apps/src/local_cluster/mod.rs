@@ -48,10 +48,10 @@ pub struct Options {
 /// `worker-0.log` and the work directory `worker-0`, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Directory {
-    /// A new temporary directory, removed at the end. If the command is killed, a later command
-    /// removes it.
+    /// A new temporary directory, which is removed at the end. If this command is killed, a later command removes the
+    /// directory.
     Temporary,
-    /// This directory. It is created if it does not exist, and kept.
+    /// This directory. It is created if it does not exist, and is not removed.
     Kept(PathBuf),
 }
 

@@ -1,4 +1,4 @@
-//! The source of the items: words, a file, or standard input. A separate thread reads it.
+//! The source of the items: words, a file, or standard input. A separate thread reads the source.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, PipeReader, PipeWriter, Read};
@@ -103,7 +103,7 @@ pub enum InputError {
     },
 }
 
-/// The source of an error, as a user knows it.
+/// The source of an error, as text for the user.
 pub type Origin = Box<str>;
 
 /// The items of a source. A thread reads a few items ahead, and ends when this value is dropped.
@@ -275,7 +275,7 @@ fn send_records(source: Bytes, cut: Cut, origin: &Origin, preferences: Preferenc
     send(std::iter::from_fn(|| items.next().transpose()), preferences, sender);
 }
 
-/// Sends items with their hosts, up to the first error.
+/// Sends the items, each with its hosts, until the first error.
 fn send(
     items: impl Iterator<Item = Result<Item, InputError>>,
     mut preferences: Preferences,

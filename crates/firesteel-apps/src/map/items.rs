@@ -27,8 +27,7 @@ pub struct Cut {
 pub enum Unit {
     /// One record without its separator. An empty line is an empty item.
     Record,
-    /// Whole records with about this number of bytes in total. A longer record becomes a block of
-    /// its own.
+    /// Whole records with about this number of bytes in total. A longer record is a block by itself.
     Block {
         /// The target size of a block, at most [`MAX_STDIN`].
         bytes: usize,

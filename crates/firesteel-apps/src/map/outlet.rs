@@ -28,7 +28,7 @@ pub enum OutletMessage {
     },
     Ended {
         task: TaskId,
-        /// The attempt whose output counts, if there is one.
+        /// The attempt whose output counts, if any.
         last: Option<AttemptId>,
     },
 }
@@ -55,7 +55,7 @@ pub enum OutletError {
     Gone,
 }
 
-/// Both threads. When this value is dropped, they finish their queues and end.
+/// The two threads. When this value is dropped, the threads process their queues and end.
 #[derive(Debug)]
 pub struct Outlet {
     messages: Option<mpsc::Sender<OutletMessage>>,

@@ -29,7 +29,7 @@ pub(super) enum Reread<'a> {
 pub(super) struct Earlier {
     /// The file of the earlier record, locked so that no other run uses the same items.
     locked: File,
-    /// The path of this run's own record until it replaces the earlier one.
+    /// The path of this run's own record, until this record replaces the earlier one.
     pub(super) own: TempPath,
 }
 
@@ -97,7 +97,7 @@ pub(super) fn create(target: &Path) -> Result<File, RecordError> {
     }
 }
 
-/// Creates a run record that replaces an earlier one when the run begins.
+/// Creates a run record that replaces an earlier record when the run begins.
 pub(super) fn take_over(path: &Path) -> io::Result<(File, Earlier)> {
     let locked = File::open(path)?;
     locked.try_lock().map_err(|_| undone::still_written())?;

@@ -184,7 +184,7 @@ impl RunRecord {
         }
     }
 
-    /// Begins the run: its record replaces the items of an earlier run.
+    /// Begins the run. The run's record now replaces the record of an earlier run.
     ///
     /// # Errors
     /// A file cannot be replaced or removed.

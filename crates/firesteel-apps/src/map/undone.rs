@@ -315,7 +315,7 @@ pub(super) fn open(file: &File) -> io::Result<Option<(Undone, u64)>> {
     contents.undone(file.try_clone()?).map(|undone| Some((undone, length)))
 }
 
-/// The error for the record of a run that has not ended.
+/// The error for the record of a run that is still running.
 pub(super) fn still_written() -> io::Error {
     io::Error::other("the run that writes it has not ended")
 }

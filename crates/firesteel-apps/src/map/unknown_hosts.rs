@@ -13,7 +13,7 @@ use crate::local_cluster::key;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// Maximum number of hosts that get a remark of their own.
+/// The maximum number of hosts for which a separate remark is made.
 const MOST_REMARKS: usize = 5;
 const MOST_REMEMBERED: usize = 10_000;
 /// How long the end of a run waits for a Master's answer about the hosts.

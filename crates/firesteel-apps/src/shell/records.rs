@@ -30,7 +30,7 @@ pub(super) struct Records {
     directory: Scratch,
 }
 
-/// The output of one task on both streams, in order of arrival.
+/// The output of one task on standard output and standard error, in order of arrival.
 #[derive(Debug, Default)]
 struct Record {
     length: u64,

@@ -1,4 +1,4 @@
-//! How a driver or a launcher handles Masters and invalid messages.
+//! The handling of Masters and of invalid messages by a driver or a launcher.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use firesteel_protocol::messages::{DriverToMaster, MasterToDriver};
 
 use super::registration::{ConnectTimeout, Registration};
 
-/// An action on a peer. Each owner of an application has an effect or a note for it.
+/// An action on a peer. For each of these actions, an owner of an application has an effect or a note.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Connect {

@@ -11,8 +11,8 @@ use firesteel_protocol::secret::Secret;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// The pauses are short, because a user waits, and a Master that has just started should be found soon. Spark's
-/// application client tries every 20 s.
+/// The pauses between attempts to register. They are short, because a user waits, and a Master that has just started
+/// should be found soon. Spark's application client tries every 20 s.
 const PACE: Pace = Pace {
     first: Duration::from_millis(500),
     longest: Duration::from_secs(5),
@@ -39,7 +39,7 @@ pub enum ConnectTimeout {
     Endless,
 }
 
-/// Where and how long to look for a Master.
+/// The Masters to look for, and for how long.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     /// The Masters to try, in this order.

@@ -1,13 +1,14 @@
-//! Finds out why no executor comes.
+//! Finds out why an application gets no executor.
 
 use std::time::Duration;
 
 use firesteel_protocol::time::Timestamp;
 
-/// Measures how long the application has had no executor that takes tasks, and when to ask the Master why.
+/// Measures how long the application has had no executor that takes tasks. Decides when to ask the Master for the
+/// reason.
 ///
-/// Source: Spark's driver, 4.0.1, warns every 15 s that "Initial job has not accepted any resources".
-/// Firesteel asks the Master for the reason.
+/// Source: Spark's driver, 4.0.1, warns every 15 s that "Initial job has not accepted any resources". Firesteel asks
+/// the Master for the reason.
 #[derive(Clone, Debug)]
 pub(crate) struct Starvation {
     /// How long to wait before the first question.
@@ -30,7 +31,7 @@ pub(crate) enum Asked {
     Nothing,
     /// To learn of permanent shortfalls immediately.
     AtOnce,
-    /// Because no executor has come.
+    /// Because the application has got no executor.
     Starving,
 }
 

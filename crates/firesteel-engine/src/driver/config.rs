@@ -33,8 +33,8 @@ pub struct Config {
     /// `spark.standalone.executorRemoveDelayOnDisconnection`: how long the driver waits, after an executor's connection
     /// has ended, for the Master to report the executor's end. Spark's default is 5 s.
     pub loss_delay: Duration,
-    /// `firesteel.driver.executorTimeout`: how long the driver waits for an executor with a running process
-    /// to register before it asks for another one.
+    /// `firesteel.driver.executorTimeout`: an executor whose process runs must register within this time. Otherwise the
+    /// driver requests another executor.
     pub executor_timeout: Duration,
     /// How a driver and its executors notice that the other side is silent.
     pub heartbeats: Heartbeats,
@@ -76,8 +76,8 @@ impl Default for Heartbeats {
     }
 }
 
-/// How long a task with preferred hosts waits before it runs farther away from them. Spark's default is 3 s
-/// for each level (`spark.locality.wait`).
+/// How long a task with preferred hosts waits before it may run farther from these hosts. Spark's default is 3 s for
+/// each level (`spark.locality.wait`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalityWait {
     /// `spark.locality.wait.node`: how long a task waits for a preferred host.
@@ -104,7 +104,7 @@ pub struct DynamicAllocation {
     pub max: u64,
     /// The number of executors of the default profile that is wanted at the start; between `min` and `max`.
     pub initial: u64,
-    /// How long tasks wait before more executors are asked for.
+    /// How long tasks wait before more executors are requested.
     pub backlog_timeout: Duration,
     /// The interval at which more executors are requested while tasks still wait. More than zero.
     pub sustained_timeout: Duration,

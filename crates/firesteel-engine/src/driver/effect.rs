@@ -47,7 +47,7 @@ pub enum Effect {
     DiscardOutput {
         attempt: AttemptId,
     },
-    /// A task has ended for good. Occurs once for each submitted task.
+    /// A task has ended, and will not run again. Occurs once for each submitted task.
     TaskEnded {
         task: TaskId,
         outcome: TaskOutcome,
@@ -57,7 +57,7 @@ pub enum Effect {
         number: QuestionId,
         answer: Answer,
     },
-    /// The application has ended. Occurs once; only `Exit` comes after it.
+    /// The application has ended. Occurs once. Only `Exit` comes after this effect.
     Done(Ending),
     /// End the driver once everything is sent. Occurs once, as the last effect. This effect follows `Done` immediately,
     /// unless the driver was told to stay. Then it follows when the executors have ended or no Master is left to report
@@ -78,7 +78,7 @@ pub enum Outbound {
     Executor(DriverToExecutor),
 }
 
-/// How a task ended for good.
+/// The final result of a task.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("task outcome")]
 pub enum TaskOutcome {
@@ -86,20 +86,20 @@ pub enum TaskOutcome {
     Succeeded {
         attempt: AttemptId,
         executor: ExecutorId,
-        /// How near the executor is to the preferred hosts, if the task has any.
+        /// How near the executor is to the preferred hosts. `None` if the task has no preferred hosts.
         locality: Option<Locality>,
     },
     /// The task reached its limit of failures. The last attempt's output counts.
     Failed {
         attempt: AttemptId,
         executor: ExecutorId,
-        /// How near the executor is to the preferred hosts, if the task has any.
+        /// How near the executor is to the preferred hosts. `None` if the task has no preferred hosts.
         locality: Option<Locality>,
         failures: u32,
         /// How the last attempt ended.
         cause: FailureCause,
     },
-    /// The task was cancelled, or the application ended first. No connected executor runs it any more.
+    /// The task was cancelled, or the application ended before the task. No connected executor still runs the task.
     Cancelled,
     /// No executor can ever run the task.
     Unfit(Unfit),

@@ -33,7 +33,7 @@ pub enum Event {
         #[kind(label)]
         message: Inbound,
     },
-    /// Everything that had arrived on a connection when `HandleArrived` came has been handled.
+    /// The driver has received every message that had arrived on a connection when `HandleArrived` was performed.
     ArrivedHandled { peer: PeerId },
     /// A connection ended, for any reason.
     Disconnected { peer: PeerId },
@@ -43,7 +43,7 @@ pub enum Event {
         /// The task's command, needs and preferred hosts.
         request: TaskRequest,
     },
-    /// No more tasks will be submitted. When all have ended, the application is done.
+    /// No more tasks will be submitted. When all tasks have ended, the application is done.
     Finish {
         /// The result of the application's work, for the Master.
         outcome: Option<Outcome>,
@@ -55,10 +55,9 @@ pub enum Event {
     AddProfile { profile: ProfileId, needs: ResourceProfile, total: u64 },
     /// Sets the number of executors that are wanted for a profile. A lower number ends no executor.
     RequestExecutors { profile: ProfileId, total: u64 },
-    /// Ends executors, including busy ones. Their tasks run again elsewhere, and this does not count as a
-    /// failure.
+    /// Ends executors, including busy ones. The tasks on them run again elsewhere. This does not count as a failure.
     KillExecutors { executors: Vec<ExecutorId>, replacement: Replacement },
-    /// The user cancels one task. Has no effect if the task has ended or was cancelled before.
+    /// The user cancels one task. This has no effect if the task has ended or was cancelled before.
     CancelTask { task: TaskId },
     /// The owner asks a question. Leads to `Answer`.
     Ask {
@@ -95,7 +94,7 @@ pub enum Replacement {
 pub enum Until {
     /// Until the Master has received the end of the application.
     Notified,
-    /// Until the executors have ended, or no Master is left to report their ends.
+    /// Until the executors have ended, or no Master is left to report the executors' ends.
     NothingLeft,
 }
 

@@ -122,12 +122,12 @@ pub struct Driver {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// No more tasks are submitted; the driver waits until all have ended.
+    /// No more tasks are submitted. The driver waits until all tasks have ended.
     Draining {
         /// The result of the application's work, for the Master.
         outcome: Option<Outcome>,
     },
-    /// The application is over, and the driver waits for its executors to end.
+    /// The application has ended, and the driver waits for its executors to end.
     Leaving,
     Done,
 }
@@ -135,7 +135,7 @@ enum Phase {
 /// Why the driver set its next deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The search for a Master continues, or has taken too long.
+    /// The search for a Master must continue, or has taken too long.
     Registration(Due),
     /// A deadline of this executor has passed. The executor has not registered or has sent nothing, or the Master has
     /// not reported the executor's end.
@@ -146,7 +146,7 @@ pub enum Reason {
     Starvation,
     /// Cores were kept free long enough for tasks that prefer nearby hosts.
     Locality,
-    /// The initial target of dynamic allocation may fall.
+    /// The initial target of dynamic allocation no longer applies.
     InitialTarget,
     /// Tasks of this profile have waited long enough for more executors.
     Backlog(ProfileId),

@@ -98,7 +98,7 @@ pub enum Note {
     ProfileUnknown { profile: ProfileId },
     #[note(Warn, "rejected resource profile {profile}: {reason}")]
     ProfileRefused { profile: ProfileId, reason: RefusedProfile },
-    /// The Master does not know the application, or knows another driver for it.
+    /// The Master does not know the application, or has another driver for it.
     #[note(Warn, "the Master refused {request}")]
     RequestRefused { request: Request },
     #[note(Warn, "{worker} on {host} is gone: {reason}")]
@@ -138,7 +138,7 @@ pub enum Note {
     /// application starts with.
     #[note(Warn, "{shortfall}; the application waits for {}", remedy(&shortfall.reason))]
     NeverFits { profile: ProfileId, shortfall: Shortfall },
-    /// Tasks wait, and the Master has assigned no executor yet. Noted once, soon after the start.
+    /// Tasks wait, and the Master has not assigned an executor yet. Noted once, soon after the start.
     #[note(Warn, "{}; waiting", joined(shortfalls.iter().map(|(_, shortfall)| shortfall.to_string())))]
     StillWaiting { shortfalls: Vec<(ProfileId, Shortfall)> },
     /// Tasks wait, and no executor has come for some time.
@@ -254,7 +254,7 @@ fn remedy(reason: &Reason) -> &'static str {
     }
 }
 
-/// Why there is no executor, as the end of a sentence.
+/// The reason why there is no executor, as the end of a sentence.
 fn why_none(master: &MasterStatus) -> String {
     let (shortfalls, unwanted) = match master {
         MasterStatus::Lost => return ", and no Master is connected".to_owned(),

@@ -25,7 +25,7 @@ impl fmt::Display for QuestionId {
 /// A question that the driver's owner may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// Asks for a view of the driver's tables.
+    /// Asks for a copy of the driver's tables.
     Look,
     /// Asks the Master why there are fewer executors than requested.
     Explain,

@@ -11,7 +11,7 @@ use super::executors::executor::{Executor, Fate, State, Trust};
 pub struct View {
     /// The application's latest id.
     pub app: Option<AppId>,
-    /// The Master that has the application, while it is connected.
+    /// The Master that has registered the application, while this Master is connected.
     pub master: Option<Address>,
     pub submitted: u64,
     /// The number of tasks that wait for a core.

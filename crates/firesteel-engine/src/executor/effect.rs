@@ -22,14 +22,14 @@ pub enum Effect {
     /// `TaskExited`.
     StartTask {
         attempt: AttemptId,
-        /// The command and its settings.
+        /// The command of the task, with its settings.
         spec: TaskSpec,
         /// The addresses of custom resources that the task may use.
         resources: Resources,
         /// How many bytes of the task's output may be read before `AllowOutput`.
         allowed: u64,
     },
-    /// Allow this many more bytes of a task's output to be read.
+    /// Allow the given number of further bytes of a task's output to be read.
     AllowOutput {
         attempt: AttemptId,
         bytes: u64,

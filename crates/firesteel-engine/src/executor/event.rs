@@ -29,7 +29,7 @@ pub enum Event {
     Disconnected,
     TaskStarted {
         attempt: AttemptId,
-        /// The id of the process, which leads its own process group.
+        /// The id of the process, which is the leader of its own process group.
         pid: u32,
     },
     TaskNotStarted {
@@ -45,13 +45,13 @@ pub enum Event {
         /// The bytes, in order.
         bytes: Bytes,
     },
-    /// A task's process ended, all its output was read, and the rest of its process group was killed.
+    /// A task's process ended, all its output was read, and the other processes of its process group were killed.
     TaskExited {
         attempt: AttemptId,
         /// How the process ended.
         status: ExitStatus,
     },
-    /// SIGTERM asked the process to end, or its Worker is gone.
+    /// A SIGTERM told the executor to end, or the executor's Worker has ended.
     Shutdown,
     /// The time of the next deadline has come.
     Deadline,

@@ -1,4 +1,4 @@
-//! Heartbeats to the driver, and how long the executor waits for the driver's.
+//! Heartbeats to the driver, and the time limit for messages of the driver.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use firesteel_protocol::time::Timestamp;
 
 use super::Reason;
 
-/// The shortest interval, so that a faulty driver cannot keep its executors busy with heartbeats.
+/// The shortest interval between heartbeats. So a faulty driver cannot keep its executors busy with heartbeats.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! The notes of a launcher, which its user sees.
+//! The notes of a launcher, which are shown to the user.
 
 use std::time::Duration;
 

@@ -28,7 +28,7 @@ pub(super) struct Begun {
     pub(super) unprinted: usize,
 }
 
-/// Whether to read one more item. `cores` is the sum over all executors.
+/// Whether to read one more item. `cores` is the number of cores of all executors.
 pub(super) fn wants_more(begun: Begun, cores: Cores) -> bool {
     let waiting = cores.0.saturating_mul(PER_CORE).clamp(FEWEST, MOST);
     let most = usize::try_from(waiting.saturating_add(cores.0)).unwrap_or(usize::MAX);

@@ -18,7 +18,7 @@ pub enum Effect {
         task: TaskId,
         request: TaskRequest,
     },
-    /// Tell the driver to end the application, since all tasks are over. `ApplicationEnded` follows, and then
+    /// Tell the driver to end the application, because all tasks have ended. `ApplicationEnded` follows, and then
     /// `DriverEnded`.
     FinishApplication {
         /// The result of the items, for the Master.
@@ -50,7 +50,7 @@ pub enum Effect {
         /// The attempt whose output counts. If `None`, nothing is printed.
         attempt: Option<AttemptId>,
     },
-    /// No more output follows. `OutputClosed` or `OutputLost` follows when all is printed.
+    /// Finish the output: no more output follows. `OutputClosed` or `OutputLost` follows when all output is printed.
     CloseOutput,
     /// Mark an item in the run record as done: it succeeded, and its output was printed.
     MarkDone {
@@ -61,6 +61,6 @@ pub enum Effect {
     /// read. Read no more items. `RestLeft` or `RecordLost` follows.
     LeaveRest,
     Remark(Remark),
-    /// The run is over. This is the last effect.
+    /// The run has ended. This is the last effect.
     Finish,
 }

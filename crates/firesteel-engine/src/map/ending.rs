@@ -8,7 +8,7 @@ use crate::driver;
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("map ending")]
 pub enum Ending {
-    /// Every item has ended, successfully or not, and everything is printed.
+    /// Every item has ended, successfully or not, and all output is printed.
     Completed,
     /// The input failed. The items read before have ended, and their outputs are printed.
     BadInput {

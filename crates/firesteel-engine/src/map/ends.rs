@@ -1,4 +1,4 @@
-//! How a map run ends, step by step.
+//! The end of a map run, step by step.
 
 use firesteel_protocol::process::end_request::EndRequest;
 use firesteel_protocol::time::Timestamp;

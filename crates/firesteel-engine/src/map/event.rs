@@ -62,7 +62,7 @@ pub enum Event {
     },
     /// The remaining items were written, after `LeaveRest`.
     RestLeft {
-        /// The number of written items; `None` if the run has no record.
+        /// The number of written items. `None` if the run has no record.
         items: Option<u64>,
     },
     /// The time of the next deadline has come.

@@ -32,7 +32,7 @@ pub(super) struct OpenItem {
     pub(super) bytes: usize,
 }
 
-/// Whether an item is done, or another run has to repeat it.
+/// Whether an item is done, or must be repeated by another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemResult {
     Succeeded,

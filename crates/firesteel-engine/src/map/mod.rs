@@ -41,7 +41,8 @@ pub use options::{OutputOrder, Separator};
 pub use remark::Remark;
 pub use tally::{Cause, ExecutorUse, Failure, LocalityUse, Tally, Totals};
 
-/// How long the run waits for the driver after the application is over. Workers give executors a grace period to end.
+/// How long the run waits for the driver after the application has ended. During this time, Workers give executors
+/// their grace period to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
@@ -77,7 +78,7 @@ enum Phase {
     Reading(Reading),
     /// No more items are read. Tasks continue.
     Draining,
-    /// All tasks are over, and the driver was told to end the application.
+    /// All tasks have ended, and the driver was told to end the application.
     Finishing,
     /// Tasks are being cancelled.
     Ending(Output),
@@ -357,7 +358,7 @@ impl MapRun {
         }
     }
 
-    /// Sets how the run ends. Only the first reason counts.
+    /// Sets how the run ends. If this is called more than once, only the first reason counts.
     fn end_with(&mut self, ending: Ending) {
         if self.ending == Ending::Completed {
             self.ending = ending;

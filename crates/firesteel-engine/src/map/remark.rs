@@ -30,7 +30,7 @@ pub enum Remark {
     RecordLost {
         error: String,
     },
-    /// The driver ended before its application. This is a bug; the log has the reason.
+    /// The driver ended before its application. This is a bug. The log contains the reason.
     DriverLost,
     /// The application ended for a reason other than this run.
     ApplicationOver(Ending),

@@ -23,12 +23,12 @@ pub struct Tally {
     pub repeated_attempts: u64,
     /// How near to their preferred hosts items ran.
     pub locality: LocalityUse,
-    /// The first executors and hosts that were excluded for a while, in the order of the exclusions.
+    /// The first executors and hosts that were excluded for some time, in the order of the exclusions.
     pub excluded: Vec<ExclusionCause>,
     /// The first items that failed, by number.
     pub failures: BTreeMap<u64, Failure>,
     executors: BTreeMap<ExecutorId, ExecutorUse>,
-    /// Executors of an earlier registration of the application. Their numbers may occur again.
+    /// Executors of an earlier registration of the application. The same numbers may occur again for new executors.
     earlier: Vec<ExecutorUse>,
     /// The hosts where unfinished items have failed, by item number.
     failed_on: BTreeMap<u64, Vec<String>>,
@@ -48,7 +48,7 @@ pub struct Totals {
     /// Items that could not become a task. There is at most one, because the input ends at that item.
     pub unusable: u64,
     pub open: u64,
-    /// Items that succeeded, without their output being printed. Set at the end of the run.
+    /// Items that succeeded, but whose output was not printed. Set at the end of the run.
     pub unprinted: u64,
     /// Items that were never read. `None` if the number is not known.
     pub unread: Option<u64>,
@@ -124,7 +124,8 @@ impl Tally {
         ready.fold((0, Cores::ZERO), |(count, cores), executor| (count + 1, cores + executor.cores))
     }
 
-    /// Every executor that was ever ready: those of earlier registrations first, then by number.
+    /// Every executor that was ever ready. Executors of earlier registrations come first. Within a registration, they
+    /// are ordered by number.
     pub fn executors(&self) -> impl Iterator<Item = &ExecutorUse> {
         self.earlier.iter().chain(self.executors.values())
     }

@@ -68,7 +68,7 @@ pub type Loss = String;
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("session piece")]
 pub enum Piece {
-    /// Some bytes, and there may be more.
+    /// Some bytes were printed, and more may follow.
     Printed,
     /// Nothing was printed: there is no more output for now.
     Nothing,

@@ -25,7 +25,7 @@ const ITEMS: &str = ":::";
 /// Maximum number of characters of a command in a table or a message.
 const SHOWN: usize = 60;
 
-/// Parses a line. A line that cannot be split is one command that cannot be parsed.
+/// Parses a line. If the line cannot be split, returns a single command that cannot be parsed.
 #[must_use]
 pub fn parse(line: &str) -> Vec<Entry> {
     match sentences(line) {
@@ -293,7 +293,7 @@ impl Arguments {
         Ok(all)
     }
 
-    /// Removes a flag from any position and returns whether it was there.
+    /// Removes a flag from any position. Returns whether the flag was present.
     fn flag(&mut self, flag: &str) -> Result<bool, String> {
         let before = self.words.len();
         self.words.retain(|word| word != flag);

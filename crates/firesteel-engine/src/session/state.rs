@@ -120,7 +120,7 @@ pub enum Route {
     Console,
     /// Into the record of the background task.
     Record,
-    /// To the map run, with all other reports on the task.
+    /// The output goes to the map run, like all other reports about the task.
     Map,
     /// The output is discarded, because the session is ending.
     Nowhere,

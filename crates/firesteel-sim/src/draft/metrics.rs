@@ -66,7 +66,7 @@ impl Metrics {
         all
     }
 
-    /// Adds one Worker, if it is alive.
+    /// Adds the figures of one Worker, if the Worker is alive.
     fn count(&mut self, worker: &WorkerOutcome, demands: &[&ProfileView]) {
         if !worker.share().counts() {
             return;

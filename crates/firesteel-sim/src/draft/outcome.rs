@@ -220,7 +220,7 @@ impl WorkerOutcome {
         self.executors.iter().fold(self.memory - self.memory_free, |rest, executor| rest - executor.memory)
     }
 
-    /// Removes resources from the free ones. Returns the addresses.
+    /// Takes resources from the Worker's free resources. Returns the addresses that were taken.
     fn take(&mut self, resources: &HeldResources) -> Resources {
         let taken = resources.take(&mut self.free).unwrap_or_default();
         for (name, left) in &mut self.resources_free {

@@ -48,7 +48,7 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// An empty picture. Screen readers read its title and description aloud.
+    /// Creates an empty picture. Screen readers read its title and description aloud.
     #[must_use]
     pub fn new(title: &str, description: &str) -> Self {
         let (title, description) = (title.to_owned(), description.to_owned());

@@ -32,7 +32,7 @@ pub fn questions(input: impl BufRead) -> impl Iterator<Item = Result<Question, L
     lines(input, question)
 }
 
-/// Reads questions as [`questions`] does, and answers them.
+/// Reads questions as [`questions`] does, and answers each of them.
 pub fn answers(input: impl BufRead) -> impl Iterator<Item = Result<Answer, LineError>> {
     lines(input, |line, text| {
         question(line, text)?.answer().map_err(|reason| LineError::Pass { line, reason })

@@ -51,7 +51,7 @@ pub struct Outcome {
     pub first: Waits,
     /// The time from an application's arrival until it could run.
     pub began: Waits,
-    /// Like `began`, for applications that need several executors at once.
+    /// Like `began`, for applications that need several executors at the same time.
     pub gangs: Waits,
     /// Like `began`, by the cores that applications request.
     pub by_size: Vec<(SizeClass, Waits)>,

@@ -51,9 +51,9 @@ pub(super) struct Stage<'a, A> {
 /// A change of a driver's executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExecutorChange {
-    /// The driver has one more executor, on this Worker.
+    /// The driver got another executor, on this Worker.
     Launched { driver: u64, worker: usize },
-    /// An executor that had run for this time was taken from the driver.
+    /// The driver lost an executor that had run for this time.
     Lost { driver: u64, ran: Duration },
 }
 

@@ -6,7 +6,7 @@ use super::table::{Wrong, within};
 /// The maximum number of models. Each model has one bit.
 const MOST: usize = 64;
 
-/// A set of models of GPU, one bit each.
+/// A set of GPU models. Each model has one bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Models(u64);
 
@@ -66,7 +66,7 @@ impl Default for Models {
 pub struct ModelNames(Vec<String>);
 
 impl ModelNames {
-    /// The set of this model. A new name gets the next number.
+    /// Adds a model and returns the set that contains only this model. A new name gets the next number.
     ///
     /// # Errors
     /// There are too many models.

@@ -14,7 +14,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::sleep;
 use tokio_util::codec::FramedRead;
 
-/// How often the kernel may reset a connection during its handshake.
+/// The maximum number of times that the kernel may reset a connection during its handshake.
 const MOST_RESETS: u32 = 5;
 
 /// A connection after the handshake.

@@ -111,7 +111,7 @@ pub fn class_path() -> Result<&'static str, String> {
 /// Servers that run until they are killed or dropped. Methods identify a server by its index, counted from 0.
 pub struct Ensemble {
     servers: Vec<Server>,
-    /// Dropped after the servers that use it.
+    /// The directory of the servers. It is dropped after the servers that use it.
     _directory: TempDir,
 }
 
@@ -215,8 +215,8 @@ impl Ensemble {
         running.filter_map(|(index, server)| Some((server.leads()?, index))).max().map(|(_, index)| index)
     }
 
-    /// The answer of a server to a command of four letters: `srvr`, `ruok` or `mntr`. `None` if it does not answer
-    /// within a second.
+    /// The answer of a server to a command of four letters: `srvr`, `ruok` or `mntr`. `None` if the server does not
+    /// answer within a second.
     pub fn ask(&self, index: usize, command: &str) -> Option<String> {
         self.servers[index].ask(command)
     }

@@ -17,7 +17,8 @@ const RECONNECT: u64 = 10_000;
 /// The maximum time that an attempt waits for the requests of a newly registered driver, in virtual milliseconds.
 const LISTENING: u64 = 1_000;
 
-/// The facts about one attempt. They come from its events and effects, and share no code with the machine.
+/// The facts about one attempt. They are derived from the attempt's events and effects, and share no code with the
+/// state machine.
 #[derive(Clone, Debug)]
 pub(super) struct Books {
     pub(super) config: Config,
@@ -66,7 +67,7 @@ pub(super) enum Fate {
     Ended(i32),
 }
 
-/// The state of the manager, as the attempt knows it.
+/// The state of the manager, as far as the attempt knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manager {
     Stranger,
@@ -266,12 +267,12 @@ impl Books {
         }
     }
 
-    /// Whether a driver outside a program has reported that its work failed.
+    /// Whether a driver outside a program has reported that the driver's work failed.
     fn driver_failed(&self) -> bool {
         self.config.mode != Mode::Cluster && matches!(self.facts.outcome, Some(Outcome::Failed(_)))
     }
 
-    /// Whether an attempt that ends with this status and code is the last one.
+    /// Whether an attempt that ends with this status and code is the last attempt of the application.
     pub(super) fn is_for_good(&self, status: FinalStatus, code: i32) -> bool {
         match status {
             FinalStatus::Succeeded | FinalStatus::Killed => true,

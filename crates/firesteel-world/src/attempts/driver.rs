@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_protocol::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
 use firesteel_protocol::messages::{ApplicationEnd, ExecutorState, MasterToDriver, Relaunch};
 
-/// A driver. In cluster mode each program has its own driver.
+/// A driver. In cluster mode, each program contains its own driver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Driver {
     /// The driver's connection to an attempt, as the driver sees it.

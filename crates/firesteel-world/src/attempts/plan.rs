@@ -23,7 +23,7 @@ pub struct Plan {
     /// The seed that generated this plan and that drives the run.
     pub seed: u64,
     pub cluster: Scenario,
-    /// The configuration of the first attempt. Later attempts differ only in their number.
+    /// The configuration of the first attempt. Only the attempt's number is different in later attempts.
     pub config: Config,
     /// The number of profiles that the driver uses.
     pub profiles: u32,

@@ -401,7 +401,7 @@ impl World {
         self.tell(attempt, Event::Received { peer, message: Inbound::Client(message) });
     }
 
-    /// Marks a driver as done. Its program ends once it learns that no executor is left.
+    /// Marks a driver as done. The driver's program ends once the driver learns that no executor is left.
     pub(super) fn finish_driver(&mut self, driver: usize) {
         if self.drivers[driver].connection.is_some() {
             self.drivers[driver].done = true;

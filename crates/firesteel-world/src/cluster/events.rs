@@ -29,14 +29,14 @@ impl World {
         }
     }
 
-    /// A paused process continues and receives the events that came meanwhile.
+    /// A paused process continues and receives the events that arrived during the pause.
     pub(super) fn go_on_again(&mut self, node: NodeIndex) {
         for event in self.node_mut(node).waiting.take().unwrap_or_default() {
             self.tell(node, event);
         }
     }
 
-    /// Gives a node an event, performs its effects, and checks it.
+    /// Gives a node an event, performs the effects, and checks the node.
     pub(crate) fn tell(&mut self, node: NodeIndex, event: NodeEvent) {
         if !self.node(node).body.is_alive() || self.violation.is_some() {
             return;

@@ -38,7 +38,7 @@ pub(crate) enum ScheduledEvent {
         node: NodeIndex,
         at: u64,
     },
-    /// A node gets an event, if it is still alive.
+    /// A node receives an event, if the node is still alive.
     Tell {
         node: NodeIndex,
         event: NodeEvent,
@@ -56,7 +56,7 @@ pub(crate) enum ScheduledEvent {
     MasterTurn {
         node: NodeIndex,
     },
-    /// A Master begins to lead at this listener, unless another one leads.
+    /// A Master begins to lead at this listener, unless another Master leads.
     StartMaster {
         listener: usize,
     },

@@ -61,7 +61,8 @@ pub(crate) struct World {
     pub(crate) master_began: Timestamp,
     /// The partitions that have begun, each with its end.
     pub(crate) parted: Vec<(Partition, u64)>,
-    /// Whether a hostile peer has posed as a Worker, so that the Master may believe false reports about executors.
+    /// Whether a hostile peer has pretended to be a Worker, so that the Master may believe false reports about
+    /// executors.
     pub(crate) was_lied_to: bool,
     /// The living Worker of each machine, if any.
     pub(crate) workers: Vec<Option<NodeIndex>>,

@@ -35,7 +35,7 @@ pub struct Held {
     pub profile: ProfileId,
 }
 
-/// How carefully a manager chooses the machine of a container.
+/// How carefully a manager chooses the machine for a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantChoice {
     /// The manager grants a container on a wanted host, if a host is wanted.
@@ -88,13 +88,13 @@ impl Manager {
         self.machines.keys().map(String::as_str)
     }
 
-    /// Restarts the manager: containers keep running, and everything else is forgotten.
+    /// Restarts the manager. Containers keep running, and the manager forgets everything else.
     pub fn forget(&mut self) {
         self.wanted.clear();
         self.excluded.clear();
     }
 
-    /// Ends an attempt at the application. Its containers end, too, and are not reported.
+    /// Ends an attempt at the application. Its containers also end, and their ends are not reported.
     pub fn end_all(&mut self) {
         self.forget();
         self.containers.clear();
@@ -130,7 +130,7 @@ impl Manager {
         }
     }
 
-    /// The containers that no response has reported yet.
+    /// The containers that were granted, but that no response has reported yet.
     pub fn undelivered(&self) -> impl Iterator<Item = &ContainerId> {
         self.granted.iter().map(|granted| &granted.container)
     }

@@ -52,7 +52,7 @@ enum CallOutcome {
     Sound,
     RequestLost,
     ResponseLost,
-    /// The manager was restarted and knows nothing.
+    /// The manager was restarted and has lost its state.
     Forgotten,
     /// The manager has begun another attempt.
     Replaced,

@@ -21,7 +21,7 @@ pub struct Scenario {
     pub config: Config,
     /// The number of profiles that the driver uses.
     pub profiles: u32,
-    /// The virtual time until which faults strike, in milliseconds.
+    /// The virtual time until which faults occur, in milliseconds.
     pub until: u64,
     /// One in this many chances for a fault is taken. 0 means none.
     pub faults: u64,

@@ -9,7 +9,7 @@ use firesteel_placement::advanced::locality::{Locality, Topology};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 
-/// The state of a container that the allocator knows.
+/// The state of a container that was granted to the allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// The container was granted, and the allocator has not reacted yet.
@@ -20,7 +20,7 @@ enum Fate {
     Released,
 }
 
-/// A second set of books, from the allocator's events and effects. It shares no code with the allocator.
+/// A second set of books, derived from the allocator's events and effects. The books share no code with the allocator.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Truth {
     fates: BTreeMap<ContainerId, Fate>,
@@ -38,7 +38,7 @@ pub(super) struct Truth {
     call_is_open: bool,
     /// Whether the allocator has just registered, so that its first call may come immediately.
     fresh: bool,
-    /// The containers that came with the current response.
+    /// The containers that the current response granted.
     arrived: BTreeSet<ContainerId>,
     /// The containers that the current response reported as ended.
     gone: BTreeSet<ContainerId>,

@@ -38,7 +38,7 @@ pub(super) struct Truth {
     /// Tasks whose output was printed. The run may not have learned of this yet.
     printed: BTreeSet<TaskId>,
     output_closed: bool,
-    /// Items that are marked as done in the record.
+    /// Items that are marked as done in the run record.
     pub(super) marked: BTreeSet<u64>,
     /// Requests to end that were not repeated signals.
     pub(super) requests: Vec<(EndRequest, u64)>,
@@ -179,7 +179,7 @@ impl Truth {
         }
     }
 
-    /// Checks the outcome of an application that is ended early: how many items are not done.
+    /// Checks the outcome of an application that is ended early. It must contain the number of items that are not done.
     fn judge_cancel(&self, outcome: &Outcome, scenario: &Scenario) -> Verdict {
         let taken = self.taken.len() as u64;
         let left = taken - self.count(Ended::Succeeded);

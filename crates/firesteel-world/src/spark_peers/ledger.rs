@@ -34,7 +34,7 @@ struct Account {
     /// The id of the called peer, if the Master opened the connection.
     called: Option<String>,
     is_closed: bool,
-    /// How many requests with each number wait for an answer.
+    /// For each request number, how many requests wait for an answer.
     requests: BTreeMap<i64, u32>,
     /// The numbers of the Master's questions: all numbers, and those of the open questions.
     numbers: BTreeSet<i64>,

@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// The effects of an event on a connection, which may be sabotaged. The books check them.
+    /// The effects of an event on a connection, which a deliberate bug may change. Compares the effects with the books.
     fn effects_of(&mut self, number: u64, mut event: Event) -> Vec<Effect> {
         let now = self.now();
         let Some(line) = self.lines.get_mut(&number) else { return Vec::new() };

@@ -470,7 +470,7 @@ impl World {
         }
     }
 
-    /// Whether a frame is for this peer, which may share its connection with others.
+    /// Whether a frame is addressed to this peer. Several peers may share one connection.
     fn is_for(&self, number: usize, frame: &Frame, read: &forge::Read) -> bool {
         let person = &self.people[number];
         match frame {

@@ -10,14 +10,14 @@ use super::forge::RELEASES;
 pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
-    /// The release of each driver, as an index into the recorded ones.
+    /// The release of each driver, as an index into the recorded releases.
     pub drivers: Vec<usize>,
-    /// The release of each Worker, as an index into the recorded ones.
+    /// The release of each Worker, as an index into the recorded releases.
     pub workers: Vec<usize>,
-    /// The release of each client that submits cluster drivers, as an index into the recorded ones.
+    /// The release of each client that submits cluster drivers, as an index into the recorded releases.
     pub clients: Vec<usize>,
     pub strangers: u64,
-    /// The virtual time until which faults strike and hostile peers act, in milliseconds.
+    /// The virtual time until which faults occur and hostile peers act, in milliseconds.
     pub until: u64,
     /// One in this many chances for a fault is taken. 0 means none.
     pub faults: u64,

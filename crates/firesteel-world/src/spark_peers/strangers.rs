@@ -10,7 +10,7 @@ use super::forge::{
     to_endpoint, without_address,
 };
 
-/// A hostile peer on a machine of its own.
+/// A hostile peer, which has its own machine.
 #[derive(Debug)]
 pub(super) struct Stranger {
     identity: PeerIdentity,

@@ -1,4 +1,4 @@
-//! Firesteel's own rule: excludes executors and hosts that are worse than the others of the application.
+//! Firesteel's own rule: excludes executors and hosts that are worse than the application's other executors and hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::driver::ExclusionCause;
 const FIRST: Duration = Duration::from_secs(60);
 /// The longest time that an exclusion lasts.
 const LONGEST: Duration = Duration::from_secs(900);
-/// How many executors in a row must fail to start on a host before the driver avoids it.
+/// After this many executors in a row have failed to start on a host, the driver avoids the host.
 const FAILED_STARTS: u32 = 2;
 
 /// Compares executors of the same profile with each other, and the hosts of these executors.
@@ -28,7 +28,7 @@ const FAILED_STARTS: u32 = 2;
 pub(in crate::driver) struct Comparison {
     executors: BTreeMap<ProfileId, FailureRates>,
     hosts: BTreeMap<ProfileId, FailureRates>,
-    /// Executors and hosts that are proven worse than the others and have not been excluded since.
+    /// Executors and hosts that are proven worse than the others, and have not been excluded since this was proven.
     suspects: BTreeSet<Subject>,
     /// Executors and hosts that were excluded and are not trusted again yet.
     records: BTreeMap<Subject, Record>,
@@ -169,7 +169,7 @@ impl Comparison {
         hosts
     }
 
-    /// A task begins on an executor. It is a trial if the executor is due for one.
+    /// A task begins on an executor. The task is a trial if the executor is due for one.
     pub(in crate::driver) fn launched(
         &mut self,
         task: TaskId,
@@ -263,7 +263,7 @@ impl Comparison {
         }
     }
 
-    /// A task succeeded on this executor or host, which may end the suspicion against it.
+    /// A task succeeded on this executor or host. This may end the suspicion against the executor or host.
     fn clear(&mut self, subject: &Subject) {
         if self.suspects.contains(subject)
             && !self.rates_of(subject).any(|rates| rates.convinced(subject).is_some())
@@ -317,7 +317,7 @@ impl Comparison {
         }
     }
 
-    /// Forgets an executor that has ended. Its number is not used again.
+    /// Forgets an executor that has ended. The executor's number is not used again.
     pub(in crate::driver) fn executor_ended(&mut self, executor: ExecutorId) {
         let subject = Subject::Executor(executor);
         self.rates_of_mut(&subject).for_each(|rates| rates.remove(&subject));
@@ -325,7 +325,7 @@ impl Comparison {
         self.suspects.remove(&subject);
     }
 
-    /// Forgets all executors, because the Master starts to number them again.
+    /// Forgets all executors, because the Master starts to number executors again.
     pub(in crate::driver) fn forget_executors(&mut self) {
         self.executors.clear();
         self.records.retain(|subject, _| matches!(subject, Subject::Host(_)));
@@ -426,7 +426,7 @@ impl Comparison {
         delay
     }
 
-    /// Ends the exclusion of an executor, and of its host with all executors there.
+    /// Ends the exclusion of an executor and of its host, with all executors on that host.
     pub(super) fn readmit(&mut self, executor: ExecutorId, host: &str) {
         self.trust(&Subject::Executor(executor));
         let at = Subject::Host(host.to_owned());
@@ -441,7 +441,7 @@ impl Comparison {
         records.chain(self.starts.values().filter_map(|starts| starts.until)).min()
     }
 
-    /// Ends exclusions and trials that are over now.
+    /// Ends exclusions and trials whose time is over.
     pub(super) fn expire(&mut self, now: Timestamp) {
         let over = |record: &Record| record.trust.until().is_some_and(|until| until <= now);
         let over: Vec<Subject> = self
@@ -469,7 +469,7 @@ impl Comparison {
     }
 }
 
-/// How long exclusion number `times` lasts.
+/// The duration of exclusion number `times`.
 fn delay(times: u32) -> Duration {
     doubled(FIRST, times.saturating_sub(1), LONGEST)
 }

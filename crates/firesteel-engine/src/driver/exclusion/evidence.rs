@@ -1,4 +1,4 @@
-//! How strongly the failures of an executor or a host speak against it.
+//! The strength of the evidence against an executor or a host with failed tasks.
 
 /// The value of [`Evidence::level`] at the start of a bet of one unit.
 const ONE: u128 = 1 << 64;

@@ -1,4 +1,4 @@
-//! Spark's rule: excludes an executor or host after a number of tasks failed there and succeeded elsewhere.
+//! Spark's rule: excludes an executor or host after a number of tasks failed on it and succeeded elsewhere.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,7 +72,7 @@ impl FailureLimits {
         self.changes
     }
 
-    /// Readmits all hosts, and the executors on them. Returns the hosts.
+    /// Ends the exclusion of all hosts, and of the executors on these hosts. Returns the hosts.
     pub(super) fn readmit_hosts(&mut self) -> Vec<String> {
         self.changes += 1;
         let hosts: Vec<String> = std::mem::take(&mut self.hosts).into_keys().collect();
@@ -114,7 +114,7 @@ impl FailureLimits {
         self.failed_starts.remove(host);
     }
 
-    /// Forgets all executors, because the Master starts to number them again.
+    /// Forgets all executors, because the Master starts to number executors again.
     pub(in crate::driver) fn forget_executors(&mut self) {
         self.failures.clear();
         self.executors.clear();

@@ -101,7 +101,7 @@ impl FailureRates {
         self.all.failed += TASK;
     }
 
-    /// If the subject is proven worse than the others, returns its latest tasks.
+    /// The latest tasks of the subject, if the subject is proven worse than the others.
     pub(super) fn convinced(&self, subject: &Subject) -> Option<&RecentTasks> {
         self.rows.get(subject).filter(|row| row.evidence.is_convincing()).map(|row| &row.spell)
     }

@@ -1,4 +1,4 @@
-//! The health tracker: excludes executors and hosts where tasks fail that succeed elsewhere, by one of two rules.
+//! The health tracker: excludes executors and hosts where tasks fail that succeed elsewhere. It uses one of two rules.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(in crate::driver) enum HealthTracker {
     ByLimits(FailureLimits),
 }
 
-/// A task that succeeded, and the executors where it had failed.
+/// A task that succeeded, and the executors where this task had failed before.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Success {
     pub(in crate::driver) task: TaskId,
@@ -56,7 +56,7 @@ pub enum ExclusionCause {
     /// By Spark's rule: a host where several executors in a row ended before they registered.
     #[display("excluded host {host}: {} in a row failed to start there", counted(*starts, "executor"))]
     HostOfFailedStarts { host: String, starts: u32 },
-    /// An executor where tasks fail far more often than on the others.
+    /// An executor where tasks fail far more often than on other executors.
     #[display(
         "excluded executor {executor} on {host}: {failed} of its last {ended} tasks failed there and \
         succeeded elsewhere"
@@ -69,7 +69,7 @@ pub enum ExclusionCause {
         /// The number of the executor's latest tasks.
         ended: u64,
     },
-    /// A host where tasks fail far more often than on the others, on several executors.
+    /// A host where tasks fail far more often than on other hosts. They fail on several executors of the host.
     #[display(
         "excluded host {host}: {failed} of its last {ended} tasks failed there and succeeded elsewhere"
     )]
@@ -200,7 +200,7 @@ impl HealthTracker {
         }
     }
 
-    /// Readmits all hosts, and the executors on them. Returns the hosts.
+    /// Ends the exclusion of all hosts, and of the executors on these hosts. Returns the hosts.
     pub(super) fn readmit_hosts(&mut self) -> Vec<String> {
         match self {
             Self::Off => Vec::new(),

@@ -1,4 +1,4 @@
-//! Excluding executors and hosts, and readmitting them.
+//! The exclusion of executors and hosts, and its end.
 
 mod comparison;
 mod evidence;
@@ -17,8 +17,8 @@ use super::executors::executor::{Executor, Trust};
 use super::{Driver, ExclusionCause, Note, Readmission};
 
 impl Driver {
-    /// Excludes executors and hosts while other executors can do their work. Ends expired exclusions. Readmits an
-    /// executor if no other is left.
+    /// Excludes executors and hosts if other executors can do their work. Ends expired exclusions. If no other executor
+    /// is left, readmits an excluded one.
     pub(super) fn update_exclusions(&mut self, now: Timestamp) {
         let over = self.health.expire(now);
         let host_of = |executor| self.executors.get(executor).map(|row| row.host.clone());
@@ -46,7 +46,7 @@ impl Driver {
         }
     }
 
-    /// A task begins on an executor. A trial runs alone there.
+    /// A task begins on an executor. If the task is a trial, the executor gets no other task.
     pub(super) fn begin_on(&mut self, now: Timestamp, task: TaskId, executor: ExecutorId) {
         let host = &self.executors.live(executor).host;
         self.health.launched(task, executor, host, now);
@@ -55,7 +55,7 @@ impl Driver {
         }
     }
 
-    /// Lets an executor take tasks exactly if the health tracker does not exclude it.
+    /// Lets each executor take tasks, except the executors that the health tracker excludes.
     fn apply_exclusions(&mut self, why: Readmission) {
         let change = |(id, row): (ExecutorId, &Executor)| {
             let excluded = self.health.is_excluded(id, &row.host);
@@ -94,7 +94,7 @@ impl Driver {
         others().next().is_some() && hit.into_iter().all(enough)
     }
 
-    /// An excluded executor to readmit, because no equally good executor of its profile takes tasks.
+    /// An excluded executor that should be readmitted, because no equally good executor of its profile takes tasks.
     pub(super) fn last_resort(&self) -> Option<(ExecutorId, String)> {
         if !self.health.any_excluded() {
             return None;

@@ -30,14 +30,14 @@ impl Driver {
         }
     }
 
-    /// A task no longer counts as a doubt about executors: it has ended, or failed on several hosts.
+    /// A task no longer causes doubt about executors: the task has ended, or has failed on several hosts.
     pub(in crate::driver) fn clear_suspicion(&mut self, task: TaskId) {
         for (executor, _) in self.tasks.failed_on(task) {
             self.executors.clear_suspicion(executor, task);
         }
     }
 
-    /// Gives no tasks to suspected executors while other executors take some.
+    /// Gives no tasks to suspected executors while other executors take tasks.
     pub(in crate::driver) fn hold_suspects(&mut self) {
         for id in self.executors.suspects() {
             let held = self.others_of(id).next().is_some();
@@ -45,7 +45,8 @@ impl Driver {
         }
     }
 
-    /// Lets suspected executors take tasks again if other hosts run none. Returns whether there are any.
+    /// Lets suspected executors take tasks again if executors on other hosts run no tasks. Returns whether any executor
+    /// was released.
     pub(in crate::driver) fn release_suspects(&mut self) -> bool {
         let alone = |id: &ExecutorId| {
             self.executors.live(*id).held

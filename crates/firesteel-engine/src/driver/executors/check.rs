@@ -1,4 +1,4 @@
-//! The invariants of the table of executors: its indexes agree with its rows.
+//! The invariants of the table of executors: the indexes agree with the rows.
 
 use firesteel_protocol::ids::{ExecutorId, TaskId};
 

@@ -50,7 +50,7 @@ pub(in crate::driver) struct Executor {
     pub(super) look: Timestamp,
 }
 
-/// What one task uses on its executor.
+/// The amounts that one task uses on its executor.
 #[derive(Clone, Debug)]
 struct Load {
     cores: Cores,

@@ -1,4 +1,4 @@
-//! Heartbeats: the driver shows executors that it is alive, and replaces silent executors.
+//! Heartbeats: the driver shows its executors that it is alive, and replaces silent executors.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How executors register, are lost, or fail to come.
+//! The registration, the loss and the absence of executors.
 
 use firesteel_placement::{Resources, Shortfall};
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId};
@@ -113,8 +113,8 @@ impl Driver {
         }
     }
 
-    /// An executor's process runs but did not register in time. The driver asks for another executor. The failed start
-    /// counts against its host.
+    /// An executor's process runs, but the executor did not register in time. The driver requests another executor. The
+    /// failed start counts against the executor's host.
     pub(in crate::driver) fn replace_absent(&mut self, executor: ExecutorId) {
         let host = self.executors.live(executor).host.clone();
         self.executors.kill(executor);
@@ -221,8 +221,7 @@ impl Driver {
         }
     }
 
-    /// Writes a note if no executor has come for too long while tasks wait. The Master is first asked for the
-    /// reason.
+    /// Writes a note if tasks wait and no executor has come for too long. Before that, asks the Master for the reason.
     pub(in crate::driver) fn complain(&mut self, now: Timestamp) {
         let Some(waited) = self.starvation.due(now) else { return };
         if self.tasks.tally().waiting == 0 {

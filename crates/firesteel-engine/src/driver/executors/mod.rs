@@ -25,7 +25,7 @@ use self::openings::Openings;
 use self::reach::Reach;
 use super::tasks::waiting::{Name, Needs, TaskExclusions};
 
-/// The executors that have not ended, and the numbers of the ended ones.
+/// The table of executors that have not ended, and the numbers of ended executors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Executors {
     rows: BTreeMap<ExecutorId, Executor>,
@@ -35,7 +35,8 @@ pub(super) struct Executors {
     reach: Reach,
     /// Executors that were added or removed, or got other tasks, since this set was last taken.
     touched: BTreeSet<ExecutorId>,
-    /// Deadlines of executors: to register, to show a sign of life, or for the Master to report their ends.
+    /// The deadlines by which executors must register or show a sign of life, or by which the Master must report their
+    /// ends.
     awaited: BTreeSet<(Timestamp, ExecutorId)>,
     /// Executors that the driver gave up and that the Master has not ended yet.
     abandoned: BTreeSet<ExecutorId>,
@@ -68,12 +69,12 @@ impl Executors {
         self.rows.get(&id)
     }
 
-    /// Whether a Master has announced an executor with this number, or its end.
+    /// Whether a Master has announced an executor with this number or the executor's end.
     pub(super) fn is_known(&self, id: ExecutorId) -> bool {
         self.rows.contains_key(&id) || self.ended.contains(id)
     }
 
-    /// Looks up an executor that another table names. It must not have ended.
+    /// Looks up an executor that another table refers to. The executor must not have ended.
     pub(super) fn live(&self, id: ExecutorId) -> &Executor {
         self.get(id).expect("the executor has not ended")
     }
@@ -181,7 +182,7 @@ impl Executors {
         self.profiles.get(&profile).map(|profile| profile.last_cores)
     }
 
-    /// Takes the executors that were added or removed, or got other tasks.
+    /// Takes the set of executors that were added or removed, or got other tasks.
     pub(super) fn take_touched(&mut self) -> BTreeSet<ExecutorId> {
         std::mem::take(&mut self.touched)
     }
@@ -240,7 +241,7 @@ impl Executors {
         self.abandoned.retain(|id| *id >= first);
     }
 
-    /// An executor ended a task on its own: the executor is ending and takes no more tasks.
+    /// An executor ended a task without a request. So the executor is shutting down and takes no more tasks.
     pub(super) fn leave(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get_mut(&id) {
             row.interrupted += 1;
@@ -282,7 +283,7 @@ impl Executors {
         self.await_again(id, before);
     }
 
-    /// Removes an executor that has ended. Its number is not used again.
+    /// Removes an executor that has ended. The executor's number is not used again.
     pub(super) fn remove(&mut self, id: ExecutorId) -> Option<Executor> {
         self.ended.insert(id);
         self.abandoned.remove(&id);

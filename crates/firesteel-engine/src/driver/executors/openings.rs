@@ -69,7 +69,7 @@ impl Openings {
         self.sizes.keys().next_back().map(|size| size.cores)
     }
 
-    /// How many executors could run the task if they were idle.
+    /// The number of executors that could run the task if they were idle.
     pub(super) fn as_large(&self, needs: &Needs) -> usize {
         self.sizes.iter().filter(|(size, _)| size.holds(needs)).map(|(_, count)| count).sum()
     }
@@ -89,7 +89,8 @@ impl Openings {
         self.fitting(needs).flat_map(enough).copied()
     }
 
-    /// The executors with enough free addresses for the task, by host and rack. Some may have too few free cores.
+    /// The executors with enough free addresses for the task, by host and rack. Some of these executors may have too
+    /// few free cores.
     pub(in crate::driver) fn located<'a>(
         &'a self,
         needs: &'a Needs,

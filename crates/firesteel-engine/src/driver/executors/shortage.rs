@@ -42,7 +42,8 @@ impl Shortage {
         Self { most: 0, pause: FIRST_PAUSE, again: now + FIRST_PAUSE, stuck_since: None }
     }
 
-    /// The executor gave a task back while it runs `running` tasks. Returns whether it has been stuck for too long.
+    /// The executor gave a task back while it runs `running` tasks. Returns whether the executor has been unable to
+    /// start any task for too long.
     pub(super) fn given_back(&mut self, now: Timestamp, running: usize) -> bool {
         self.most = running;
         self.again = now + self.pause;
@@ -82,7 +83,7 @@ impl Executors {
         })
     }
 
-    /// A task has started on an executor: its shortage is less severe then.
+    /// A task has started on an executor. So the executor's shortage is less severe.
     pub(in crate::driver) fn started_task(&mut self, id: ExecutorId) {
         if let Some(shortage) = &mut self.live_mut(id).shortage {
             shortage.started();
@@ -132,8 +133,8 @@ impl Executors {
 }
 
 impl Driver {
-    /// An executor could not start an attempt because its machine is short of a resource. The attempt does not count.
-    /// The first time, a note reports it.
+    /// An executor could not start an attempt because its machine is short of a resource. The attempt does not count as
+    /// a failure. The first time, a note is written.
     pub(in crate::driver) fn on_task_given_back(
         &mut self,
         now: Timestamp,

@@ -1,4 +1,4 @@
-//! The suspected executors, and whether they are held back.
+//! The suspected executors, and whether they get tasks.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use firesteel_protocol::ids::{ExecutorId, TaskId};
 use super::Executors;
 
 impl Executors {
-    /// The suspected executors: many of their tasks failed in a row without a result from elsewhere.
+    /// The suspected executors, on which many tasks in a row failed without a result from another host.
     pub(in crate::driver) fn suspects(&self) -> Vec<ExecutorId> {
         self.suspects.iter().copied().collect()
     }
@@ -19,7 +19,7 @@ impl Executors {
         });
     }
 
-    /// A task no longer counts as a doubt about an executor. The executor may have ended.
+    /// A task no longer causes doubt about an executor. The executor may already have ended.
     pub(in crate::driver) fn clear_suspicion(&mut self, id: ExecutorId, task: TaskId) {
         if self.rows.get(&id).is_some_and(|row| row.suspicions.contains(&task)) {
             self.change_suspicions(id, |suspicions| {

@@ -81,7 +81,7 @@ impl Ramp {
     }
 }
 
-/// The idle executors, and since when each is idle.
+/// The idle executors, each with the time since which it has been idle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Idle {
     since: BTreeMap<ExecutorId, Timestamp>,
@@ -89,7 +89,7 @@ pub(in crate::driver) struct Idle {
 }
 
 impl Idle {
-    /// An executor has a task again, or has ended.
+    /// An executor has got a task again, or has ended.
     pub(in crate::driver) fn remove(&mut self, id: ExecutorId) {
         if let Some(since) = self.since.remove(&id) {
             self.in_order.remove(&(since, id));
@@ -137,7 +137,7 @@ mod tests {
         Timestamp::from_millis(seconds * 1000)
     }
 
-    /// The targets of one ramp, one for each second.
+    /// The targets of one ramp, one target for each second.
     fn climb(needed: &[u64]) -> Vec<u64> {
         let (mut ramp, mut target) = (Ramp::default(), 1);
         let step = |(second, &needed): (u64, &u64)| {

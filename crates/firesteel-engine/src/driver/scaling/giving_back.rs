@@ -14,8 +14,8 @@ use crate::driver::executors::executor::{Executor, Fate};
 use crate::driver::{Allocation, Driver, Note};
 
 impl Driver {
-    /// Gives idle executors back for each profile that has waiting tasks and no executor, if that can help. Profiles
-    /// with waiting tasks give nothing back. Returns whether an executor was given back.
+    /// For each profile with waiting tasks and no executor, gives idle executors of other profiles back, if this can
+    /// help. Profiles with waiting tasks give nothing back. Returns whether an executor was given back.
     pub(in crate::driver) fn give_back_idle(&mut self, shortfalls: &[(ProfileId, Shortfall)]) -> bool {
         match self.config.allocation {
             Allocation::Fixed => {}

@@ -14,7 +14,7 @@ const FIRST: Duration = Duration::from_millis(100);
 /// The least time between two messages about preferred hosts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The host preferences that the Master knows, and when to check for changes.
+/// The host preferences that the Master knows, and the time of the next check for changes.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Hints {
     /// The preferences that the Master has. `None` if this is uncertain.
@@ -26,7 +26,7 @@ pub(in crate::driver) struct Hints {
 }
 
 impl Default for Hints {
-    /// The Master knows no preferences yet.
+    /// The state before the Master has received any preferences.
     fn default() -> Self {
         Self { sent: Some(HostPreferences::default()), seen: 0, next: None }
     }
@@ -38,8 +38,8 @@ impl Hints {
         *self = Self::default();
     }
 
-    /// A Master has the application again, with the preferences that it last received. Later messages may have been
-    /// lost.
+    /// A Master has registered the application again, with the preferences that the Master last received. Later
+    /// messages may have been lost.
     pub(in crate::driver) fn resend(&mut self) {
         *self = Self { sent: None, ..Self::default() };
     }

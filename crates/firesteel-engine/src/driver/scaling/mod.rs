@@ -154,7 +154,7 @@ impl Driver {
         }
     }
 
-    /// How many executors a profile has beyond its target.
+    /// By how many executors a profile exceeds its target.
     fn spare(&self, profile: ProfileId) -> u64 {
         let target = self.targets.iter().find(|(id, _)| *id == profile).map(|(_, target)| target);
         match target {
@@ -174,7 +174,8 @@ impl Driver {
         u64::try_from(share.div_ceil(u128::from(Ratio::ONE.0))).unwrap_or(u64::MAX)
     }
 
-    /// How many of these tasks one executor of their profile can run at once, as far as known.
+    /// How many tasks with these needs one executor of their profile can run at the same time, as far as the driver
+    /// knows.
     fn slots(&self, needs: &Needs) -> u64 {
         let profile = needs.profile;
         let size = needs.cores.0.max(1);

@@ -25,7 +25,7 @@ struct Profile {
 }
 
 impl Targets {
-    /// The targets of an application that has only the default profile, with its initial target.
+    /// The targets of an application that has only the default profile. Its target is the initial one.
     pub(in crate::driver) fn new(description: &ApplicationDescription) -> Self {
         let default =
             Profile { needs: description.profile.clone(), target: description.initial_limit, asked: None };
@@ -60,7 +60,7 @@ impl Targets {
         })
     }
 
-    /// The profiles with a lower target than requested, each with the requested one.
+    /// The profiles whose target is lower than requested. Each has its requested target.
     pub(in crate::driver) fn lowered(&self) -> impl Iterator<Item = (ProfileId, u64)> {
         self.profiles.iter().filter_map(|(&id, profile)| Some((id, profile.asked?)))
     }
@@ -163,7 +163,7 @@ impl Driver {
         }
     }
 
-    /// Repeats all requests to a Master that does not know them.
+    /// Sends all requests again, to a Master that has not received them.
     pub(in crate::driver) fn repeat_requests(&mut self) {
         let targets = self.targets.profiles.keys().filter_map(|&id| self.targets.wanted(id)).collect();
         self.send_targets(targets);

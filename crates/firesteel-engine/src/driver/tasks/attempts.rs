@@ -1,4 +1,4 @@
-//! How attempts end, and what happens to their output.
+//! The ends of attempts, and the handling of the attempts' output.
 
 use bytes::Bytes;
 use firesteel_placement::advanced::locality::{Locality, nearness};
@@ -99,7 +99,7 @@ impl Driver {
         }
     }
 
-    /// Ends a cancelled task, whatever its result.
+    /// Ends a cancelled task, whatever the result of its attempt.
     pub(in crate::driver) fn end_cancelled(&mut self, task: TaskId) {
         self.health.over(task);
         self.clear_suspicion(task);
@@ -107,8 +107,7 @@ impl Driver {
         self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
     }
 
-    /// An attempt failed. Another attempt is made unless the task has reached its limit of failures or would fail
-    /// again.
+    /// An attempt failed. The task is retried, unless it has reached its limit of failures or would fail again.
     pub(in crate::driver) fn fail_attempt(
         &mut self,
         attempt: AttemptId,
@@ -157,7 +156,8 @@ impl Driver {
         }
     }
 
-    /// The cause of a failure that ends the task: neither this host nor any other host with executors could start it.
+    /// If neither this host nor any other host with executors can start the task, returns this as the cause of its
+    /// final failure.
     fn starts_nowhere(&mut self, task: TaskId, host: &str, failure: &StartFailure) -> Option<FailureCause> {
         let (profile, barred) = self.tasks.bar(task, host);
         let reach = self.executors.reach();

@@ -1,4 +1,4 @@
-//! Delay scheduling: free cores are kept for a while for tasks that prefer to run nearby.
+//! Delay scheduling: free cores are kept free for some time for tasks that prefer to run nearby.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

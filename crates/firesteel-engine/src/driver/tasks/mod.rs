@@ -32,7 +32,7 @@ pub(super) struct Tasks {
     /// How many tasks have each size.
     sizes: BTreeMap<Needs, u64>,
     last_submitted: Option<TaskId>,
-    /// The most cores that any task of each profile has taken.
+    /// For each profile, the most cores that any of its tasks has taken.
     largest: BTreeMap<ProfileId, Cores>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Task {
     next_attempt: u32,
     needs: Needs,
     excludes: TaskExclusions,
-    /// The executors where the task failed, each with its host and the number of failures there.
+    /// The executors where the task failed. Each has its host and the number of failures on this executor.
     failed_on: BTreeMap<ExecutorId, (String, u32)>,
     /// The hosts where the task cannot be started.
     barred: BTreeSet<String>,
@@ -135,7 +135,7 @@ impl Tasks {
         self.rows.iter().map(|(&id, task)| (id, task))
     }
 
-    /// Adds a task, unless its number is too low. Returns whether it was added.
+    /// Adds a task, unless the task's number is too low. Returns whether the task was added.
     pub(super) fn submit(
         &mut self,
         id: TaskId,
@@ -175,7 +175,7 @@ impl Tasks {
         true
     }
 
-    /// Looks up a task that another table of the driver names. It must not have ended.
+    /// Looks up a task that another table of the driver refers to. The task must not have ended.
     pub(super) fn live(&self, id: TaskId) -> &Task {
         self.rows.get(&id).expect("the task has not ended")
     }
@@ -293,7 +293,7 @@ impl Tasks {
         failed_on.map(|(executor, (host, _))| (*executor, host.clone())).collect()
     }
 
-    /// Whether the task may run on one executor only.
+    /// Whether the task may run only on one executor.
     pub(super) fn is_bound(&self, id: TaskId) -> bool {
         self.live(id).on.is_some()
     }
@@ -316,7 +316,7 @@ impl Tasks {
         self.wait(id, reach);
     }
 
-    /// Removes a running task that has ended for good.
+    /// Removes a running task that has ended and will not run again.
     pub(super) fn finish(&mut self, id: TaskId) {
         self.remove(id);
         self.tally.running -= 1;
@@ -359,7 +359,7 @@ impl Tasks {
         }
     }
 
-    /// Removes all tasks. Returns their numbers in order.
+    /// Removes all tasks. Returns the numbers of these tasks in order.
     pub(super) fn clear(&mut self) -> impl Iterator<Item = TaskId> + use<> {
         self.waiting.clear();
         self.sizes.clear();
@@ -380,7 +380,7 @@ impl Tasks {
         self.tally.waiting = self.waiting.count();
     }
 
-    /// Checks that each task is in exactly one place, and that the counts are right.
+    /// Checks that each task is in exactly one index, and that the counts are right.
     pub(super) fn contradiction(&self, reach: &Reach) -> Option<String> {
         let mut waiting = Waiting::default();
         for (id, task) in self.iter() {

@@ -14,7 +14,7 @@ pub struct TaskRequest {
     pub preferred_hosts: Vec<String>,
     /// The only executor that the task may run on, if it is bound to one. The task ends with that executor.
     pub on: Option<ExecutorId>,
-    /// How many attempts may fail before the task has failed, at least 1. `None`: the limit of the settings.
+    /// How many failed attempts end the task, at least 1. `None`: the limit of the settings.
     pub max_failures: Option<u32>,
 }
 

@@ -40,7 +40,7 @@ pub enum Unfit {
 }
 
 impl Driver {
-    /// Why no executor can ever run a task, or `None` if one can.
+    /// Why no executor can ever run a task. `None` if an executor can.
     pub(in crate::driver) fn unfit(&self, request: &TaskRequest) -> Option<Unfit> {
         let TaskRequest { spec, profile, resources, on, .. } = request;
         let (length, limit) = (spec.wire_length(), MAX_TASK);
@@ -59,7 +59,7 @@ impl Driver {
         Some(Unfit::TooFewAddresses { name: name.clone(), asked, each: each(name) })
     }
 
-    /// Why the executor that a task is bound to can never run it, or `None` if it can.
+    /// Why the executor to which a task is bound can never run it. `None` if this executor can.
     fn unfit_for(&self, executor: ExecutorId, request: &TaskRequest) -> Option<Unfit> {
         let row = self.executors.get(executor).filter(|row| row.profile == request.profile);
         let Some(row) = row else { return Some(Unfit::NoSuchExecutor { executor }) };

@@ -12,7 +12,7 @@ use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 pub(in crate::driver) struct Waiting {
     /// Tasks that are bound to one executor, by executor and needs.
     bound: BTreeMap<(ExecutorId, Needs), BTreeSet<TaskId>>,
-    /// Other tasks that have not failed, by needs.
+    /// Tasks that are not bound and have not failed, by needs.
     fresh: BTreeMap<Needs, Fresh>,
     /// Tasks that have failed, by their needs and by the executors and hosts that they exclude.
     failed: BTreeMap<(Needs, TaskExclusions), BTreeSet<TaskId>>,
@@ -56,8 +56,8 @@ impl TaskExclusions {
     }
 }
 
-/// Waiting tasks of equal needs that have not failed, by the nearest locality level that they can reach. The level
-/// counts executors that exist or will soon.
+/// Waiting tasks of equal needs that have not failed, by the nearest locality level that they can reach. Executors that
+/// exist now or will soon decide this level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Fresh {
     host: LocalityIndex<TaskId>,
@@ -66,7 +66,7 @@ pub(in crate::driver) struct Fresh {
 }
 
 impl Fresh {
-    /// The tasks that can reach this level and no nearer one.
+    /// The tasks that can reach this level, but no nearer one.
     pub(in crate::driver) fn at(&self, level: Locality) -> &LocalityIndex<TaskId> {
         match level {
             Locality::Host => &self.host,

@@ -85,7 +85,8 @@ impl Bench {
         self.master(registered("app-1"));
     }
 
-    /// A registered driver with executors of these cores. Executor i is on host `hi`; its connection is number 10 + i.
+    /// A registered driver with executors of these cores. Executor `i` is on host `hi`, and its connection has the
+    /// number 10 + i.
     pub(super) fn with_executors(cores: &[i64]) -> Self {
         let mut bench = Self::registered();
         bench.add_executors(cores);
@@ -124,7 +125,7 @@ impl Bench {
         self.apply(Event::Received { peer: MASTER, message: Inbound::Master(message) })
     }
 
-    /// An executor sends a message. Before it registers, the Master announces it.
+    /// An executor sends a message. Before an executor registers, the Master announces it.
     pub(super) fn executor(&mut self, id: u32, message: ExecutorToDriver) -> Vec<Effect> {
         if self.driver.view().master.is_some()
             && let Some(added) = self.announcement(&message)

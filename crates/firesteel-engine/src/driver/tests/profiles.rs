@@ -203,7 +203,7 @@ fn starve(bench: &mut Bench, profile: ProfileId, cores: i64, reason: Reason) -> 
     panic!("nothing followed");
 }
 
-/// The reason that no Worker has more than `free` cores free.
+/// The reason that no Worker has more than `free` free cores.
 fn busy(free: i64) -> Reason {
     let most = Amounts { cores: Cores(free), ..Amounts::default() };
     Reason::Busy { workers: vec![LackingWorkers { count: 1, least: most.clone(), most }] }

@@ -116,7 +116,7 @@ impl Course {
         Ok(failure)
     }
 
-    /// The task with this number, if the session remembers it.
+    /// The task with this number. Returns an error if the session does not remember it.
     pub(super) fn task(&self, id: TaskId) -> Result<Task, Failure> {
         let state = self.state();
         match state.tasks.get(id) {

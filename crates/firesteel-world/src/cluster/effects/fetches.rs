@@ -89,7 +89,7 @@ fn app_of(files: &ApplicationFiles) -> Option<usize> {
 }
 
 impl World {
-    /// A Worker fetches files. This takes time and may fail.
+    /// A Worker begins to fetch files. The fetch takes time and may fail.
     pub(crate) fn fetch_files(
         &mut self,
         worker: NodeIndex,
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    /// A Worker removes files. No executor with these files may be alive, unless the Worker itself ends.
+    /// A Worker removes files. Checks that no executor with these files is alive, unless the Worker itself ends.
     pub(crate) fn remove_files(&mut self, worker: NodeIndex, app: &AppId) {
         let result = self.fetches.remove(worker, app);
         self.hold(result);

@@ -58,7 +58,7 @@ impl World {
         }
     }
 
-    /// A Worker has read a log. Its answer was already sent when this is called.
+    /// A Worker has read a log. The Worker's answer was already sent before this call.
     pub(crate) fn log_was_read(&mut self, node: NodeIndex, peer: PeerId) {
         if let Some(body) = self.worker_mut(node) {
             body.readings.remove(&peer);

@@ -16,7 +16,7 @@ use crate::cluster::sabotage::Sabotage;
 use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{NodeIndex, World};
 
-/// How many events of a Master pass between two test recoveries. Their result is compared with the Master.
+/// How many events of a Master pass between two test recoveries. The recovered Master is compared with the running one.
 const COMPARED_EVERY: u64 = 64;
 
 /// The disk of a durable Master.
@@ -31,7 +31,7 @@ pub(crate) struct MasterDisk {
     writing: usize,
     /// Whether the Master can no longer write to the disk.
     is_cut_off: bool,
-    /// With the bug: the former leader's unwritten decisions, until the next leader has begun.
+    /// With the bug `WriteUnfenced`: the former leader's unwritten decisions, until the next leader has begun.
     late: Vec<Held>,
 }
 
@@ -113,7 +113,7 @@ impl World {
         }
     }
 
-    /// Keeps the effects of an event back until its records are durable.
+    /// Holds back the effects of an event until the event's records are durable.
     pub(crate) fn hold_back(&mut self, node: NodeIndex, mut held: Held) {
         if self.is_sabotaged_by(Sabotage::TellBeforeDurable) {
             self.tell_of(node, &held);
@@ -211,7 +211,7 @@ impl World {
         self.ledger.restart(&std::mem::take(&mut self.master_disk.waiting));
     }
 
-    /// With the bug, a former leader's records are written after the next leader has read the journal.
+    /// With the bug `WriteUnfenced`, writes a former leader's records after the next leader has read the journal.
     pub(crate) fn write_late(&mut self) {
         for held in std::mem::take(&mut self.master_disk.late) {
             self.master_disk.append(&held);

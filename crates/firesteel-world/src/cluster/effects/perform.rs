@@ -115,8 +115,8 @@ impl World {
         }
     }
 
-    /// A Worker's repeated report about its executors right after its registration. Spark's Workers send it, and some
-    /// Workers of this world do, too.
+    /// The repeated report about its executors that a Worker sends right after its registration. Spark's Workers send
+    /// this report, and some Workers of this world do, too.
     fn latest_state(&self, node: NodeIndex, message: &worker::Outbound) -> Option<WorkerToMaster> {
         let Body::Worker(body) = &self.node(node).body else { return None };
         match message {

@@ -20,7 +20,7 @@ use firesteel_sim::dice::Dice;
 pub struct BusyPeriod {
     /// The beginning, in milliseconds after the start. The period ends when the faults stop.
     pub from: u64,
-    /// How long the Master takes for one message, in milliseconds.
+    /// How long the Master takes to handle one message, in milliseconds.
     pub pace: u64,
 }
 
@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    /// How long the Master takes for a message now, in milliseconds.
+    /// How long the Master now takes to handle a message, in milliseconds.
     fn master_pace(&self) -> u64 {
         match &self.scenario.busy_spell {
             Some(spell) if self.is_rough() && self.now >= spell.from => spell.pace,

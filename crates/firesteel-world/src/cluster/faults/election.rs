@@ -37,7 +37,7 @@ const MOST_PATIENCE: u64 = 9_000;
 /// The time between two heartbeats of an elected Master, in milliseconds.
 const SIGN_OF_LIFE: u64 = 4_000;
 
-/// How the Masters of a cluster are elected, and which leaders are deposed.
+/// The election of a cluster's Masters, and the leaders that are deposed.
 #[derive(Clone, Debug)]
 pub struct Election {
     /// How long the election service waits for a silent leader, in milliseconds.
@@ -57,7 +57,7 @@ pub struct Deposition {
     /// How long the former leader still receives messages after its lease, in milliseconds.
     pub lingers: u64,
     /// For how long before the deposition the leader's messages are held up, in milliseconds. They arrive after the
-    /// next leader has begun, or never. `None`: messages arrive as usual.
+    /// next leader has begun, or never. `None`: messages are not held up.
     pub held_up: Option<u64>,
     /// Whether the next leader begins at the same listener.
     pub same_listener: bool,
@@ -116,7 +116,7 @@ impl Deposition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListenerState {
     Empty,
-    /// The Master that leads, or whose lease is not over yet.
+    /// The leading Master, or a deposed one whose lease has not ended yet.
     Leader(NodeIndex),
     /// A Master after its lease, until its process ends. This Master accepts no connections.
     Former(NodeIndex),
@@ -155,7 +155,7 @@ impl World {
         }
     }
 
-    /// Whether the leader is one of several Masters.
+    /// Whether the leading Master was elected among several Masters.
     pub(crate) fn is_elected(&self) -> bool {
         self.scenario.election.is_some()
     }
@@ -313,7 +313,7 @@ impl World {
         links.filter(|link| self.links[link.0].is_open()).collect()
     }
 
-    /// Closes a connection if its owner has received nothing from an elected Master for this long.
+    /// Closes a connection if its owner has received no message from an elected Master for this time.
     pub(crate) fn hang_up_if_silent(&mut self, link: LinkIndex, side: Side, millis: u64) {
         if self.is_elected() && millis > LONGEST_SILENCE {
             let delay = self.dice.between(LONGEST_SILENCE - SIGN_OF_LIFE, LONGEST_SILENCE);

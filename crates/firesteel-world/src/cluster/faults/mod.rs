@@ -38,11 +38,11 @@ pub enum Fault {
     /// An executor's process cannot be started.
     ExecutorCannotStart,
     WorkerCannotStart,
-    /// An executor's process fails within milliseconds, before it dials its driver.
+    /// An executor's process fails within milliseconds, before it connects to its driver.
     ExecutorCrashesAtOnce,
-    /// An executor's process returns 0 before it dials its driver.
+    /// An executor's process returns 0 before it connects to its driver.
     ExecutorExitsZero,
-    /// An executor's process never dials its driver and never ends.
+    /// An executor's process never connects to its driver and never ends.
     ExecutorHangs,
     /// An executor's process ignores SIGTERM.
     ExecutorIgnoresTerminate,
@@ -82,9 +82,9 @@ pub enum Fault {
     WrittenUntold,
     /// A leader loses its connection to the election service, but not to its peers, until another Master leads.
     LeaderCutOff,
-    /// A leader's process is paused until its lease is over, and perhaps until another Master leads.
+    /// A leader's process is paused until its lease has ended, and perhaps until another Master leads.
     LeaderPaused,
-    /// A leader's messages are held up until it is deposed.
+    /// A leader's messages are held up until the leader is deposed.
     HeldUp,
     /// A former leader receives a message after another Master has begun to lead.
     FormerLeaderHears,
@@ -127,7 +127,7 @@ pub enum Fault {
     HostileMaster,
     /// A hostile peer pretends to be an executor that has not registered yet, and floods its driver with output.
     Impostor,
-    /// The Master tells a Worker to register again, without a reason.
+    /// The Master tells a Worker to register again, for no reason.
     OddOrder,
     /// An order to launch an executor arrives twice.
     RepeatedOrder,

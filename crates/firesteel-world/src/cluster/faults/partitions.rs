@@ -20,7 +20,7 @@ pub struct Partition {
     pub is_mutual: bool,
 }
 
-/// The processes at one place.
+/// The processes at one place of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
     /// The Master at the listener with this number.
@@ -76,7 +76,7 @@ impl World {
         (0..self.links.len()).map(LinkIndex).for_each(|link| self.part_link(link));
     }
 
-    /// Holds back messages on a connection between separated parties.
+    /// Holds back messages on a connection between parties that are separated.
     pub(crate) fn part_link(&mut self, link: LinkIndex) {
         if !self.links[link.0].is_open() {
             return;
@@ -97,7 +97,7 @@ impl World {
         self.parted_until(one, other).or(self.parted_until(other, one)).is_some()
     }
 
-    /// When messages from one node to another pass again, if they are blocked now.
+    /// If messages from one node to another are blocked now, returns when they pass again.
     fn parted_until(&self, from: NodeIndex, to: NodeIndex) -> Option<u64> {
         let mut now = self.parted.iter().filter(|(_, until)| self.now < *until).peekable();
         now.peek()?;

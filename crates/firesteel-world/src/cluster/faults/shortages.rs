@@ -56,7 +56,8 @@ impl World {
         self.most_processes(worker) == Some(0)
     }
 
-    /// Whether an executor cannot start a process for this task, because it has reached its limit.
+    /// Whether an executor cannot start a process for this task, because the executor has reached its limit of
+    /// processes.
     pub(crate) fn meets_shortage(&mut self, node: NodeIndex, attempt: AttemptId) -> bool {
         let Some(process) = self.process(node) else { return false };
         let others =

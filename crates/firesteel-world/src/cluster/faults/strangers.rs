@@ -64,8 +64,8 @@ impl World {
         Some(&self.node(end.node).body)
     }
 
-    /// Asks for the whole state or for one application, kills an application by its id or name, or decommissions
-    /// Workers.
+    /// A random request of a client: it asks for the whole state or for one application, kills an application by its id
+    /// or name, or decommissions Workers.
     fn odd_question(&mut self) -> ClientToMaster {
         let kind = self.dice.below(8);
         let app = match self.dice.below(4) {
@@ -349,7 +349,7 @@ impl World {
     }
 }
 
-/// A file whose name points outside its directory.
+/// Files with a name that points outside the directory of the files.
 fn odd_files() -> ApplicationFiles {
     let name = "../../.profile".to_owned();
     let file = FileDescription { name, kind: FileKind::Plain, length: u64::MAX, sha256: Sha256([0; 32]) };

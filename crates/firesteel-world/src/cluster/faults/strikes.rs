@@ -96,7 +96,7 @@ impl World {
         }
     }
 
-    /// Pauses an executor's process. Its events wait until it continues or is killed.
+    /// Pauses an executor's process. The events of the process wait until it continues or is killed.
     fn stop_some_executor(&mut self, fault: Fault) {
         let executors: Vec<NodeIndex> =
             self.processes.values().copied().filter(|node| self.is_executor_at_work(*node)).collect();
@@ -178,7 +178,7 @@ impl World {
         self.dice.index(owners.len()).map(|index| owners[index])
     }
 
-    /// Cuts a connection between living nodes. Newer connections are preferred, because they matter most.
+    /// Cuts a connection between living nodes. Newer connections are preferred, because they are more important.
     fn cut_some_link(&mut self, fault: Fault, half_open: bool) {
         let open: Vec<LinkIndex> =
             (0..self.links.len()).rev().map(LinkIndex).filter(|link| self.links[link.0].is_open()).collect();

@@ -29,7 +29,7 @@ pub(crate) fn wrong(secret: &Secret) -> Secret {
     Secret::new(format!("{WRONG}{}", secret.reveal()))
 }
 
-/// The right secret in place of a wrong one.
+/// The right secret, as a replacement for a wrong one.
 pub(crate) fn corrected(secret: &Secret) -> Secret {
     let word = secret.reveal();
     Secret::new(word.strip_prefix(WRONG).unwrap_or(word))

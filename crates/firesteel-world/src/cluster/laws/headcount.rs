@@ -1,4 +1,4 @@
-//! The laws for requests of drivers with dynamic allocation to their Master.
+//! The laws for the requests that drivers with dynamic allocation send to their Master.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,7 +117,7 @@ impl World {
         })
     }
 
-    /// An executor has become idle: plans the check of its idle timeout.
+    /// An executor has become idle. Plans the check of the executor's idle timeout.
     pub(crate) fn became_idle(&mut self, node: NodeIndex) {
         let now = self.now;
         let Some(process) = self.process_mut(node) else { return };

@@ -33,7 +33,7 @@ impl Side {
 pub(crate) struct Link {
     ends: [End; 2],
     pace: Pace,
-    /// Whether the connection is cut, so that messages in transit and later ones are lost.
+    /// Whether the connection is cut. Then messages in transit and later messages are lost.
     cut: bool,
 }
 
@@ -97,7 +97,7 @@ impl Link {
         !self.cut && self.ends.iter().all(|end| end.open)
     }
 
-    /// When a message that is sent now arrives at this side. It cannot arrive before earlier messages.
+    /// When a message that is sent now arrives at this side. It does not arrive before earlier messages.
     pub(crate) fn arrival(&mut self, side: Side, now: u64, dice: &mut Dice) -> u64 {
         let delay = match self.pace {
             Pace::Quick if dice.one_in(64) => dice.between(3, 40),

@@ -34,7 +34,8 @@ pub struct SubmissionPlan {
 }
 
 impl SubmissionPlan {
-    /// Random cluster drivers: up to six, in one of three clusters. If Workers have gpus, some need one.
+    /// Random cluster drivers: up to six, in one of three clusters. If Workers have gpus, some of these drivers need
+    /// one.
     pub(crate) fn rolled(dice: &mut Dice, gpus: bool) -> Vec<Self> {
         if !dice.one_in(3) {
             return Vec::new();

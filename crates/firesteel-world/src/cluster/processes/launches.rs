@@ -182,7 +182,7 @@ impl World {
         }
     }
 
-    /// The fate of a launched command's process, which may be a fault.
+    /// The behaviour of a launched command's process, which may be faulty.
     pub(crate) fn command_fate(&mut self, until: Until) -> ExecutorFate {
         if !self.is_rough() || !self.dice.one_in(self.scenario.faults.executor) {
             return rolled_fate(&mut self.dice, until);

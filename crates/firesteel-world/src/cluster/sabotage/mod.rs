@@ -1,4 +1,4 @@
-//! The list of deliberate bugs. Each proves that some invariant is checked.
+//! The list of deliberate bugs. Each bug proves that some invariant is checked.
 //!
 //! The `saboteur` changes a machine's events and effects as if the machine had the bug.
 
@@ -25,7 +25,7 @@ pub enum Sabotage {
     ForgetDriver,
     /// The Master does not order an executor's end.
     DropKillExecutor,
-    /// The Master gives an executor the number of the previous one.
+    /// The Master gives an executor the number of the previous executor.
     ReuseExecutorId,
     /// The Master reports an executor's state to another application's driver.
     WrongDriver,
@@ -47,7 +47,7 @@ pub enum Sabotage {
     StarveGang,
     /// The Master gives reserved resources to applications behind a waiting gang.
     StealReserved,
-    /// The Master assumes that every application runs for one second, and lends it reserved resources.
+    /// The Master assumes that every application runs for one second, and lends it reserved resources for this time.
     LendToAll,
     /// The Master confuses the priorities in a queue.
     ForgetPriority,
@@ -75,13 +75,13 @@ pub enum Sabotage {
     CountShortages,
     /// The Master does not record some of its decisions.
     SkipPersist,
-    /// The Master sends messages about decisions before they are durable.
+    /// The Master sends messages about decisions before the decisions are durable.
     TellBeforeDurable,
     /// The Master replays the last records twice.
     ReplayTwice,
     /// The next leader's epoch is not greater than that of the former leader.
     EpochNotIncreased,
-    /// A leader that cannot write sends messages about its decisions anyway.
+    /// A leader that cannot write still sends messages about its decisions.
     TellUnwritten,
     /// A former leader still writes to the journal after the next leader has begun.
     WriteUnfenced,
@@ -93,7 +93,7 @@ pub enum Sabotage {
     StandbyStaysOn,
     /// The Master tells a Worker only once to leave.
     AskOnce,
-    /// The Master leaves a row out of each page of its state.
+    /// The Master omits a row from each page of its state.
     SkipRow,
     /// The Master treats every order to launch an executor as confirmed.
     TakeForAnswered,
@@ -131,9 +131,9 @@ pub enum Sabotage {
     StartTwice,
     /// The Worker does not fill in the placeholders of a command.
     ForgetWords,
-    /// The Worker never signals an executor that it was told to end.
+    /// The Worker never signals an executor that the Worker was told to end.
     DropSignal,
-    /// The Worker misses that it is told to leave.
+    /// The Worker misses the request to leave.
     StayOn,
     /// The Worker stops its heartbeats.
     DropHeartbeat,
@@ -177,7 +177,7 @@ pub enum Sabotage {
     DropTaskEnd,
     /// The driver does not tell an executor that a task was cancelled.
     DropKillTask,
-    /// The driver reports a task's end as soon as it was cancelled.
+    /// The driver reports a task's end as soon as the task was cancelled.
     EarlyCancelled,
     /// The driver does not answer a question.
     DropAnswer,
@@ -199,7 +199,7 @@ pub enum Sabotage {
     GrowPart,
     /// The Master takes parts of addresses from the first address, even if it is fully used.
     FirstAddress,
-    /// The Master forgets the kind of the addresses that it gives.
+    /// The Master forgets the kinds of the addresses that it assigns.
     ForgetKind,
     /// The driver treats a part of an address as the whole address.
     TakeForWhole,
@@ -207,7 +207,7 @@ pub enum Sabotage {
     AskForMore,
     /// The driver requests no executors.
     AskForNone,
-    /// The driver ends other executors along with an idle one.
+    /// The driver ends other executors together with an idle one.
     KillNeighbours,
     /// The driver does not end idle executors.
     DropKills,
@@ -227,7 +227,7 @@ pub enum Sabotage {
     DoubleTaskOutput,
     /// The executor loses a piece of output.
     DropTaskOutput,
-    /// The executor ends and leaves its tasks behind.
+    /// The executor ends and leaves its tasks running.
     LeaveTasks,
     /// The executor does not end when it should.
     DropExit,

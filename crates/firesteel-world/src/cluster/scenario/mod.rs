@@ -75,7 +75,7 @@ pub struct Scenario {
     /// The Worker that an operator decommissions, if any.
     pub departure: Option<Departure>,
     pub submissions: Vec<SubmissionPlan>,
-    /// How cluster drivers are spread.
+    /// How cluster drivers are spread over Workers.
     pub driver_strategy: Strategy,
     /// The maximum number of cluster drivers that run at the same time.
     pub max_drivers: usize,

@@ -182,7 +182,8 @@ impl Ledger {
         }
     }
 
-    /// A known Worker registers on another connection. Drivers that it does not list never reached it.
+    /// A known Worker registers on another connection. Removes the drivers that the Worker does not list, because they
+    /// never reached it.
     pub(super) fn forget_unlisted_drivers(&mut self, worker: &WorkerId, listed: &[DriverReport]) {
         let Some(book) = self.workers.get_mut(worker) else { return };
         let is_listed = |id: &DriverId| listed.iter().any(|report| report.driver == *id);

@@ -50,7 +50,7 @@ pub(crate) struct Ledger {
     apps: BTreeMap<AppId, AppBook>,
     worker_of: BTreeMap<PeerId, WorkerId>,
     app_of: BTreeMap<PeerId, AppId>,
-    /// A peer's description in its registration, until the Master answers.
+    /// The descriptions with which peers asked to register, until the Master answers.
     candidates: BTreeMap<PeerId, Candidate>,
     registered: u64,
     /// The times at which executors were ended for each application, within the counted period.
@@ -76,7 +76,7 @@ pub(crate) struct Ledger {
     numbers: Numbers,
 }
 
-/// What one event changed in the books.
+/// The changes of the books by one event.
 #[derive(Debug, Default)]
 pub(crate) struct EventOutcome {
     /// The applications that ended, and their reasons.
@@ -114,7 +114,7 @@ impl Ledger {
     /// Enters one event and the Master's effects.
     ///
     /// # Errors
-    /// The Master broke a law; the text says which.
+    /// The Master broke a law. The text describes it.
     pub(crate) fn enter(
         &mut self,
         event: &Event,

@@ -10,7 +10,7 @@ use firesteel_protocol::time::millis;
 use super::Ledger;
 use super::books::{Availability, WorkerBook};
 
-/// What Workers have reported about their presence.
+/// The presence of Workers, as the Workers have reported it.
 #[derive(Debug, Default)]
 pub(super) struct Presence {
     /// The Workers that announced their end, and had no processes left when their connections ended.
@@ -41,7 +41,7 @@ impl Presence {
 }
 
 impl Ledger {
-    /// Whether nothing runs on the Worker of this connection, as far as the Master knows.
+    /// Whether the Worker of this connection has no executor and no cluster driver, as far as the Master knows.
     pub(crate) fn is_empty_worker(&self, peer: PeerId) -> bool {
         let book = self.worker_of.get(&peer).and_then(|worker| self.workers.get(worker));
         book.is_some_and(|book| book.grants.is_empty() && book.drivers.is_empty())
