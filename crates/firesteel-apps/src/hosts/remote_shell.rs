@@ -56,8 +56,8 @@ impl RemoteShell {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let mut stdin = child.stdin.take().expect("it is piped");
-        // The shell may have ended without reading: its exit status says why. The script fits into the buffer of a
-        // pipe.
+        // The POSIX shell may have ended without reading: its exit status says why. The script fits into the buffer of
+        // a pipe.
         let _ = stdin.write_all(script.as_bytes());
         drop(stdin);
         child.wait_with_output()

@@ -47,7 +47,7 @@ pub fn sourced(directory: &Path) -> Result<Option<(PathBuf, Environment)>, Spark
     if !script.is_file() {
         return Ok(None);
     }
-    // A shell searches PATH for a name without a slash.
+    // A POSIX shell searches PATH for a name without a slash.
     let path = std::path::absolute(&script).unwrap_or_else(|_| script.clone());
     let mut shell = Command::new("sh");
     shell.args(["-c", SOURCE, "sh"]).arg(path).stdin(Stdio::null());

@@ -225,7 +225,7 @@ impl Printer {
                 Piece::Output(credit, stream, bytes) => {
                     self.put(stream, true, &bytes);
                     if let Some((driver, attempt)) = credit {
-                        // The application may be over already.
+                        // The application may already have ended.
                         let _ = driver.consumed(attempt, bytes.len() as u64);
                     }
                 }

@@ -215,7 +215,7 @@ impl SessionShell {
             (Some(Report::Output { attempt, bytes, .. }), Some(Route::Record)) => {
                 block_in_place(|| {
                     self.records.append(attempt.task, &bytes);
-                    // The application may be over already.
+                    // The application may already have ended.
                     let _ = self.driver.consumed(attempt, bytes.len() as u64);
                 });
             }
@@ -297,7 +297,7 @@ impl SessionShell {
                 }
                 self.prompt.is_typing = false;
             }
-            // If the driver is gone, no answer comes: its last report is on its way.
+            // If the driver has ended, no answer comes, but the driver's last report will.
             Effect::Look => self.answer_with(async move {
                 match driver.view().await {
                     Ok(view) => Event::TablesSeen(view),
@@ -386,7 +386,7 @@ impl SessionShell {
             Effect::Settle => self.answer_when_printed(Event::OutputSettled),
             Effect::Mute => self.console.mute(true),
             Effect::Unmute => self.console.mute(false),
-            // `run` has seen to it.
+            // `run` handles this effect.
             Effect::Finish(_) => {}
         }
     }

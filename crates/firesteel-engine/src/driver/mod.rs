@@ -7,20 +7,19 @@
 //!
 //! Each concern has its folder or file:
 //!
-//! - `executors`: the table of executors; how they register and end (`membership`), which have room for tasks
-//!   (`openings`), their hosts and racks (`reach`), which are silent (`heartbeats`) or can start no more tasks
-//!   (`shortage`);
-//! - `tasks`: the table of tasks and the ends of attempts (`waiting`, `attempts`); which executor runs which task
-//!   (`offers`, `delay`); tasks that no executor can run (`unfit`); flow control of output (`credit`);
-//! - `scaling`: the number of executors wanted (`targets`), which may follow the tasks (`allocation`) or fall while
-//!   another profile needs the room (`giving_back`), and the hosts where they are wanted (`hints`);
+//! - `executors`: the table of executors: their registration and end (`membership`), free resources (`openings`), hosts
+//!   and racks (`reach`), silence (`heartbeats`), and shortages of processes or memory (`shortage`);
+//! - `tasks`: the table of tasks and the ends of attempts (`waiting`, `attempts`); the choice of an executor for each
+//!   task (`offers`, `delay`); tasks that no executor can run (`unfit`); flow control of output (`credit`);
+//! - `scaling`: the number of executors wanted (`targets`), dynamic allocation (`allocation`), idle executors that make
+//!   way for another profile (`giving_back`), and the preferred hosts (`hints`);
 //! - `exclusion`: failures, and the executors and hosts that get no tasks because of them (`health_tracker`: by
 //!   comparison in `comparison`, `failure_rates` and `evidence`; by Spark's limits in `failure_limits`; before there is
 //!   proof in `suspect`);
-//! - `peers`: messages to and from peers; `question`: the shell's questions.
+//! - `peers`: messages to and from peers; `question`: the owner's questions.
 //!
-//! The search for a Master is shared with launcher and Worker (`master_search`). The question why no executor comes is
-//! shared with the launcher (`applicant`).
+//! The code that searches for a Master is shared with launcher and Worker (`master_search`). The code that finds out
+//! why no executor comes is shared with the launcher (`applicant`).
 
 mod check;
 mod config;

@@ -212,7 +212,7 @@ impl Executor {
     }
 
     fn on_task_started(&mut self, now: Timestamp, attempt: AttemptId) {
-        // The shell reports the events of each attempt in order; an attempt that has ended is not in the
+        // The events of each attempt are reported in order; an attempt that has ended is not in the
         // table.
         let Some(task) = self.tasks.get_mut(&attempt) else { return };
         let kill_at = now + self.config.kill_grace;
@@ -233,7 +233,7 @@ impl Executor {
 
     /// An attempt has ended. If the attempt was told to end, it counts as killed, whatever its result.
     fn on_task_ended(&mut self, attempt: AttemptId, end: TaskEnd) {
-        // An attempt ends once; later reports of the shell change nothing.
+        // An attempt ends once; later reports change nothing.
         let Some(task) = self.tasks.remove(&attempt) else { return };
         let end = if task.is_wanted() { end } else { TaskEnd::Killed };
         self.report(attempt, TaskState::Ended(end));

@@ -133,7 +133,7 @@ impl Machine for Launcher {
                 let orders = self.registration.search.start(now);
                 self.follow(now, orders);
             }
-            // Only the Master that has the application can report that its executors are gone.
+            // Only the Master that has the application can report that its executors have ended.
             Event::Connected { peer, .. } if self.waits_for_its_master() => self.close(peer),
             Event::Connected { peer, master, leadership } => {
                 let orders = self.registration.search.on_connected(now, peer, master, leadership);
@@ -225,7 +225,7 @@ impl Launcher {
     }
 
     fn request_shortfall(&mut self, why: Asked) {
-        // Without a Master there is nobody to ask.
+        // Without a Master, nobody can be asked.
         if let (Some((peer, _)), Some(app)) = (self.registration.master(), self.registration.app().cloned()) {
             self.starvation.asked(why);
             let message = DriverToMaster::RequestShortfall { app };

@@ -110,7 +110,7 @@ impl Launcher {
         // The launcher may have closed this connection itself.
         let Some(orders) = self.registration.search.on_disconnected(now, peer) else { return };
         self.follow(now, orders);
-        // Only that Master could have reported that the executors are gone.
+        // Only that Master could have reported that the executors have ended.
         if had_master && self.registration.master().is_none() && self.phase != Phase::Running {
             self.finish();
         }

@@ -363,7 +363,7 @@ impl Course {
         });
         match (request.await, ending, over) {
             (Some(request), ..) => Ending::Abandoned(request),
-            // The application ended during the last command, before the session heard of it.
+            // The application ended during the last command, before the session received the event.
             (
                 None,
                 Ending::Left(_),

@@ -216,7 +216,7 @@ impl Comparison {
         let executors = self.executors.entry(*profile).or_default();
         executors.succeeded(&here);
         for (executor, _) in success.failed_on.iter().filter(|(executor, _)| executor != on) {
-            // An executor that is gone need not be excluded. Its host may.
+            // An executor that has ended need not be excluded, but its host may be.
             if success.live.contains(executor) {
                 let subject = Subject::Executor(*executor);
                 executors.failed(&subject, *executor);

@@ -32,7 +32,7 @@ impl Driver {
             }
         }
         if !self.health.hosts().is_empty() && !self.executors.iter().any(|(_, row)| row.could_offer()) {
-            // The Master launches no executors on excluded hosts, and there may be no room elsewhere.
+            // The Master launches no executors on excluded hosts, and other hosts may have no free resources.
             let hosts = self.health.readmit_hosts();
             self.apply_exclusions(Readmission::NoOtherLeft);
             self.effects.note(Note::HostsReadmitted { hosts });

@@ -52,7 +52,7 @@ impl Driver {
             // The application has reached its own maximum of cores, which is the same on every Worker.
             Reason::TooFewCoresLeft { left } => *left,
             Reason::NotGranted { .. } => Cores::ZERO,
-            // One Worker must have room for the whole executor.
+            // The whole executor must fit on one Worker.
             Reason::Busy { workers } | Reason::Held { workers, .. } => {
                 let mut at = BTreeMap::<&WorkerId, Cores>::new();
                 for (_, row) in &idle {

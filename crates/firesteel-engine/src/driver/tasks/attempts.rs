@@ -74,7 +74,7 @@ impl Driver {
     }
 
     pub(in crate::driver) fn on_output_consumed(&mut self, attempt: AttemptId, bytes: u64) {
-        // The attempt may have ended or been cancelled before the shell wrote its output.
+        // The attempt may have ended or been cancelled before the driver's owner wrote its output.
         let Some(executor) = self.tasks.executor_of(attempt) else { return };
         let Some((_, credit)) = self.tasks.running_mut(attempt, executor) else { return };
         let Some(bytes) = credit.consume(bytes) else { return };

@@ -359,7 +359,7 @@ fn an_executor_where_one_task_after_the_other_fails_gets_no_more_before_another_
     let mut play = Play::on_hosts(2);
     assert_eq!(failures_while_the_others_are_busy(&mut play, 60), 8);
     assert_eq!((play.runs(0), play.take_notes()), (0, Vec::new()), "it is not excluded");
-    // A task that ends or fails on the other host, too, proves nothing more: there is one doubt less.
+    // A task that ends or fails on the other host, too, no longer causes doubt.
     let attempt = play.running.get_mut(&4).and_then(Vec::pop).expect("it runs one");
     play.end(4, attempt, false);
     assert_eq!(play.runs(0), 0);

@@ -257,7 +257,7 @@ fn full() -> Bench {
 fn idle_executors_give_their_room_to_a_profile_that_has_none_and_get_it_back() {
     let mut bench = full();
     submit(&mut bench, 0, OTHER);
-    // Giving back two is enough. The target falls, or a fourth executor would take the room.
+    // Two executors are enough. The target falls, because a fourth executor would otherwise take the resources.
     let note = Note::IdleExecutorsGivenBack { executors: vec![ExecutorId(0), ExecutorId(1)], to: OTHER };
     let effects = starve(&mut bench, OTHER, 2, at_maximum(0));
     assert_eq!(targets(&effects), [(ProfileId::DEFAULT, 1)]);

@@ -74,7 +74,7 @@ fn waiting_tasks_bring_one_two_four_executors_and_no_more_than_they_keep_busy() 
         assert_eq!(asked(&bench.submit(task, 1)), []);
     }
     assert_eq!(sleep(&mut bench), (1, Reason::InitialTarget, vec![Total(1)]));
-    // Half a second later the Master is asked why there is none.
+    // Half a second later the Master is asked why there is no executor.
     assert_eq!(sleep(&mut bench), (0, Reason::Starvation, vec![]));
     assert_eq!(sleep(&mut bench), (0, BACKLOG, vec![Total(3)]));
     assert_eq!(sleep(&mut bench), (1, BACKLOG, vec![Total(7)]));

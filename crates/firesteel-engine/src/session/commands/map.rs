@@ -19,8 +19,8 @@ impl Course {
             _ => None,
         });
         opened.await.inspect_err(|_| self.push(Effect::Forget))??;
-        // The run hears of executors from now on, so it misses none between the driver's tables and its reports. It
-        // counts each executor once, even if it hears of it several times.
+        // The run receives reports on executors from now on, so it misses none between the driver's tables and its
+        // reports. It counts each executor once, even if several reports name it.
         self.state().is_mapping = true;
         let view = self.look().await;
         let takes_tasks = |state| matches!(state, ExecutorViewState::Offering | ExecutorViewState::Excluded);

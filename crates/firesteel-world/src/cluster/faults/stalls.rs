@@ -53,8 +53,8 @@ impl World {
         }
     }
 
-    /// Checks that the Master does not count an executor for long if the order to launch it does not reach the Worker,
-    /// although the Worker's heartbeats reach the Master.
+    /// Checks executors whose launch order does not reach the Worker, although the Worker's heartbeats reach the
+    /// Master. The Master must not count such an executor for long.
     pub(crate) fn check_unheard(&mut self, event: &Event) {
         let Event::Received { peer, arrived, message: Inbound::Worker(message) } = event else { return };
         if let WorkerToMaster::ExecutorStateChanged(report) = message {

@@ -66,7 +66,7 @@ impl World {
             order: self.scenario.serving,
             driver_strategy: self.scenario.driver_strategy,
             max_drivers: self.scenario.max_drivers,
-            // The same value as in the daemon: a Master may replace another one within the same second.
+            // The same value as in the daemon: a Master may replace another Master within the same second.
             first_application: self.timestamp().millis() % 1000 * 10,
             page: self.page(),
             limits: master::Limits { cores: PLAUSIBLE, ..master::Limits::default() },

@@ -48,7 +48,7 @@ impl Ledger {
                 }
             }
             MasterToWorker::KillExecutor { executor } if self.is_on(peer, executor) => {
-                // It was launched in the same event, and preempted at once.
+                // The executor was launched and preempted in the same event.
                 self.release(executor, released);
                 let taken = launched.extract_if(.., |(_, launch)| launch.executor == *executor);
                 self.taken.extend(taken.map(|(worker, launch)| (worker, launch.executor.app)));
