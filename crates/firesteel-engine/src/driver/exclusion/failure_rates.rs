@@ -166,8 +166,8 @@ impl FailureRates {
     }
 }
 
-/// How many times as frequent failures would be on this row as on the others, if half of the row's tasks fail. At least
-/// 2. If the others have few tasks, more successes are assumed for them.
+/// How many times as frequent failures would be on this row as on the others, if half of the row's tasks fail. Never
+/// less than two. If the others have few tasks, more successes are assumed for them.
 fn ratio(all: Weights, row: Weights) -> u64 {
     let ended = all.ended - row.ended + 64 * TASK;
     let failed = all.failed - row.failed + TASK;
