@@ -47,7 +47,7 @@ pub enum Sabotage {
     StarveGang,
     /// The Master gives reserved resources to applications behind a waiting gang.
     StealReserved,
-    /// The Master assumes that every application runs for one second, and lends it reserved resources for this time.
+    /// The Master assumes that every application runs for only one second, and therefore lends it reserved resources.
     LendToAll,
     /// The Master confuses the priorities in a queue.
     ForgetPriority,

@@ -99,8 +99,8 @@ impl Ledger {
         }
     }
 
-    /// Checks the Worker of a launch. No executor of the application may have just ended early on this Worker with exit
-    /// code 0. If another Worker is left, no executor may have just failed there, either.
+    /// Checks the Worker of a launch. Fails if an executor of the application has just ended early on this Worker with
+    /// exit code 0, or has just failed on it while another Worker is left.
     pub(super) fn check_excluded(&self, worker: &WorkerId, launch: &ExecutorLaunch) -> Result<(), String> {
         let app = &launch.executor.app;
         let Some(book) = self.early_ends.get(&(app.clone(), worker.clone())) else { return Ok(()) };
