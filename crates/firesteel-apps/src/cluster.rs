@@ -44,8 +44,8 @@ impl From<YarnError> for ClusterError {
 }
 
 impl Cluster {
-    /// Starts the cluster if necessary and returns it once it is ready, or returns early on a request to end. Files are
-    /// staged if the cluster's Workers do not fetch them.
+    /// Starts the cluster if necessary. Returns the cluster once it is ready, or returns early on a request to end.
+    /// Stages the files if the cluster's Workers do not fetch them.
     ///
     /// # Errors
     /// A local cluster could not be started, or the application does not run on YARN.
@@ -101,7 +101,7 @@ impl Cluster {
     }
 }
 
-/// A cluster that is ready for use. If it was started for this application, it ends when this value is dropped;
+/// A cluster that is ready for use. A cluster that was started for this application ends when this value is dropped.
 /// [`end`](Self::end) also waits for its processes.
 #[derive(Debug)]
 pub struct StartedCluster {
@@ -110,7 +110,7 @@ pub struct StartedCluster {
     owned: Owned,
 }
 
-/// What was started for this application and ends with it.
+/// The processes that were started for this application and end with it.
 #[derive(Debug)]
 enum Owned {
     Nothing,
@@ -123,7 +123,7 @@ impl StartedCluster {
         Self { masters, local_cluster: None, owned }
     }
 
-    /// The secret of the cluster, if it is a local one.
+    /// The secret of the cluster. `None` if it is not a local cluster.
     #[must_use]
     pub fn local_cluster(&self) -> Option<Secret> {
         self.local_cluster.clone()
@@ -135,7 +135,7 @@ impl StartedCluster {
         &self.masters
     }
 
-    /// The channel of the cluster's events, for the first caller. `None`: the Masters report everything themselves.
+    /// The channel of the cluster's events, for the first caller. `None`: the Masters report all events themselves.
     pub fn events(&mut self) -> Option<mpsc::Receiver<ClusterEvent>> {
         match &mut self.owned {
             Owned::Nothing | Owned::Local(_) => None,
@@ -143,7 +143,7 @@ impl StartedCluster {
         }
     }
 
-    /// Adds the racks that the cluster's resource manager knows, unless the settings name racks.
+    /// Adds the racks that the cluster's resource manager knows. If the settings name racks, adds nothing.
     #[must_use]
     pub fn with_racks(&self, mut settings: ApplicationSettings) -> ApplicationSettings {
         match &self.owned {
@@ -155,7 +155,8 @@ impl StartedCluster {
         settings
     }
 
-    /// Ends what was started for this application and waits for it. A repeated request to end stops the waiting.
+    /// Ends the processes that were started for this application, and waits for their end. A repeated request to end
+    /// stops the waiting.
     pub async fn end(self) {
         let Ok(mut requests) = EndRequests::install() else { return };
         let ending = async {

@@ -1,4 +1,4 @@
-//! Why an application ended without its driver, and the exit code of its command.
+//! The reasons for which an application ends without its driver, and the exit codes of its command.
 
 use std::fmt;
 
@@ -10,17 +10,16 @@ use firesteel_protocol::messages::{ApplicationEnd, UnsoundGang};
 use firesteel_host::exit_code;
 use firesteel_host::signals::EndRequest;
 
-/// Why an application ended, if not because of its driver.
+/// Why an application ended, if its driver did not end it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndReason {
     Removed(ApplicationEnd),
-    /// No Master accepted the application in time. Holds the last error of each Master that was
-    /// tried.
+    /// No Master accepted the application in time. Contains the last error of each Master that was tried.
     NoMaster(Vec<(Address, ConnectError)>),
 }
 
 impl EndReason {
-    /// Why an application ended; `None` if its driver ended it.
+    /// Why an application ended. `None` if its driver ended it.
     #[must_use]
     pub fn of_driver(ending: driver::Ending) -> Option<Self> {
         match ending {
@@ -30,8 +29,8 @@ impl EndReason {
         }
     }
 
-    /// The exit code of the application's command. If a user killed the application, the command
-    /// ends as if it had received the request itself.
+    /// The exit code of the application's command. If a user killed the application, the exit code is the same as after
+    /// a request to end to the command itself.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -68,7 +67,7 @@ impl fmt::Display for EndReason {
     }
 }
 
-/// The reason why executors cannot start together, with the names of command-line options.
+/// Displays why executors cannot start together, with the names of command-line options.
 struct GangInWords<'a>(&'a UnsoundGang);
 
 impl fmt::Display for GangInWords<'_> {

@@ -1,7 +1,7 @@
 //! Applications that come with Firesteel, and the clusters that they run on.
 //!
 //! [`launch`], [`map`] and [`shell`] are the applications. [`startup`] opens an application's files and gets its
-//! [`cluster`]. A [`master_url`] names the cluster; [`local_cluster`] starts one on this machine. [`end_reason`]
+//! [`cluster`]. A [`master_url`] names the cluster; [`local_cluster`] starts a cluster on this machine. [`end_reason`]
 //! explains why an application ended, and [`table`] formats tables and durations. [`hosts`] starts daemons on other
 //! machines. [`detached`] holds applications that keep running after their command has returned. `scratch` is the
 //! temporary directory of a command.

@@ -10,11 +10,11 @@ use crate::local_cluster::{LocalClusterSpec, SpecError};
 /// `local-cluster[workers,cores,memoryMiB]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MasterUrl {
-    /// Masters that are running already: at least one, in the given order.
+    /// Masters that are already running: at least one, in the given order.
     Spark(Vec<Address>),
     /// A cluster of processes on this machine, started for this application.
     LocalCluster(LocalClusterSpec),
-    /// The YARN cluster of Hadoop's configuration.
+    /// The YARN cluster that Hadoop's configuration names.
     Yarn,
 }
 
@@ -30,7 +30,7 @@ pub enum MasterUrlError {
          sized to this machine, or write local-cluster[WORKERS,CORES,MEMORY-IN-MIB]"
     )]
     Local { url: String },
-    /// The URL has Spark's old form for YARN with a deploy mode.
+    /// The URL has Spark's old form for YARN, which contains a deploy mode.
     #[error("{url:?} is Spark's old form: write --master yarn --deploy-mode {mode}")]
     OldYarn { url: String, mode: String },
     #[error(transparent)]

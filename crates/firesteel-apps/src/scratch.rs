@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A command that is killed cannot remove its directories. The next command that uses the same temporary directory
-//! removes them, once the killed command and the Workers of its local cluster are dead. Directories of other users are
-//! left alone.
+//! removes these directories, once the killed command and the Workers of its local cluster have ended. Directories of
+//! other users are not touched.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -35,10 +35,10 @@ const PREFIXES: [&str; 3] = [CLUSTER, MAP, SHELL];
 /// The number of random characters at the end of a directory's name.
 const RANDOM: usize = 6;
 
-/// The file that the command holds locked.
+/// The file that the command keeps locked.
 const LOCK: &str = ".lock";
 
-/// How often to create another directory, if one is removed before it is locked.
+/// How many times to create another directory if a directory is removed before it is locked.
 const ATTEMPTS: usize = 10;
 
 /// A temporary directory with a lock, removed when this value is dropped.
@@ -50,8 +50,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates a directory for this user alone; `prefix` is one of this file's constants. Removes directories that
-    /// killed commands left beside it.
+    /// Creates a directory that only this user can access. `prefix` is one of this file's constants. Also removes
+    /// directories that killed commands left in the same parent directory.
     ///
     /// # Errors
     /// The directory cannot be made.

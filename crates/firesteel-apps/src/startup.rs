@@ -1,4 +1,4 @@
-//! How an application starts: opens its files, and starts or finds its cluster.
+//! The start of an application: opens its files, and starts or finds its cluster.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -27,7 +27,7 @@ pub enum StartError {
     Cluster(#[from] ClusterError),
     #[error(transparent)]
     Driver(#[from] DriverError),
-    /// The process cannot listen for the Workers that fetch the application's files.
+    /// This process cannot listen for the Workers that fetch the application's files.
     #[error("cannot offer files: {0}")]
     Offer(#[from] ListenError),
     #[error("cannot catch signals: {0}")]
@@ -43,7 +43,7 @@ impl From<ClusterModeError> for StartError {
     }
 }
 
-/// Catches the signals that end an application, from this call on.
+/// Begins to catch the signals that end an application.
 ///
 /// # Errors
 /// The system does not allow signals to be caught.
@@ -51,10 +51,10 @@ pub fn end_requests() -> Result<EndRequests, StartError> {
     EndRequests::install().map_err(StartError::Signals)
 }
 
-/// The resources that an application runs with: files, cluster and Masters.
+/// The resources that an application needs to run: files, cluster and Masters.
 #[derive(Debug)]
 pub struct Prepared {
-    /// Files that executors find in their directories.
+    /// The files that executors receive in their directories.
     pub files: OfferedFiles,
     pub cluster: StartedCluster,
     pub masters: Vec<Address>,

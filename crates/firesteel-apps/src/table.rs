@@ -1,10 +1,10 @@
-//! Tables, and durations for people.
+//! Tables, and durations as text.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 pub use firesteel_host::plain::clean;
 pub use firesteel_placement::advanced::words::duration;
 
-/// Columns that a narrow terminal leaves out, in this order. `--json` has all of them.
+/// The columns that a narrow terminal leaves out, in this order. The output of `--json` contains all of them.
 const LEAST: [&str; 11] = [
     "MEMORY PER EXECUTOR",
     "USER",
@@ -19,15 +19,15 @@ const LEAST: [&str; 11] = [
     "EXECUTORS",
 ];
 
-/// Columns wider than this are wrapped before any column is left out, except the first column.
+/// The width above which a column is wrapped before any column is left out. The first column is never wrapped.
 const WRAPPED: usize = 24;
 
-/// The least width of a column's text, on the narrowest terminal.
+/// The smallest width of a column's text, on the narrowest terminal.
 const NARROWEST: usize = 8;
 
-/// A table with a header and without borders; without rows it is `  none`. It fits the width of the terminal. To fit,
-/// it first leaves out empty columns, then the columns of `LEAST`, which a line below names; then it wraps long
-/// columns.
+/// A table with a header and without borders, which fits the width of the terminal. Without rows the result is ` none`.
+/// To fit, the table first leaves out empty columns. Then it leaves out the columns of `LEAST`, which a line below the
+/// table names. Then it wraps long columns.
 #[must_use]
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let width = Table::new().width().map(usize::from);
@@ -84,7 +84,7 @@ fn drawn(header: &[&str], rows: &[Vec<String>], columns: &[usize]) -> Table {
     table
 }
 
-/// A column has a blank on each side.
+/// The width of the blanks of a column: one blank on each side.
 const PADDING: usize = 2;
 
 /// The widths of the columns without wrapping.
@@ -103,8 +103,8 @@ fn wrapped(widths: &[usize]) -> Vec<usize> {
     widths.first().copied().into_iter().chain(rest).collect()
 }
 
-/// Widths with which a table fits a terminal. Long columns share the remaining room, the first ones first. If there is
-/// too little, the widest columns become narrower.
+/// The widths with which a table fits a terminal. Long columns share the remaining width, the first columns first. If
+/// it is not enough, the widest columns become narrower.
 fn within(widths: &[usize], width: usize) -> Vec<usize> {
     let mut fits = wrapped(widths);
     let mut room = width.saturating_sub(total(&fits));

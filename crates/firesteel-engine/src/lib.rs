@@ -1,8 +1,8 @@
 //! The state machines of an application: driver, executor, launcher, map run and session.
 //!
 //! A [`driver`] owns an application and its tasks, and an [`executor`] runs them. A [`launcher`] owns an application
-//! whose executors run a command. A [`map`] run uses a driver, and a [`session`] uses both. Each turns the effects of
-//! the machine below into its own events, and its own effects into events of the machine below.
+//! whose executors run a command. A [`map`] run uses a driver, and a [`session`] uses a driver and map runs. The upper
+//! state machine takes the effects of the lower one as events, and its own effects become events of the lower one.
 
 mod applicant;
 pub mod driver;

@@ -13,12 +13,13 @@ impl Dice {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// Any 64-bit number.
+    /// A random 64-bit number.
     pub fn number(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A number from 0 to less than `end`; 0 if `end` is 0. The bias is far below one in a million.
+    /// A number from 0 to less than `end`. 0 if `end` is 0. The probability of some numbers is higher than that of
+    /// others by far less than one in a million.
     pub fn below(&mut self, end: u64) -> u64 {
         let wide = u128::from(self.number()) * u128::from(end);
         u64::try_from(wide >> 64).expect("the upper half of a product of two 64-bit numbers")
@@ -29,7 +30,7 @@ impl Dice {
         first + self.below(last - first + 1)
     }
 
-    /// Whether something with a chance of one in `n` happens; never if `n` is 0.
+    /// True with a probability of one in `n`. Never true if `n` is 0.
     pub fn one_in(&mut self, n: u64) -> bool {
         n != 0 && self.below(n) == 0
     }
@@ -40,14 +41,14 @@ impl Dice {
         self.below(DIGITS) as f64 / DIGITS as f64
     }
 
-    /// Puts the items in random order.
+    /// Shuffles the items.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (1..items.len()).rev() {
             items.swap(end, self.index(end + 1).expect("there is one at least"));
         }
     }
 
-    /// A random index below `len`; `None` if `len` is 0.
+    /// A random index below `len`. `None` if `len` is 0.
     pub fn index(&mut self, len: usize) -> Option<usize> {
         (len > 0).then(|| usize::try_from(self.below(len as u64)).expect("below a usize"))
     }

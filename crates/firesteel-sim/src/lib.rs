@@ -1,4 +1,4 @@
-//! Placement decided offline: plans from files, traces, their replay in virtual time, and pictures of both.
+//! Placement decided offline: plans from files, replays of traces in virtual time, and pictures of plans and replays.
 //!
 //! `firesteel plan` and `firesteel simulate` use this crate. Simulated worlds with faults, which only tests need, are
 //! in `firesteel-world`.

@@ -10,28 +10,29 @@ use firesteel_placement::advanced::policy::EXPRESSION;
 use firesteel_placement::{Expression, Rule};
 use firesteel_placement::{Policy, Strategy, WorkerOrder};
 
-/// A policy, a strategy and an order of Workers, under one name.
+/// A named combination of a policy, a strategy and an order of Workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Setup {
-    /// Spark's default: spread out, Workers with most free cores first.
+    /// Spark's default: executors are spread out, over Workers with the most free cores first.
     #[default]
     Spark,
-    /// Spark's consolidation (`spark.deploy.spreadOutApps=false`): one Worker is filled before the next.
+    /// Spark's consolidation (`spark.deploy.spreadOutApps=false`): one Worker is filled before the next one.
     SparkConsolidate,
-    /// Consolidation, Workers with fewest free cores first, so that partly used Workers are filled up.
+    /// Consolidation over Workers with the fewest free cores first, so that partly used Workers are filled.
     CoresAscending,
-    /// Each executor goes where the least capacity is left over ([`Policy::BestFit`]).
+    /// Each executor goes to the Worker where the least capacity is left over ([`Policy::BestFit`]).
     BestFit,
-    /// Each executor goes where the rest is most useful to other requests ([`Policy::LeastFragmentation`]).
+    /// Each executor goes to the Worker whose remaining capacity is then most useful to other requests
+    /// ([`Policy::LeastFragmentation`]).
     LeastFragmentation,
-    /// Each executor goes where it makes the least capacity unusable for the requests seen so far
+    /// Each executor goes to the Worker where it makes the least capacity unusable for the requests seen so far
     /// ([`Policy::LearnedFragmentation`]).
     LearnedFragmentation,
-    /// Each executor goes where its application has the fewest executors ([`Policy::SpreadHeld`]).
+    /// Each executor goes to the Worker where its application has the fewest executors ([`Policy::SpreadHeld`]).
     SpreadHeld,
     /// Executors that will end at the same time share Workers ([`Policy::Lifetimes`]).
     Lifetimes,
-    /// Each executor goes where the value of an expression is least ([`Rule::Expression`]).
+    /// Each executor goes to the Worker with the smallest value of an expression ([`Rule::Expression`]).
     Expression(Expression),
 }
 
@@ -64,7 +65,7 @@ impl Setup {
         })
     }
 
-    /// What the set-up does, as a phrase.
+    /// The effect of the set-up, as a phrase.
     #[must_use]
     pub fn meaning(&self) -> &'static str {
         match self {
@@ -82,7 +83,7 @@ impl Setup {
         }
     }
 
-    /// The settings of a Master with this set-up. All settings that do not concern placement come from `base`.
+    /// The settings of a Master with this set-up. All settings that do not affect placement come from `base`.
     #[must_use]
     pub fn config(&self, base: Config) -> Config {
         let (policy, strategy, worker_order) = match self {
@@ -130,7 +131,7 @@ impl FromStr for Setup {
 pub enum UnknownSetup {
     #[error("unknown policy {name:?}: use one of {}, or {EXPRESSION} and an expression", names())]
     Name { name: String },
-    /// The expression cannot be read.
+    /// The expression cannot be parsed.
     #[error(transparent)]
     Expression(#[from] ExpressionError),
 }

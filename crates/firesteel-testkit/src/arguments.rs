@@ -1,16 +1,16 @@
-//! Parses the arguments of benches without criterion. An unknown argument is an error: a bench that ignored it would
-//! measure everything for an hour.
+//! Parses the arguments of benches that do not use criterion. An unknown argument is an error, because a bench that
+//! ignored it would measure everything for an hour.
 
 use std::process::exit;
 
 /// The arguments that a bench accepts besides `--test` and `--help`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
-    /// Options that stand alone.
+    /// Options without a value.
     pub flags: &'a [&'a str],
-    /// Options that are followed by a number.
+    /// Options that a number follows.
     pub numbers: &'a [&'a str],
-    /// Words that select what is measured.
+    /// Words that select the measurements.
     pub words: &'a [&'a str],
 }
 
@@ -23,8 +23,8 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Parses the arguments of this process. For `--help` it prints the accepted arguments and exits with code 0; for
-    /// an unknown argument with 2.
+    /// Parses the arguments of this process. For `--help`, prints the accepted arguments and exits with code 0. For an
+    /// unknown argument, exits with code 2.
     pub fn of(known: Known<'_>) -> Self {
         let given: Vec<String> = std::env::args().skip(1).collect();
         if given.iter().any(|word| word == "--help" || word == "-h") {
@@ -58,7 +58,7 @@ impl Arguments {
         Ok(read)
     }
 
-    /// Whether to run everything once with small sizes, without measuring.
+    /// Whether to run each measurement once with small sizes, only as a test.
     pub fn test(&self) -> bool {
         self.has("--test")
     }
@@ -68,7 +68,7 @@ impl Arguments {
         self.options.iter().any(|option| option == flag)
     }
 
-    /// The number after the last of these options.
+    /// The number after the last occurrence of this option.
     pub fn number(&self, option: &str) -> Option<u64> {
         self.numbers.iter().rev().find(|(name, _)| name == option).map(|(_, number)| *number)
     }

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::processes::{children_of, command_line};
 use crate::program::{Daemon, Finished, firesteel, run};
 
-/// A Master with Workers. When it is dropped all of them end, and its directory goes.
+/// A Master with Workers. When it is dropped, all daemons end and the directory is removed.
 #[derive(Debug)]
 pub struct Cluster {
     // Dropped in this order.
@@ -46,7 +46,7 @@ impl Plan {
         self
     }
 
-    /// Lets the Master write its state into the cluster's directory: [`Cluster::restart_master`] finds it there.
+    /// Lets the Master write its state into the cluster's directory, where [`Cluster::restart_master`] finds it.
     pub fn durable(mut self) -> Self {
         self.is_durable = true;
         self
@@ -69,13 +69,13 @@ impl Plan {
         self.start_in(tempfile::tempdir().expect("a temporary directory"), workers)
     }
 
-    /// Does the same in a directory where the test has put files for its daemons.
+    /// Like `start`, in a directory where the test has put files for the daemons.
     pub fn start_in(self, directory: TempDir, workers: usize) -> Cluster {
         let master = Daemon::start(&mut self.master(&directory.path().join(STATE), "0"));
         self.start_with(master, directory, workers)
     }
 
-    /// Does the same with a Master that runs already.
+    /// Like `start`, with a Master that is already running.
     pub fn start_at(self, master: Daemon, workers: usize) -> Cluster {
         self.start_with(master, tempfile::tempdir().expect("a temporary directory"), workers)
     }
@@ -90,7 +90,7 @@ impl Plan {
         cluster
     }
 
-    /// The command of a Master at this port, with its state in this directory if it keeps any.
+    /// The command of a Master at this port. If the Master is durable, its state is in this directory.
     fn master(&self, state: &Path, port: &str) -> Command {
         let mut command = firesteel();
         command.args(["master", "--port", port]).args(&self.master);
@@ -106,7 +106,7 @@ impl Plan {
 const STATE: &str = "state";
 
 impl Cluster {
-    /// A plan of a cluster, without any settings so far.
+    /// A plan of a cluster with default settings.
     pub fn plan() -> Plan {
         Plan::default()
     }
@@ -116,7 +116,7 @@ impl Cluster {
         self.directory.path().join(name)
     }
 
-    /// The work directory of a Worker, by its number from 0.
+    /// The work directory of a Worker, by the Worker's number from 0.
     pub fn work(&self, worker: usize) -> PathBuf {
         self.path(&format!("work-{worker}"))
     }
@@ -126,7 +126,7 @@ impl Cluster {
         self.path(STATE)
     }
 
-    /// Starts another Worker with these arguments besides those of the plan, and waits until it is registered.
+    /// Starts another Worker with these arguments and those of the plan, and waits until it is registered.
     pub fn add_worker(&mut self, arguments: &[&str]) -> &mut Daemon {
         let worker = self.another_worker(arguments);
         self.workers.push(worker);
@@ -134,7 +134,7 @@ impl Cluster {
         self.workers.last_mut().expect("it was added")
     }
 
-    /// Starts another Worker, which is not among [`workers`](Self::workers) yet.
+    /// Starts another Worker, and returns it without adding it to [`workers`](Self::workers).
     fn another_worker(&self, arguments: &[&str]) -> Daemon {
         let mut command = firesteel();
         command.args(["worker", "--port", "0", "--work-dir"]).arg(self.work(self.workers.len()));
@@ -149,13 +149,13 @@ impl Cluster {
         self.master.wait();
     }
 
-    /// Starts the Master again that was killed, at its port and with what it has written down.
+    /// Starts the killed Master again, at its port and from its written state.
     pub fn start_master(&mut self) {
         let state = self.state();
         self.start_master_with(&state, &[]);
     }
 
-    /// Does the same with the state in another directory, and with these arguments.
+    /// Like `start_master`, with the state in another directory, and with these arguments.
     pub fn start_master_with(&mut self, state: &Path, arguments: &[&str]) {
         self.master = Daemon::start(self.master_command(state, &self.port()).args(arguments));
     }
@@ -165,21 +165,21 @@ impl Cluster {
         self.plan.master(state, port)
     }
 
-    /// The Master's port, which it keeps when it is started again.
+    /// The Master's port, which stays the same when the Master is started again.
     pub fn port(&self) -> String {
         self.master.address().port().to_string()
     }
 
-    /// Kills the Master, and starts it again with what it has written down.
+    /// Kills the Master, and starts it again from its written state.
     pub fn restart_master(&mut self) {
         self.kill_master();
         self.start_master();
     }
 
-    /// A command of the program that speaks to this cluster: its name comes first.
+    /// A command of the program that connects to this cluster. The first argument is the name of the command.
     ///
     /// # Panics
-    /// There is no name.
+    /// `arguments` contains no name.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let (name, rest) = arguments.split_first().expect("a command has a name");
         let mut command = firesteel();
@@ -187,32 +187,32 @@ impl Cluster {
         command
     }
 
-    /// Runs such a command to its end.
+    /// Runs a command of the program with these arguments, until it ends.
     pub fn ask(&self, arguments: &[&str]) -> Finished {
         run(&mut self.command(arguments))
     }
 
-    /// The standard output of such a command.
+    /// Runs a command of the program with these arguments. Returns its standard output.
     ///
     /// # Panics
-    /// It fails.
+    /// The command fails.
     pub fn said(&self, arguments: &[&str]) -> String {
         let done = self.ask(arguments);
         assert_eq!(done.code(), 0, "{done}");
         done.stdout
     }
 
-    /// The output of such a command with `--json`.
+    /// Runs a command of the program with these arguments and `--json`. Returns its output.
     ///
     /// # Panics
-    /// It fails, or its output is no JSON.
+    /// The command fails, or its output is not JSON.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let (name, rest) = arguments.split_first().expect("a command has a name");
         serde_json::from_str(&self.said(&[&[name, "--json"], rest].concat())).expect("it is JSON")
     }
 
-    /// The executors that a Worker has started and that run, by the Worker's number from 0. Those that are no programs
-    /// of ours do not count.
+    /// The running executors that a Worker has started, by the Worker's number from 0. Executors that run another
+    /// program than Firesteel do not count.
     pub fn executors(&self, worker: usize) -> Vec<u32> {
         let children = children_of(self.workers[worker].pid());
         let is_executor = |pid: &u32| command_line(*pid).iter().any(|word| word == "--executor-id");

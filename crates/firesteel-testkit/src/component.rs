@@ -1,4 +1,4 @@
-//! Components that tests need and machines may lack.
+//! Components that some tests need and that may be missing on a machine.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -6,19 +6,19 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-/// The variable with the required components, separated by commas; `all` names every one.
+/// The environment variable with the required components, separated by commas. `all` requires every component.
 const REQUIRE: &str = "FIRESTEEL_REQUIRE";
 
-/// Something that a test needs.
+/// A program or service that a test needs.
 pub struct Component {
-    /// Its name in `FIRESTEEL_REQUIRE`.
+    /// The component's name in `FIRESTEEL_REQUIRE`.
     pub name: &'static str,
-    /// Checks whether it is available.
+    /// Checks whether the component is available.
     ///
     /// # Errors
-    /// Why it cannot be used here.
+    /// Why the component cannot be used on this machine.
     pub look: fn() -> Result<(), String>,
-    /// Makes it ready for the next test.
+    /// Makes the component ready for the next test.
     pub prepare: fn() -> Readiness,
 }
 
@@ -27,15 +27,15 @@ pub struct Component {
 pub enum Readiness {
     /// The test can run.
     Ready,
-    /// It cannot be made ready, for this reason: the test fails.
+    /// The component cannot be made ready, for this reason. The test fails.
     Failed(String),
-    /// It could not be made ready for an earlier test, for this reason: the test does not run.
+    /// The component could not be made ready for an earlier test, for this reason. The test does not run.
     NotRun(String),
 }
 
 impl Component {
-    /// These tests, if the component is available. If not, tests of the same names that are ignored with a reason; they
-    /// fail if the component is required.
+    /// These tests, if the component is available. Otherwise tests with the same names that are ignored with a reason,
+    /// or fail if the component is required.
     pub fn trials(&self, tests: &[(&str, fn())]) -> Vec<Trial> {
         let found = (self.look)();
         tests.iter().map(|&(name, test)| self.trial(name, test, &found)).collect()
@@ -69,7 +69,7 @@ impl Component {
     }
 }
 
-/// Runs the tests. The last line says how many were left out and why.
+/// Runs the tests. The last line of output contains the number of tests that did not run, and the reason.
 pub fn run(arguments: &Arguments, trials: Vec<Trial>) -> ExitCode {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.has_ignored_flag() && is_chosen(arguments, trial.name()))
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments, trials: Vec<Trial>) -> ExitCode {
     conclusion.exit_code()
 }
 
-/// Whether the arguments select this test.
+/// Whether the command-line arguments select this test.
 fn is_chosen(arguments: &Arguments, name: &str) -> bool {
     let is = |filter: &String| if arguments.exact { name == filter } else { name.contains(filter.as_str()) };
     arguments.filter.as_ref().is_none_or(is) && !arguments.skip.iter().any(is)

@@ -1,14 +1,15 @@
-//! What tests and benches share. No crate of the program depends on this one, except for its own tests and benches.
+//! Common code of tests and benches. Crates of the program depend on this crate only for their tests and benches.
 //!
-//! - [`program`]: the program under test, as its users run it: commands and daemons; [`processes`] has what they start
+//! - [`program`]: the program under test, as its users run it: commands and daemons; [`processes`] finds the processes
+//!   that they start
 //! - [`cluster`]: a Master with Workers
-//! - [`wait`]: waits for what other processes do; [`proxy`] meddles with what they say to each other
-//! - [`component`]: tests of what a machine may lack; [`yarn`] and [`zookeeper`] start such programs, with jars that
-//!   Maven finds, on [`ports`] that are free; [`previous_release`] is another release of the program
+//! - [`wait`]: waits for actions of other processes; [`proxy`] changes or delays the bytes between them
+//! - [`component`]: tests that need a component which a machine may lack; [`yarn`] and [`zookeeper`] start such
+//!   components, with jars that Maven finds, on free [`ports`]; [`previous_release`] is another release of the program
 //! - [`arguments`]: the arguments of benches
 //! - [`placement_rule`]: a slow reference for placements
 //! - `master_events` (feature `master`): events of a Master's state machine, for benches
-//! - `peers` (feature `peers`): Workers and drivers that are connections and no processes
+//! - `peers` (feature `peers`): Workers and drivers that are only connections, not processes
 
 pub mod arguments;
 pub mod cluster;

@@ -1,4 +1,4 @@
-//! Events and effects for benches of the Master: Workers and applications register, executors are launched.
+//! Events and effects for benches of the Master, in which Workers and applications register and executors are launched.
 
 use firesteel_master::{Effect, Event, Inbound, Outbound};
 use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
@@ -14,7 +14,7 @@ use firesteel_protocol::process::Command;
 /// The time of all events.
 pub const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
 
-/// Worker n of 16 cores registers on connection n.
+/// The event that Worker `n`, with 16 cores, registers on connection `n`.
 pub fn worker_registers(n: u64) -> Event {
     let (net, host) = (n / 250, n % 250);
     let worker = WorkerDescription::new(

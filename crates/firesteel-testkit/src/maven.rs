@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// The class path of the dependencies in this file: `tests/NAME/pom.xml`.
+/// The class path of the dependencies in a file such as `tests/NAME/pom.xml`.
 ///
 /// # Errors
 /// Java or Maven is missing, or Maven cannot get the jars.

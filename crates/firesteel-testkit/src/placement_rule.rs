@@ -1,24 +1,24 @@
-//! The rule in its plainest form: one core, or one executor, at a time. Slow and obvious. It shares neither types nor
-//! code with the crate under test.
+//! Spark's placement rule in its simplest form: one core, or one executor, at a time. The code is slow and obvious. It
+//! shares neither types nor code with the crate under test.
 //!
 //! Source: Spark Master, 4.0.1, except for its 32-bit sums.
 
 use std::collections::BTreeMap;
 
-/// A Worker, with what is free on it.
+/// A Worker with its free resources.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Worker {
-    /// Its id, which some orders compare.
+    /// The Worker's id, which some orders compare.
     pub id: String,
-    /// Its free cores.
+    /// The Worker's free cores.
     pub cores: i64,
-    /// Its free memory in MiB.
+    /// The Worker's free memory in MiB.
     pub memory: i64,
     /// Free addresses by resource.
     pub resources: BTreeMap<String, u64>,
 }
 
-/// What an application asks for.
+/// The request of an application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ask {
     /// Cores of an executor, if set.
@@ -29,13 +29,13 @@ pub struct Ask {
     pub resources: BTreeMap<String, u64>,
     /// Cores that the application may still get.
     pub cores_left: i64,
-    /// The most executors that it may have, if there is a limit.
+    /// The maximum number of executors of the application, if there is a limit.
     pub limit: Option<u64>,
-    /// The number of executors that it has.
+    /// The number of executors that the application already has.
     pub held: u64,
 }
 
-/// The order in which Workers are used. Ties are broken by id, in the same direction.
+/// The order in which Workers are used. Equal Workers are ordered by id, in the same direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
     /// The most free cores first.
@@ -54,7 +54,7 @@ pub enum Order {
 pub const ORDERS: [Order; 5] =
     [Order::MostCores, Order::FewestCores, Order::MostMemory, Order::LeastMemory, Order::Id];
 
-/// The executors to launch, in order: each worker's id, and cores.
+/// The executors to launch, in order, each as the Worker's id and the number of cores.
 pub fn place(ask: &Ask, workers: &[Worker], order: Order, spread_out: bool) -> Vec<(String, i64)> {
     let step = ask.cores.unwrap_or(1);
     if step <= 0 || ask.cores_left < step {
@@ -91,7 +91,7 @@ fn has_room(ask: &Ask, worker: &Worker) -> bool {
         && ask.resources.iter().all(|(name, &amount)| free(name) >= amount)
 }
 
-/// The cores from each worker, taken in the order given.
+/// The cores from each Worker, taken in the given order.
 pub fn assign(ask: &Ask, workers: &[Worker], spread_out: bool) -> Vec<i64> {
     let step = ask.cores.unwrap_or(1);
     let mut assigned = vec![0; workers.len()];

@@ -1,21 +1,21 @@
-//! Ports for servers that must be told their port.
+//! Free ports for servers that need a port in their settings.
 
 use std::net::TcpListener;
 use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The first port. The system itself assigns ports from 32768 on; these are lower. So no other program gets one between
-/// this check and the start of the server.
+/// The first port. The system assigns ports from 32768 on to other programs. Lower ports are used here, so that no
+/// other program gets the port between this check and the start of the server.
 const FIRST: u16 = 20_000;
 const COUNT: usize = 12_000;
 
-/// How many ports were checked.
+/// How many ports were checked so far.
 static LOOKED_AT: AtomicUsize = AtomicUsize::new(0);
 
 /// A port on which nothing listens. No other call returns it.
 ///
 /// # Panics
-/// None is free.
+/// No port is free.
 pub fn free_port() -> u16 {
     // Each process begins at a different port.
     let begin = process::id() as usize * 101;

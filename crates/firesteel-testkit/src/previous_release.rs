@@ -1,11 +1,11 @@
-//! The program of another release, named by `FIRESTEEL_PREVIOUS`. `tests/mixed-versions` builds it.
+//! The program of another release, whose path is in `FIRESTEEL_PREVIOUS`. `tests/mixed-versions` builds this program.
 
 use std::env;
 use std::process::Command;
 
 use crate::clean;
 
-/// Checks that the variable names a program that runs.
+/// Checks that the variable `FIRESTEEL_PREVIOUS` names a program that can be run.
 ///
 /// # Errors
 /// There is no such program.

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Sends it a signal.
+/// Sends a signal to a process.
 ///
 /// # Errors
-/// It has ended.
+/// The process has ended.
 pub fn signal(pid: u32, signal: Signal) -> nix::Result<()> {
     kill(Pid::from_raw(i32::try_from(pid).expect("a process id is a positive i32")), signal)
 }
@@ -31,7 +31,7 @@ pub fn children_of(pid: u32) -> Vec<u32> {
     all().filter(|other| parent_of(*other) == Some(pid)).collect()
 }
 
-/// Its children, their children, and so on.
+/// The children of a process, their children, and so on.
 pub fn descendants_of(pid: u32) -> Vec<u32> {
     let mut found = children_of(pid);
     let mut next = 0;
@@ -42,12 +42,12 @@ pub fn descendants_of(pid: u32) -> Vec<u32> {
     found
 }
 
-/// Its parent; `None` if it has ended.
+/// The parent of a process. `None` if the process has ended.
 pub fn parent_of(pid: u32) -> Option<u32> {
     field(pid, "PPid:")?.parse().ok()
 }
 
-/// Whether it runs. A zombie does not.
+/// Whether a process runs. A zombie does not run.
 pub fn is_alive(pid: u32) -> bool {
     field(pid, "State:").is_some_and(|state| !state.starts_with(['Z', 'X']))
 }
@@ -56,19 +56,19 @@ pub fn is_stopped(pid: u32) -> bool {
     field(pid, "State:").is_some_and(|state| state.starts_with('T'))
 }
 
-/// Its words; empty if it has ended.
+/// The arguments of a process. Empty if the process has ended.
 pub fn command_line(pid: u32) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
-/// Where it runs; `None` if it has ended.
+/// The working directory of a process. `None` if the process has ended.
 pub fn directory_of(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
-/// Processes that run in this directory or below it.
+/// The processes whose working directory is this directory or is below it.
 pub fn within(directory: &Path) -> Vec<u32> {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     all().filter(|pid| directory_of(*pid).is_some_and(|cwd| cwd.starts_with(&directory))).collect()

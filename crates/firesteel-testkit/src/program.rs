@@ -27,11 +27,11 @@ use serde_json::Value;
 use crate::wait::{DEADLINE, wait_for};
 use crate::{processes, signals};
 
-/// The path of the program under test. Cargo builds it before the tests and benches of its crate, and tells them where
-/// it is; a test that runs without Cargo finds it where Cargo has put both.
+/// The path of the program under test. Cargo builds the program before the tests and benches of its crate, and passes
+/// them the path. A test that runs without Cargo finds the program relative to its own path.
 ///
 /// # Panics
-/// It is in neither place: this is a test or bench of another crate.
+/// The program is in neither place, because this is a test or bench of another crate.
 pub fn binary() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
     PATH.get_or_init(|| {
@@ -76,7 +76,7 @@ pub fn clean(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Whether a variable of this name would change what Firesteel does.
+/// Whether a variable of this name would change the behaviour of Firesteel.
 pub fn is_ours(name: &str) -> bool {
     const OTHERS: [&str; 7] = [
         "RUST_LOG",
@@ -90,7 +90,7 @@ pub fn is_ours(name: &str) -> bool {
     name.starts_with("SPARK_") || OTHERS.contains(&name)
 }
 
-/// The scratch directories of applications below this directory, in those of its Workers.
+/// The scratch directories of applications in the directories of Workers below this directory.
 pub fn scratch_of_applications(local: &Path) -> Vec<PathBuf> {
     let entries = |path: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
@@ -122,7 +122,7 @@ impl Daemon {
         Self::start(&mut command)
     }
 
-    /// Any daemon that supports `--announce`. Returns when it is ready.
+    /// Starts any daemon that supports `--announce`. Returns when the daemon is ready.
     pub fn start(command: &mut Command) -> Self {
         let mut daemon = Self::spawn(command.arg("--announce"));
         let line = wait_for("a daemon's announcement", || {
@@ -136,7 +136,7 @@ impl Daemon {
         daemon
     }
 
-    /// Any command, without waiting for it to be ready.
+    /// Starts any command, without waiting until it is ready.
     pub fn spawn(command: &mut Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Guarded::spawn(command);
@@ -145,17 +145,17 @@ impl Daemon {
         Self { child, stdout, stderr, url: String::new(), http: String::new() }
     }
 
-    /// The URL on which it listens, `spark://host:port`.
+    /// The URL on which the daemon listens, `spark://host:port`.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The address of its HTTP server, `host:port`; empty if it has none.
+    /// The address of the daemon's HTTP server, `host:port`. Empty if the daemon has no HTTP server.
     pub fn http(&self) -> &str {
         self.http.trim_start_matches("http://").trim_end_matches('/')
     }
 
-    /// The status and the body of its HTTP response.
+    /// Sends an HTTP request for a path to the daemon. Returns the status and the body of the response.
     pub fn get(&self, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.http()).expect("it serves HTTP");
         stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
@@ -167,7 +167,7 @@ impl Daemon {
         (status.expect("an answer has a status"), body.to_owned())
     }
 
-    /// The socket address of its URL.
+    /// The socket address in the daemon's URL.
     pub fn address(&self) -> SocketAddr {
         let address = self.url.strip_prefix("spark://").expect("a URL has a scheme");
         address.parse().expect("daemons in tests listen on an IP address")
@@ -181,27 +181,27 @@ impl Daemon {
         self.stderr.so_far()
     }
 
-    /// Whether it has written anything to standard output.
+    /// Whether the daemon has written to standard output.
     pub fn has_written(&self) -> bool {
         !self.stdout.so_far().is_empty()
     }
 
-    /// What it has written to standard output, once it has ended.
+    /// The whole standard output of the daemon. Waits until the daemon has ended.
     pub fn output(&self) -> String {
         self.stdout.whole()
     }
 
-    /// What it has written to standard output so far.
+    /// The standard output of the daemon so far.
     pub fn output_so_far(&self) -> String {
         self.stdout.so_far()
     }
 
-    /// Waits for a line of its log with all of these words, and returns it.
+    /// Waits for a line of the daemon's log that contains all these words. Returns this line.
     pub fn wait_for_line(&self, words: &[&str]) -> String {
         self.stderr.wait_for_line(words)
     }
 
-    /// Whether its process has not ended.
+    /// Whether the daemon's process has not ended.
     pub fn is_alive(&mut self) -> bool {
         self.child.try_wait().expect("it is our child").is_none()
     }
@@ -225,13 +225,13 @@ impl Daemon {
         let _ = processes::signal(self.child.id(), signal);
     }
 
-    /// Ends it with SIGTERM. Returns its exit code in a shell's form.
+    /// Ends the daemon with SIGTERM. Returns its exit code as a POSIX shell reports it.
     pub fn terminate(mut self) -> i32 {
         self.signal(Signal::SIGTERM);
         self.wait()
     }
 
-    /// Waits for its end and its output. Returns its exit code in a shell's form.
+    /// Waits until the daemon has ended and its output is complete. Returns its exit code as a POSIX shell reports it.
     pub fn wait(&mut self) -> i32 {
         let child = &mut self.child;
         let status = wait_for("a process to end", || child.try_wait().expect("it is our child"));
@@ -250,8 +250,8 @@ impl Drop for Daemon {
     }
 }
 
-/// A process that a test started. It is killed when it is dropped. If the test fails, its descendants are killed, too,
-/// so that nothing is left behind.
+/// A process that a test started. The process is killed when this value is dropped. If the test fails, its descendants
+/// are killed, too, so that no process is left behind.
 #[derive(Debug)]
 pub struct Guarded(Option<Child>);
 
@@ -261,7 +261,7 @@ impl Guarded {
         Self(Some(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"))))
     }
 
-    /// Returns the process, which is no longer guarded.
+    /// Returns the process, which is then no longer guarded.
     pub fn release(mut self) -> Child {
         self.0.take().expect("it is released once")
     }
@@ -297,16 +297,16 @@ impl Drop for Guarded {
 /// A command that has ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended.
+    /// The exit status of the command.
     pub status: ExitStatus,
-    /// All that it wrote to standard output.
+    /// The standard output of the command.
     pub stdout: String,
-    /// All that it wrote to standard error.
+    /// The standard error of the command.
     pub stderr: String,
 }
 
 impl Finished {
-    /// The exit code in a shell's form: 128 + n for signal n.
+    /// The exit code as a POSIX shell reports it: 128 + n for signal n.
     pub fn code(&self) -> i32 {
         shell_code(self.status)
     }
@@ -387,7 +387,8 @@ impl Text {
         String::from_utf8_lossy(&collected.bytes).into_owned()
     }
 
-    /// The whole output, once the other end is closed. A process may leave children behind that keep it open.
+    /// The whole output, once the stream is closed at the other end. The process may leave children behind that keep
+    /// the stream open.
     fn whole(&self) -> String {
         let (collected, changed) = &*self.0;
         let collected = collected.lock().expect("no thread panics with the lock");

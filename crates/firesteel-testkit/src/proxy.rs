@@ -1,4 +1,4 @@
-//! A proxy between two ends of a connection, which can change or delay bytes.
+//! A proxy between the two ends of a connection, which can change or delay bytes.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -9,13 +9,14 @@ use std::thread;
 pub enum Direction {
     /// From the connecting to the listening side.
     There,
-    /// From the one who listens to the one who dialled.
+    /// From the listening to the connecting side.
     Back,
 }
 
-/// Listens on a free port of this address, and forwards each connection to the address that `target` returns, given the
-/// proxy's own. `meddler` makes a function for each direction of a connection, which gets all bytes before they are
-/// forwarded. It may change and delay them; the connection ends when it returns `false`. Returns the proxy's address.
+/// Listens on a free port of this address, and forwards each connection to the address that `target` returns. `target`
+/// gets the proxy's own address. For each direction of a connection, `meddler` makes a function that gets all bytes
+/// before they are forwarded. This function may change and delay the bytes. If it returns `false`, the connection ends.
+/// Returns the proxy's address.
 pub fn start<M: FnMut(&mut [u8]) -> bool + Send + 'static>(
     host: &str,
     target: impl Fn(SocketAddr) -> SocketAddr + Send + 'static,

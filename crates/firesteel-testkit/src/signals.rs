@@ -6,9 +6,9 @@ use nix::sys::signal::Signal;
 
 use crate::processes;
 
-/// Gives children the default actions of signals, however the tests were started: `nohup` ignores SIGHUP, and a shell
-/// ignores SIGINT and SIGQUIT for background commands of a script. A child inherits ignored signals. A caught signal
-/// has its default action in a child, so this process catches them and does nothing.
+/// Gives children the default actions of signals, however the tests were started. `nohup` ignores SIGHUP, and a POSIX
+/// shell ignores SIGINT and SIGQUIT for background commands of a script. Children inherit ignored signals, but get the
+/// default action for caught signals. So this process catches the signals and does nothing.
 pub(crate) fn give_children_the_defaults() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

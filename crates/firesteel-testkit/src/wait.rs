@@ -3,13 +3,13 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest that tests wait for a command, a daemon, or what these do.
+/// The maximum time that tests wait for a command, a daemon, or an action of these.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
 /// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Calls `look` until it returns a value; `None` after the time limit.
+/// Calls `look` until it returns a value. Returns `None` after the time limit.
 pub fn poll<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begun = Instant::now();
     loop {
@@ -23,10 +23,10 @@ pub fn poll<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T
     }
 }
 
-/// Waits until `look` finds something, for [`DEADLINE`] at most. It looks more often than [`wait`].
+/// Waits until `look` returns a value, for at most [`DEADLINE`]. Calls `look` more often than [`wait`] does.
 ///
 /// # Panics
-/// It finds nothing for that long.
+/// `look` returns no value within this time.
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + DEADLINE;
     loop {
@@ -41,7 +41,7 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 /// Waits until `look` returns a value.
 ///
 /// # Panics
-/// It returns none within the limit.
+/// `look` returns no value within the limit.
 pub fn wait<T>(what: &str, limit: Duration, look: impl FnMut() -> Option<T>) -> T {
     poll(limit, look).unwrap_or_else(|| panic!("waited {limit:?} in vain for {what}"))
 }

@@ -1,4 +1,4 @@
-//! The result of a run, and its coverage: shared by the worlds of one state machine.
+//! The result of a run, and its coverage, for the worlds of a single state machine.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use firesteel_protocol::Kind;
 pub struct Outcome {
     pub coverage: Coverage,
     pub events: u64,
-    /// The broken law, if any: what should hold, and what was found.
+    /// The broken law, if any: what should be true, and what was found.
     pub violation: Option<String>,
     /// One line for each event and effect.
     pub trace: Vec<String>,
 }
 
 impl Outcome {
-    /// The result of a run that has not begun; `kinds` are the enums to count.
+    /// The result of a run that has not begun. `kinds` are the enums to count.
     pub(crate) fn of(kinds: &[Kinds]) -> Self {
         Self { coverage: Coverage::of(kinds), ..Self::default() }
     }
@@ -36,7 +36,7 @@ pub(crate) fn kinds<K: Kind>() -> Kinds {
 }
 
 impl Coverage {
-    /// All counts are 0.
+    /// A coverage in which all counts are 0.
     fn of(kinds: &[Kinds]) -> Self {
         let names =
             kinds.iter().flat_map(|(name, variants)| variants.iter().map(|variant| (*name, *variant)));

@@ -8,7 +8,7 @@
 //! - [`map_runs`]: one run of `map`, with a fake driver, input and output.
 //! - [`sessions`]: one session of `shell`, with a fake user, driver and terminal.
 //! - [`spark_peers`]: Spark's drivers, Workers and clients at a Master, and hostile peers.
-//! - [`attempts`]: the ApplicationMasters of a YARN application. It uses the manager of `containers`.
+//! - [`attempts`]: the ApplicationMasters of a YARN application. This world uses the manager of `containers`.
 
 pub mod attempts;
 pub mod cluster;

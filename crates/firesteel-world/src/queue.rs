@@ -1,8 +1,8 @@
-//! Virtual time, and the queue of planned happenings.
+//! Virtual time, and the queue of planned events.
 
 use std::collections::BTreeMap;
 
-/// Virtual time in milliseconds, and the planned happenings.
+/// Virtual time in milliseconds, and the planned events.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue<H> {
     now: u64,
@@ -24,13 +24,13 @@ impl<H> Queue<H> {
         self.now += millis;
     }
 
-    /// Plans a happening, after all others that are already planned for the same time.
+    /// Plans an event, after all other events that are already planned for the same time.
     pub(crate) fn put(&mut self, at: u64, scheduled: H) {
         self.sequence += 1;
         self.rows.insert((at.max(self.now), self.sequence), scheduled);
     }
 
-    /// Goes on to the next happening of the queue, or to the machine's deadline if that is earlier.
+    /// Advances to the next event of the queue, or to the machine's deadline if that is earlier.
     pub(crate) fn next(&mut self, deadline: Option<u64>) -> Next<H> {
         let head = self.rows.keys().next().copied();
         match (deadline, head) {
@@ -47,7 +47,7 @@ impl<H> Queue<H> {
     }
 }
 
-/// The next thing to happen.
+/// The next event, or the machine's deadline.
 #[derive(Clone, Debug)]
 pub(crate) enum Next<H> {
     ScheduledEvent(H),

@@ -10,7 +10,8 @@ use super::{DetachedRun, RunState};
 /// The interval at which the files are read.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Copies all output of a run, from its beginning until its driver has ended. Blocks its thread meanwhile.
+/// Copies all output of a run, from the beginning until the run's driver has ended. Blocks the calling thread until
+/// then.
 ///
 /// # Errors
 /// The output cannot be read or written.

@@ -27,7 +27,7 @@ use std::time::{Duration, SystemTime};
 
 pub use run::{Announcement, DetachedRun, RunState};
 
-/// How long the output of an ended run is kept, unless there are more than [`KEPT_RUNS`].
+/// How long the output of an ended run is kept. It is removed earlier if there are more than [`KEPT_RUNS`] runs.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
 
 /// How many ended runs keep their output.
@@ -36,7 +36,7 @@ const KEPT_RUNS: usize = 100;
 /// Why detached runs cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DetachError {
-    /// No variable names a directory for them.
+    /// No environment variable names a directory for the runs.
     #[error("no directory for detached runs: set HOME or XDG_STATE_HOME to an absolute path")]
     NoHome,
     #[error("cannot keep detached runs in {directory}: {error}", directory = directory.display())]
@@ -53,7 +53,7 @@ pub struct DetachedRuns {
 }
 
 impl DetachedRuns {
-    /// The detached runs of the user, in the directory that these variables name.
+    /// The detached runs of the user, in the directory that the environment variables name.
     ///
     /// # Errors
     /// The variables name no directory.
@@ -100,8 +100,8 @@ impl DetachedRuns {
         Ok(runs.into_iter().map(|(_, run)| run).collect())
     }
 
-    /// Finds runs by the application's id or name. Returns the newest run that had this id. Otherwise returns the live
-    /// runs of this name; if there are none, the newest ended run of this name.
+    /// Finds runs by the application's id or name. Returns the newest run that had this id. If there is none, returns
+    /// the live runs of this name. If there are none, returns the newest ended run of this name.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -133,7 +133,7 @@ impl DetachedRuns {
     }
 }
 
-/// The command line as text for people.
+/// The command line as text for a human reader.
 fn line(command: &[OsString]) -> OsString {
     let words: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();
     OsString::from_vec(words.join(&b' '))

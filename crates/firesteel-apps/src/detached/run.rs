@@ -17,19 +17,19 @@ pub struct DetachedRun {
     directory: PathBuf,
 }
 
-/// Whether the driver of a detached run lives.
+/// Whether the driver of a detached run is alive, and how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// Its driver lives, or is being started.
+    /// The run's driver is alive, or is being started.
     Running,
-    /// Its driver ended with this exit code.
+    /// The run's driver ended with this exit code.
     Ended(u8),
-    /// Its driver was killed, so it left no exit code.
+    /// The run's driver was killed, so it left no exit code.
     Killed,
 }
 
 impl RunState {
-    /// Whether the driver is gone.
+    /// Whether the driver has ended.
     #[must_use]
     pub fn is_ended(self) -> bool {
         match self {
@@ -62,7 +62,7 @@ impl DetachedRun {
         self.directory.join("stderr")
     }
 
-    /// The command line. The text stands for any bytes, see `byte_text`.
+    /// The command line as text. It can represent any bytes, see `byte_text`.
     #[must_use]
     pub fn command(&self) -> String {
         let bytes = fs::read(self.directory.join("command")).unwrap_or_default();
@@ -75,7 +75,7 @@ impl DetachedRun {
         data.and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
-    /// The ids under which Masters accepted the application, the latest last. Empty until the first did.
+    /// The ids under which Masters accepted the application, the latest last. Empty until a Master has accepted it.
     #[must_use]
     pub fn apps(&self) -> Vec<String> {
         let text = fs::read_to_string(self.directory.join("apps")).unwrap_or_default();
@@ -89,7 +89,7 @@ impl DetachedRun {
         fs::read_to_string(self.directory.join("name")).unwrap_or_default()
     }
 
-    /// Whether the driver lives, and how it ended.
+    /// Whether the driver is alive. If not, how it ended.
     #[must_use]
     pub fn state(&self) -> RunState {
         let lives = match LifeLock::take_over(&self.lock()) {
@@ -105,7 +105,7 @@ impl DetachedRun {
         }
     }
 
-    /// Makes this process the run's driver: it leaves its terminal, and holds the lock until it ends.
+    /// Makes this process the run's driver: the process leaves its terminal, and holds the lock until the process ends.
     ///
     /// # Errors
     /// The process leads a group already, or the lock cannot be made.
@@ -116,7 +116,7 @@ impl DetachedRun {
         Ok(())
     }
 
-    /// Where the driver announces its application's name and id.
+    /// The files through which the driver announces its application's name and id.
     #[must_use]
     pub fn announcement(&self) -> Announcement {
         Announcement { directory: self.directory.clone() }
@@ -130,7 +130,7 @@ impl DetachedRun {
         fs::write(self.directory.join("exit"), format!("{code}\n"))
     }
 
-    /// Forgets the run, with its output.
+    /// Removes the run's directory, with its output.
     pub fn remove(&self) {
         // If this fails, the next run tries again.
         let _ = fs::remove_dir_all(&self.directory);
@@ -141,7 +141,7 @@ impl DetachedRun {
     }
 }
 
-/// Tells the command that started a detached run the application's name and id.
+/// Announces an application's name and id to the command that started the detached run.
 #[derive(Clone, Debug)]
 pub struct Announcement {
     directory: PathBuf,

@@ -4,7 +4,7 @@
 //! - `remote_shell`: runs a script on a machine
 //! - `daemon.sh`: the script that starts, stops or shows a daemon
 //! - `outcome`: the script's result
-//! - `shell_words`: which messages of a shell mean that the machine lacks resources
+//! - `shell_words`: the messages of POSIX shells that mean that the machine lacks resources
 //! - `spark_env`: the variables of `spark-env.sh`, some of which affect how daemons are started
 
 mod outcome;
@@ -22,7 +22,7 @@ use firesteel_protocol::process::Quoted;
 pub use self::outcome::Outcome;
 pub use self::remote_shell::RemoteShell;
 
-/// The script that each machine runs, after lines that set its parameters.
+/// The script that each machine runs. Lines before it set the script's parameters.
 const SCRIPT: &str = include_str!("daemon.sh");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub host: String,
-    /// Its daemon: `master` or `worker`.
+    /// The kind of daemon: `master` or `worker`.
     pub daemon: &'static str,
     /// The result of the action.
     pub outcome: Outcome,
@@ -47,21 +47,21 @@ pub struct Entry {
 pub struct Machines {
     pub workers: Vec<String>,
     pub shell: RemoteShell,
-    /// The program's path: the same on all machines, or else the program in `PATH` there.
+    /// The program's path. If this path does not exist on a machine, the program in the machine's `PATH`.
     pub program: PathBuf,
-    /// The directory of settings on each machine; `None`: the machine's own default.
+    /// The directory of settings on each machine. `None`: the machine's own default.
     pub conf_dir: Option<PathBuf>,
-    /// `SPARK_PID_DIR` and `SPARK_LOG_DIR`, if they are set here.
+    /// The values of `SPARK_PID_DIR` and `SPARK_LOG_DIR`, if they are set on this machine.
     pub directories: (Option<String>, Option<String>),
-    /// The name of this machine, for the Workers on other machines.
+    /// The name of this machine, which Workers on other machines use.
     pub name: String,
     /// How long a daemon may take to be ready or to end, in seconds.
     pub patience: u32,
 }
 
 impl Machines {
-    /// Performs the action on all daemons. Returns the result of each, the Master's first. Workers are not started
-    /// without their Master.
+    /// Performs the action on all daemons. Returns one result for each daemon, the Master's first. Workers are not
+    /// started if their Master has not started.
     #[must_use]
     pub fn all(&self, action: Action) -> Vec<Entry> {
         match action {

@@ -1,4 +1,4 @@
-//! The result of an action on a daemon, from the last line of the script's output.
+//! The result of an action on a daemon, read from the last line of the script's output.
 
 use std::process::Output;
 
@@ -9,29 +9,29 @@ use super::shell_words;
 pub enum Outcome {
     Started {
         pid: u32,
-        /// The URL that it listens on.
+        /// The URL on which the daemon listens.
         url: String,
     },
     Running {
         pid: u32,
-        /// The URL on which it listens, if the action asks for it.
+        /// The URL on which the daemon listens, if the action asks for it.
         url: String,
     },
-    /// It was running, and has ended as asked.
+    /// The daemon was running, and has ended as requested.
     Ended {
         pid: u32,
     },
     Stopped,
     Failed {
-        /// The reason, in words.
+        /// The reason, as text.
         why: String,
-        /// Whether the machine has too few processes or open files, or too little memory.
+        /// Whether the machine lacks processes, open files or memory.
         is_shortage: bool,
     },
 }
 
 impl Outcome {
-    /// Reads the result from the output of the script.
+    /// Parses the result from the output of the script.
     pub(super) fn of(output: &Output) -> Self {
         let text = String::from_utf8_lossy(&output.stdout);
         if let Some(outcome) = text.lines().last().and_then(Self::parse) {

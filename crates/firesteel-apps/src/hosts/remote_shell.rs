@@ -1,19 +1,19 @@
-//! Runs a script on another machine by ssh, or on this one.
+//! Runs a script on another machine by ssh, or on this machine.
 
 use std::io::{self, Write as _};
 use std::process::{Command, Output, Stdio};
 
 use firesteel_protocol::host::plain_or_as_given;
 
-/// The options of ssh if `SPARK_SSH_OPTS` is not set. Several machines are reached at once, so that ssh must not ask
-/// questions.
+/// The options of ssh if `SPARK_SSH_OPTS` is not set. ssh must not ask questions, because several machines are reached
+/// at the same time.
 const OPTIONS: &[&str] = &["-o", "StrictHostKeyChecking=accept-new", "-o", "ConnectTimeout=10"];
 const NO_QUESTIONS: &[&str] = &["-o", "BatchMode=yes"];
 
-/// How scripts reach other machines.
+/// The way in which scripts are run on other machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteShell {
-    /// The options of ssh; `None`: Firesteel's own.
+    /// The options of ssh. `None`: Firesteel's default options.
     options: Option<Vec<String>>,
     /// Whether machines are reached one after the other, so that ssh can ask for a password.
     is_foreground: bool,
@@ -29,12 +29,12 @@ impl RemoteShell {
         Self { options, is_foreground: foreground.is_some_and(|value| !value.is_empty()) }
     }
 
-    /// How many of this number of machines are reached at the same time.
+    /// How many machines are reached at the same time, out of `hosts` machines.
     pub(super) fn at_once(&self, hosts: usize) -> usize {
         if self.is_foreground { 1 } else { hosts.clamp(1, 64) }
     }
 
-    /// Runs a script on a machine to its end. Blocks.
+    /// Runs a script on a machine, and blocks until the script has ended.
     ///
     /// # Errors
     /// The shell or ssh cannot be started.
@@ -56,15 +56,15 @@ impl RemoteShell {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let mut stdin = child.stdin.take().expect("it is piped");
-        // The shell may have ended without reading: its exit status says why. The script fits into the buffer of a
-        // pipe.
+        // The POSIX shell may have ended without reading: its exit status says why. The script fits into the buffer of
+        // a pipe.
         let _ = stdin.write_all(script.as_bytes());
         drop(stdin);
         child.wait_with_output()
     }
 }
 
-/// The host in ssh's form: an IPv6 address without brackets.
+/// The host in the form that ssh expects: an IPv6 address without brackets.
 fn for_ssh(host: &str) -> String {
     match host.rsplit_once('@') {
         Some((user, host)) => format!("{user}@{}", plain_or_as_given(host)),
@@ -72,7 +72,7 @@ fn for_ssh(host: &str) -> String {
     }
 }
 
-/// Whether a host of the file is this machine, and needs no ssh.
+/// Whether a host of the file is this machine, so that ssh is not needed.
 pub(super) fn is_here(host: &str) -> bool {
     matches!(plain_or_as_given(host).to_ascii_lowercase().as_str(), "localhost" | "127.0.0.1" | "::1")
 }

@@ -1,6 +1,8 @@
-//! The messages of shells when the machine is short of processes or open files. Shells have no exit code for that.
+//! The messages of POSIX shells when the machine is short of processes or open files. Shells have no exit code for this
+//! case.
 
-/// Messages of dash, bash and busybox. With a limit of ten open files, dash reports an invalid descriptor number.
+/// Messages of dash, bash and busybox about shortages. With a limit of ten open files, dash reports an invalid
+/// descriptor number.
 const SHORTAGES: [&str; 5] = [
     "Cannot fork",
     "fork: Resource temporarily unavailable",
@@ -9,7 +11,7 @@ const SHORTAGES: [&str; 5] = [
     "0: Invalid argument",
 ];
 
-/// Whether a shell's last message means a shortage, which ends when other processes do.
+/// Whether a POSIX shell's last message means a shortage of resources. Such a shortage ends when other processes end.
 pub(super) fn tell_of_shortage(words: &str) -> bool {
     SHORTAGES.iter().any(|shortage| words.contains(shortage))
 }

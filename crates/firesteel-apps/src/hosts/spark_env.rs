@@ -12,7 +12,7 @@ use super::shell_words;
 /// The name of the script in the directory of settings.
 const NAME: &str = "spark-env.sh";
 
-/// Reads the script as a daemon's start does, and prints the variables.
+/// A script that runs `spark-env.sh` as a daemon's start does, and prints the variables.
 const SOURCE: &str = "set -a; . \"$1\" </dev/null >/dev/null; set +a; exec env -0";
 
 /// Why the script's variables could not be read.
@@ -29,16 +29,16 @@ pub enum SparkEnvError {
     Ended {
         path: PathBuf,
         status: ExitStatus,
-        /// The last line of its output, after a colon.
+        /// The last line of the script's output, after a colon.
         said: String,
-        /// The operating system's error, if the machine has too few processes or open files for the script.
+        /// The operating system's error if the machine has too few processes or open files to run the script.
         #[source]
         shortage: Option<io::Error>,
     },
 }
 
-/// The path of the script in a directory of settings, and this process's environment as the script changes it. `None`
-/// if there is no script. Runs the script, and blocks until it ends.
+/// Runs the script in a directory of settings, and blocks until the script ends. Returns the script's path, and this
+/// process's environment with the script's changes. Returns `None` if there is no script.
 ///
 /// # Errors
 /// The script cannot be read to its end.
@@ -47,7 +47,7 @@ pub fn sourced(directory: &Path) -> Result<Option<(PathBuf, Environment)>, Spark
     if !script.is_file() {
         return Ok(None);
     }
-    // A shell searches PATH for a name without a slash.
+    // A POSIX shell searches PATH for a name without a slash.
     let path = std::path::absolute(&script).unwrap_or_else(|_| script.clone());
     let mut shell = Command::new("sh");
     shell.args(["-c", SOURCE, "sh"]).arg(path).stdin(Stdio::null());

@@ -19,7 +19,7 @@ pub enum WorkersFileError {
     )]
     NoHost {
         path: PathBuf,
-        /// The number of the line, from 1 on.
+        /// The number of the line, counted from 1.
         line: usize,
         word: String,
     },
@@ -27,9 +27,9 @@ pub enum WorkersFileError {
     TooMany { path: PathBuf },
 }
 
-/// Reads the file. Source: Spark 4.0.1 (`sbin/workers.sh`): `#` begins a comment, blanks separate hosts, and without a
-/// file the only host is localhost. A host that occurs twice, in any form, counts once: it gets one Worker. Different
-/// DNS names of one machine count as different hosts; the second start there finds the first Worker running.
+/// Reads the file. As in Spark 4.0.1 (`sbin/workers.sh`), `#` begins a comment, blanks separate hosts, and without a
+/// file the only host is localhost. A host that occurs twice, in any spelling, gets only one Worker. Different DNS
+/// names of one machine count as different hosts. The second start on that machine then finds the first Worker running.
 ///
 /// # Errors
 /// The file cannot be read, or a word is not a host.
@@ -60,14 +60,14 @@ fn parse(path: &Path, text: &str) -> Result<Vec<String>, WorkersFileError> {
     Ok(hosts)
 }
 
-/// The user and the machine of a word, in canonical form, for comparisons.
+/// The user and the machine of a word, in a canonical form for comparisons.
 fn identity(word: &str) -> (Option<&str>, String) {
     let (user, host) = word.rsplit_once('@').map_or((None, word), |(user, host)| (Some(user), host));
     let host = if user.is_none() && is_here(host) { "localhost" } else { host };
     (user, plain_or_as_given(host).trim_end_matches('.').to_ascii_lowercase())
 }
 
-/// Whether ssh takes the word for a host, and not for an option.
+/// Whether ssh would accept the word as a host, and not as an option.
 fn is_host(word: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.:@[]%".contains(&b);
     !word.starts_with('-') && word.len() <= 255 && word.bytes().all(plain)

@@ -1,4 +1,4 @@
-//! The launcher's daemon: the shell around [`Launcher`].
+//! The launcher's daemon, which runs the state machine [`Launcher`].
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -34,9 +34,9 @@ const MOST_WAITING: usize = 65_536;
 /// How the launcher's daemon ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchResult {
-    /// The application is over.
+    /// The application has ended.
     Done { ending: Ending, asked: Option<EndRequest> },
-    /// The request to end was repeated: the daemon stops at once, without cleaning up.
+    /// The request to end was repeated. The daemon stops immediately, without cleaning up.
     Abandoned(EndRequest),
 }
 
@@ -53,7 +53,8 @@ pub async fn end(inbox: &Inbox<Event>) {
     let _ = inbox.send(Event::End).await;
 }
 
-/// Passes events of the cluster that its Masters cannot report to a launcher, until the application ends.
+/// Passes the cluster's events to a launcher until the application ends. The cluster's Masters cannot report these
+/// events.
 pub fn follow(inbox: &Inbox<Event>, events: Option<mpsc::Receiver<ClusterEvent>>) {
     ClusterEvent::pass_on(events, inbox, |event| match event {
         ClusterEvent::Moved(masters) => Event::MastersMoved { masters },
@@ -61,8 +62,9 @@ pub fn follow(inbox: &Inbox<Event>, events: Option<mpsc::Receiver<ClusterEvent>>
     });
 }
 
-/// Starts a launcher for these Masters, with the secret of a local cluster if it is one. The launcher runs until its
-/// application is over, or until a second request to end. It listens only if it has files for Workers to fetch.
+/// Starts a launcher for these Masters. `local_cluster`: the secret, if the Masters belong to a local cluster. The
+/// launcher runs until its application has ended, or until a second request to end. It listens for connections only if
+/// Workers have to fetch files from it.
 ///
 /// # Errors
 /// The launcher cannot listen.
@@ -109,10 +111,10 @@ fn config(launch: Launch, masters: Vec<Address>, files: Option<ApplicationFiles>
     }
 }
 
-/// Performs a launcher's effects: talks to Masters, and passes events on.
+/// Performs a launcher's effects: connects to Masters, and passes events on.
 struct LaunchShell {
     events: mpsc::Sender<LaunchEvent>,
-    /// The first request to end, and its time.
+    /// The first request to end, and the time of the request.
     asked: Option<(EndRequest, Instant)>,
 }
 

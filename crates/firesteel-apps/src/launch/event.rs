@@ -1,4 +1,4 @@
-//! Events as lines: text for people, or JSON, one object per line.
+//! Events as output lines: text for a human reader, or JSON with one object per line.
 
 use firesteel_engine::launcher::{Ending, ExecutorEnd, Note};
 use firesteel_host::plain::{clean, escaped};
@@ -18,7 +18,7 @@ pub enum LaunchEvent {
         at: Timestamp,
         note: Note,
     },
-    /// The application is over.
+    /// The application has ended.
     Done {
         at: Timestamp,
         ending: Ending,
@@ -35,7 +35,8 @@ pub enum LineFormat {
 #[derive(Clone, Debug)]
 pub struct Lines {
     format: LineFormat,
-    /// The Master's URL and the application's id, for the line about logs. `None` once the first executor was launched.
+    /// The Master's URL and the application's id, for the line that shows how to read logs. `None` once the first
+    /// executor was launched.
     logs: Option<(String, String)>,
 }
 
@@ -63,7 +64,7 @@ impl Lines {
         self.text_of(note).into_iter().map(|line| format!("{at} {line}")).collect()
     }
 
-    /// The text lines of a note, without their time.
+    /// The text lines of a note, without the time.
     fn text_of(&mut self, note: &Note) -> Vec<String> {
         match note {
             Note::Registered { app, master } => {
@@ -170,7 +171,7 @@ fn ending_json(ending: &Ending) -> Value {
     }
 }
 
-/// The command that shows an application's logs. Workers keep them; on YARN, NodeManagers do.
+/// The command that shows an application's logs. Workers store them. On YARN, NodeManagers do.
 fn logs_command(master: &str, app: &str) -> String {
     match app.parse::<ApplicationId>() {
         Ok(app) => format!("firesteel yarn logs {app}"),

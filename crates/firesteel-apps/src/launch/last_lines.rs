@@ -1,4 +1,4 @@
-//! The last lines that a failed executor wrote, shown without a request.
+//! Shows the last lines that a failed executor wrote, without a request of the user.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use firesteel_daemons::master_client::MasterClient;
 use firesteel_daemons::worker_log::{LogAddress, WorkerLog};
 use firesteel_yarn_mode::container_logs::LogLocation;
 
-/// The number of executors whose last lines are shown, since the first failures show the cause.
+/// The maximum number of executors whose last lines are shown. The first failures show the cause.
 const MOST: u32 = 3;
 
 const LINES: u64 = 5;
@@ -23,7 +23,7 @@ const LINES: u64 = 5;
 /// Maximum number of characters per line.
 const LONGEST: usize = 300;
 
-/// Timeout for the answers of the Master and the Worker. Events wait meanwhile.
+/// The timeout for the answers of the Master and the Worker. During this time, events wait.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Fetches the last lines of failed executors.
@@ -34,7 +34,8 @@ pub(super) struct LastLines {
 }
 
 impl LastLines {
-    /// The lines to print after the lines of this note. Empty if nothing was written or can be fetched.
+    /// The lines to print after the lines of this note. Empty if the executor wrote nothing or its log cannot be
+    /// fetched.
     pub(super) async fn after(&mut self, note: &Note) -> Vec<String> {
         match note {
             Note::Registered { app, master } => {
@@ -75,7 +76,7 @@ impl LastLines {
     }
 }
 
-/// The last lines of the executor's standard error. `None`: they cannot be fetched.
+/// The last lines of the executor's standard error. `None` if they cannot be fetched.
 async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Option<Vec<String>> {
     let ours = key::client(master, &format!("firesteel launch {}", std::process::id()));
     let mut client = MasterClient::open(master, ours.clone()).await.ok()?;
@@ -105,7 +106,7 @@ async fn last_lines_in_container(location: LogLocation) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// Keeps the end of a log while the log is read.
+/// Collects the end of a log while the log is read.
 struct Tail {
     bytes: VecDeque<u8>,
     until: Instant,
@@ -129,7 +130,7 @@ impl Write for Tail {
     }
 }
 
-/// The line, cut to the maximum length, without characters that move the cursor.
+/// The line, cut to the maximum length, without the characters that move the cursor.
 fn shown(line: &str) -> String {
     let mut short: String = clean(line).chars().take(LONGEST).collect();
     if line.chars().nth(LONGEST).is_some() {

@@ -1,4 +1,4 @@
-//! `firesteel launch`: an application, each executor of which runs a command.
+//! `firesteel launch`: an application whose executors run a command.
 //!
 //! ```text
 //!  Launcher (owner loop, daemon) --events--> run --lines--> standard output
@@ -6,8 +6,8 @@
 //!       `---------------- end ---------------------'  if standard output is closed
 //! ```
 //!
-//! [`daemon`] is the shell around the state machine. [`event`] words each event, for people
-//! and for programs. `last_lines` adds the last lines of an executor that failed.
+//! [`daemon`] runs the state machine. [`event`] turns each event into text or JSON. `last_lines` adds the last lines of
+//! an executor that failed.
 
 pub mod daemon;
 pub mod event;
@@ -42,16 +42,16 @@ use last_lines::LastLines;
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub name: String,
-    /// Command that each executor runs.
+    /// The command that each executor runs.
     pub command: Command,
     pub directory: TaskDirectory,
     /// The condition for the end of the application.
     pub until: Until,
     pub cluster: Cluster,
     pub settings: ApplicationSettings,
-    /// All properties. An application with files reads `spark.driver.*` here.
+    /// All properties. An application with files uses the `spark.driver.*` properties.
     pub properties: Properties,
-    /// Where a detached launch announces its application.
+    /// The announcement of the application's name and id, for a detached launch.
     pub announcement: Option<Announcement>,
 }
 
@@ -59,15 +59,15 @@ pub struct Launch {
 pub enum Ending {
     /// The executors ended as `until` requires, with this exit code.
     Met(i32),
-    /// The user or the system asked for the end.
+    /// The user or the system requested the end.
     Asked(EndRequest),
     /// The request to end was repeated, and the launch stopped without waiting.
     Abandoned(EndRequest),
-    /// The reader of standard output has closed it.
+    /// The program that reads standard output has closed it.
     ReaderGone,
     /// Standard output could not be written.
     Unprinted,
-    /// The application ended although this process did not end it.
+    /// The application ended for a reason other than this process.
     Over(EndReason),
 }
 
@@ -84,7 +84,7 @@ impl Ending {
     }
 }
 
-/// Launches the application and waits until it is over.
+/// Launches the application and waits until it has ended.
 ///
 /// # Errors
 /// The application could not start.
@@ -116,8 +116,7 @@ async fn run_launch(launch: Launch, lines: Lines, progress: &Progress) -> Result
     Ok(ending)
 }
 
-/// Prints events until the launch is over. A blocked reader does not delay a repeated request to
-/// end.
+/// Prints events until the launch has ended. Blocked standard output does not delay a repeated request to end.
 async fn follow(handle: Handle, events: mpsc::Receiver<LaunchEvent>, printer: Printer<'_>) -> Ending {
     let Handle { inbox, mut result } = handle;
     let progress = printer.progress;
@@ -149,7 +148,7 @@ async fn follow(handle: Handle, events: mpsc::Receiver<LaunchEvent>, printer: Pr
     }
 }
 
-/// The reader of standard output.
+/// The state of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
     There,
@@ -158,7 +157,7 @@ enum Reader {
     Failed,
 }
 
-/// Reports why nothing more is printed, unless the reader has closed standard output.
+/// Reports why no more events are printed, unless standard output was closed at the other end.
 fn unprinted(error: &io::Error, progress: &Progress) -> Reader {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Reader::Gone;

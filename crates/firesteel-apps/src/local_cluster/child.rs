@@ -20,7 +20,8 @@ use tokio::time::timeout;
 use super::{LocalClusterError, environment};
 use firesteel_host::daemon::Ready;
 
-/// How long a daemon may take to end after its standard input is closed: a Worker waits for its executors.
+/// How long a daemon may take to end after its standard input is closed. During this time, a Worker waits for its
+/// executors.
 const END_GRACE: Duration = Duration::from_secs(15);
 
 /// How long a daemon may take to end after SIGTERM.
@@ -28,9 +29,9 @@ const TERM_GRACE: Duration = Duration::from_secs(5);
 
 /// A Master or a Worker.
 ///
-/// It ends when its standard input is closed. This process holds the other end, and the system closes that end when
-/// this process dies, for any reason. The daemon leads a process group of its own, so ctrl-c on the terminal reaches
-/// only this process. This process then ends all daemons in order.
+/// The daemon ends when its standard input is closed. This process holds the other end, and the system closes that end
+/// when this process dies, for any reason. The daemon leads a process group of its own, so ctrl-c on the terminal
+/// reaches only this process. After that, this process ends all daemons in order.
 #[derive(Debug)]
 pub(super) struct Daemon {
     name: DaemonName,
@@ -49,8 +50,8 @@ pub enum DaemonName {
 }
 
 impl Daemon {
-    /// Starts the daemon, whose log goes to the file `log`. The daemon reads the cluster's secret from its standard
-    /// input, which no other process can see.
+    /// Starts the daemon, whose log goes to the file `log`. The daemon reads the cluster's secret from standard input,
+    /// which no other process can read.
     pub(super) async fn start(
         name: DaemonName,
         program: &Path,
@@ -166,7 +167,7 @@ impl Tail {
     }
 }
 
-/// Joins the lines into one, as in all errors.
+/// Writes the lines as one line, because every error is one line.
 impl fmt::Display for Tail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { f.write_str("nothing") } else { write!(f, "{}", self.0.join(" | ")) }

@@ -1,11 +1,11 @@
-//! The file with the secret of a local cluster. It admits other commands of the same user, such as `firesteel status`
-//! with the Master's URL that a session shows.
+//! The file with the secret of a local cluster. With this secret, other commands of the same user can connect, such as
+//! `firesteel status` with the Master's URL that a session shows.
 //!
 //! ```text
 //! <temporary directory>/firesteel-cluster-XXXXXX/key     the Master's URL, and the secret, a line each
 //! ```
 //!
-//! Only its owner can read it. A file that belongs to another user is ignored.
+//! Only the owner of the file can read it. A file that belongs to another user is ignored.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -40,14 +40,14 @@ pub(super) fn keep(directory: &Path, master: &Address, secret: &Secret) -> io::R
     writeln!(file, "{}\n{}", master.url(), secret.reveal())
 }
 
-/// The secret of the local cluster of this Master, if this user has started one.
+/// The secret of the local cluster with this Master, if this user has started the cluster.
 #[must_use]
 pub fn of(master: &Address) -> Option<Secret> {
     within(&std::env::temp_dir(), master)
 }
 
-/// How a client with this name introduces itself to this Master: as a member of the Master's local cluster, if this
-/// user started it.
+/// The introduction with which a client of this name connects to this Master. If this user started the Master's local
+/// cluster, the client introduces itself as a member.
 #[must_use]
 pub fn client(master: &Address, name: &str) -> Introduction {
     Introduction::from(name).in_local_cluster(of(master))
@@ -63,7 +63,7 @@ fn within(parent: &Path, master: &Address) -> Option<Secret> {
     clusters.into_iter().find_map(|cluster| read(&cluster.path(), master))
 }
 
-/// The secret in a cluster's directory, if the file belongs to this user and the cluster has this Master.
+/// The secret in a cluster's directory, if the file belongs to this user and names this Master.
 fn read(directory: &Path, master: &Address) -> Option<Secret> {
     let is_ours = |about: &fs::Metadata| about.uid() == geteuid().as_raw();
     if !fs::symlink_metadata(directory).is_ok_and(|about| about.is_dir() && is_ours(&about)) {

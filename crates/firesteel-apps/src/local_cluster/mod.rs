@@ -1,10 +1,10 @@
-//! A cluster for one command: a Master and Workers as child processes on loopback. It ends with the
-//! command.
+//! A cluster for one command: a Master and Workers as child processes on loopback. The cluster ends with the command.
 //!
-//! [`LocalCluster`] starts the processes, waits until the Workers are registered, and ends them. It admits only
-//! connections with its secret (`admission` in `firesteel-host`): it draws the secret and passes it to its processes
-//! and their owner. [`key`] is the file in which other commands of the same user find the secret. `spec` parses the
-//! size of the cluster, `child` controls each process, and `environment` selects the variables that the processes get.
+//! [`LocalCluster`] starts the processes, waits until the Workers are registered, and ends them. A local cluster
+//! accepts only connections with its secret (`admission` in `firesteel-host`). `LocalCluster` generates the secret and
+//! passes it to the processes and to their owner. [`key`] is the file in which other commands of the same user find the
+//! secret. `spec` parses the size of the cluster, `child` controls each process, and `environment` selects the
+//! variables that the processes inherit.
 
 mod child;
 mod environment;
@@ -37,7 +37,7 @@ const READY: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub struct Options {
     pub spec: LocalClusterSpec,
-    /// The `firesteel` program, usually `std::env::current_exe()`.
+    /// The path of the `firesteel` program, usually `std::env::current_exe()`.
     pub program: PathBuf,
     pub directory: Directory,
     /// Properties of the Master and the Workers, each `key=value`.
@@ -48,15 +48,15 @@ pub struct Options {
 /// `worker-0.log` and the work directory `worker-0`, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Directory {
-    /// A new temporary directory, removed at the end. If the command is killed, a later command
-    /// removes it.
+    /// A new temporary directory, which is removed at the end. If this command is killed, a later command removes the
+    /// directory.
     Temporary,
-    /// This directory. It is created if it does not exist, and kept.
+    /// This directory. It is created if it does not exist, and is not removed.
     Kept(PathBuf),
 }
 
-/// A running cluster. It ends when this value is dropped, because the standard input of its processes is closed.
-/// [`end`](Self::end) also waits for them.
+/// A running cluster. It ends when this value is dropped, because this closes the standard input of its processes.
+/// [`end`](Self::end) also waits for the processes.
 #[derive(Debug)]
 pub struct LocalCluster {
     // Fields are dropped in this order: Workers first, files last.
@@ -101,10 +101,10 @@ pub enum LocalClusterError {
     Ended {
         name: DaemonName,
         status: String,
-        /// The resource that the machine lacked, if the daemon's exit code reports a lack.
+        /// The resource that the machine lacked, if the daemon's exit code reports this.
         #[source]
         shortage: Option<io::Error>,
-        /// The last lines of its log.
+        /// The last lines of the daemon's log.
         tail: Tail,
     },
     #[error("the {name} of the local cluster was not ready after {limit:?}; the end of its log: {tail}")]
@@ -112,7 +112,7 @@ pub enum LocalClusterError {
         name: DaemonName,
         /// The timeout that passed.
         limit: Duration,
-        /// The last lines of its log.
+        /// The last lines of the daemon's log.
         tail: Tail,
     },
     /// The Master's URL cannot be used.
@@ -192,7 +192,7 @@ impl LocalCluster {
         std::iter::once(&self.master).chain(&self.workers).filter_map(Daemon::pid).collect()
     }
 
-    /// Ends every process, Workers and their executors first, and removes the temporary directory.
+    /// Ends every process and removes the temporary directory. Workers and their executors end first.
     pub async fn end(self) {
         let Self { workers, master, directory, .. } = self;
         futures_util::future::join_all(workers.into_iter().map(Daemon::end)).await;
@@ -272,8 +272,7 @@ fn conf(properties: &[String]) -> impl Iterator<Item = String> {
 }
 
 impl Files {
-    /// Creates the directory and tests that it can be written to. On a full disk the daemons could not even log the
-    /// error.
+    /// Creates the directory and tests that it is writable. On a full disk, the daemons could not even log the error.
     fn open(directory: Directory) -> Result<Self, LocalClusterError> {
         let failed = |path: &Path, error| LocalClusterError::Directory { path: path.to_owned(), error };
         let files = match directory {

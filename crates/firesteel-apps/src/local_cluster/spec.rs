@@ -16,13 +16,13 @@ pub struct LocalClusterSpec {
     pub memory: MiB,
 }
 
-/// Maximum number of Workers, since all their processes run on one machine.
+/// The maximum number of Workers, because all their processes run on one machine.
 const MOST_WORKERS: u32 = 256;
 
 /// Why the size of a local cluster is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// The text does not have the form of a local cluster.
+    /// The text is not of the form `local-cluster[workers,cores,memoryMiB]`.
     #[error(
         "{text:?} is not a local cluster: write local-cluster[WORKERS,CORES,MIB], such as local-cluster[2,1,1024]"
     )]
@@ -32,7 +32,7 @@ pub enum SpecError {
     Number { text: String, what: &'static str, number: String, most: i64 },
 }
 
-/// Blanks around the numbers are allowed, as in Spark.
+/// Parses the URL. Blanks around the numbers are allowed, as in Spark.
 impl FromStr for LocalClusterSpec {
     type Err = SpecError;
 

@@ -1,4 +1,4 @@
-//! The source of the items: words, a file, or standard input. A separate thread reads it.
+//! The source of the items: words, a file, or standard input. A separate thread reads the source.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, PipeReader, PipeWriter, Read};
@@ -19,7 +19,7 @@ use super::record_file::RecordFile;
 use super::run_record::RecordUse;
 use super::undone;
 
-/// How many arguments, and how many blocks, may be read ahead.
+/// How many arguments, and how many blocks, the thread may read ahead.
 const AHEAD: (usize, usize) = (256, 2);
 
 /// Maximum number of bytes that are checked before the first item runs.
@@ -27,7 +27,7 @@ const MOST_CHECKED: u64 = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum Source {
-    /// The words after `:::`. They stand for [any bytes](byte_text).
+    /// The words after `:::`. They can represent [any bytes](byte_text).
     #[display("the items after :::")]
     Words(Vec<String>),
     #[display("{}", _0.display())]
@@ -57,10 +57,10 @@ pub enum InputError {
     #[error("{origin}, record {record}: longer than {limit} bytes, the maximum for {place}")]
     TooLong {
         origin: Origin,
-        /// Number of the record, from 1.
+        /// The number of the record, counted from 1.
         record: u64,
         limit: usize,
-        /// Where this limit applies, for the error message.
+        /// The place where the limit applies, for the error message.
         place: &'static str,
     },
     /// A record lacks the column with its hosts.
@@ -70,10 +70,10 @@ pub enum InputError {
     )]
     NoColumn {
         origin: Origin,
-        /// Number of the record, from 1.
+        /// The number of the record, counted from 1.
         record: u64,
         columns: usize,
-        /// Number of the column with the hosts, from 1.
+        /// The number of the column with the hosts, counted from 1.
         wanted: usize,
     },
     /// The file of hosts has fewer lines than there are items.
@@ -83,14 +83,14 @@ pub enum InputError {
     HostsMissing {
         origin: Origin,
         lines: u64,
-        /// Number of the first item without a line.
+        /// The number of the first item without a line.
         item: u64,
     },
     /// The file of hosts has more lines than there are items.
     #[error("{origin}, line {line}: has hosts, but there is no item {line}")]
     HostsLeft {
         origin: Origin,
-        /// Number of the first extra line that names hosts.
+        /// The number of the first extra line that names hosts.
         line: u64,
         items: u64,
     },
@@ -98,12 +98,12 @@ pub enum InputError {
     #[error("{origin}, record {record}: has a NUL byte: if NUL bytes separate the items, add --null")]
     NulInside {
         origin: Origin,
-        /// Number of the record, from 1.
+        /// The number of the record, counted from 1.
         record: u64,
     },
 }
 
-/// The source of an error, as a user knows it.
+/// The source of an error, as text for the user.
 pub type Origin = Box<str>;
 
 /// The items of a source. A thread reads a few items ahead, and ends when this value is dropped.
@@ -118,11 +118,11 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens the source and starts to read. A short source that can be read without waiting is
-    /// checked first: errors show before any item runs, and the items are counted.
+    /// Opens the source and starts to read. A short source that can be read without waiting is checked first. So errors
+    /// are reported before any item runs, and the number of items is known.
     ///
     /// The unfinished items of an earlier run are read from its run record. If this run's own record already contains
-    /// the items, they are read from it. Bytes that cannot be read again are copied to it.
+    /// the items, they are read from this record. Bytes that cannot be read again are copied to this record.
     ///
     /// # Errors
     /// The file cannot be opened, or the checked part contains an unusable item.
@@ -164,7 +164,7 @@ impl Input {
         Ok(Self { items, first: None, count, remark, _open: open })
     }
 
-    /// Waits for the first item and returns whether there is one.
+    /// Waits for the first item. Returns whether there is a first item.
     ///
     /// # Errors
     /// The first item cannot be read.
@@ -173,8 +173,8 @@ impl Input {
         Ok(self.first.is_some())
     }
 
-    /// The next item, or `None` after the last item and after an error. Dropping this future and
-    /// calling again loses nothing.
+    /// The next item, or `None` after the last item and after an error. If this future is dropped, the next call
+    /// returns the same item.
     pub async fn next(&mut self) -> Option<Result<Item, InputError>> {
         match self.first.take() {
             Some(first) => Some(first),
@@ -182,7 +182,7 @@ impl Input {
         }
     }
 
-    /// The total number of items, if it is known from the start.
+    /// The total number of items, if it is known before the run.
     #[must_use]
     pub fn count(&self) -> Option<u64> {
         self.count
@@ -197,7 +197,7 @@ impl Input {
 
 type Sender = mpsc::Sender<Result<Item, InputError>>;
 
-/// The number of bytes to read; `None` if reading may have to wait.
+/// The number of bytes to read. `None` if reading may have to wait.
 fn length(source: &Source, preference: &Preference, kept: &RecordUse) -> Option<u64> {
     let file = |path: &PathBuf| {
         let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
@@ -219,7 +219,7 @@ fn length(source: &Source, preference: &Preference, kept: &RecordUse) -> Option<
     Some(items?.saturating_add(hosts?))
 }
 
-/// Reads items and hosts to the end if they are short and need no waiting. Returns the number of
+/// Reads all items and hosts to check them, if they are short and can be read without waiting. Returns the number of
 /// items.
 fn check_whole(
     source: &Source,
@@ -249,7 +249,7 @@ fn check_whole(
     }
 }
 
-/// The number of items, if all items and their hosts can be used.
+/// The number of items. Returns an error if an item or its hosts cannot be used.
 fn all_usable(
     items: impl Iterator<Item = Result<Item, InputError>>,
     mut preferences: Preferences,
@@ -275,7 +275,7 @@ fn send_records(source: Bytes, cut: Cut, origin: &Origin, preferences: Preferenc
     send(std::iter::from_fn(|| items.next().transpose()), preferences, sender);
 }
 
-/// Sends items with their hosts, up to the first error.
+/// Sends the items, each with its hosts, until the first error.
 fn send(
     items: impl Iterator<Item = Result<Item, InputError>>,
     mut preferences: Preferences,
@@ -316,11 +316,12 @@ fn preferences(
     }
 }
 
-/// A file. Reading stops when the other end of a pipe is closed, as at the end of the file.
+/// A file that is read until its end, or until the pipe `ended` is closed at the other end. Then it reports the end of
+/// the file.
 struct UntilEnded {
     file: File,
     ended: PipeReader,
-    /// Receives a copy of all bytes that are read.
+    /// The run record that receives a copy of all bytes that are read.
     copy: Option<RecordFile>,
 }
 
@@ -334,8 +335,7 @@ impl UntilEnded {
 
 type Bytes = Box<dyn Read + Send>;
 
-/// The bytes of a file. If the file is the run record of an unfinished run, these are the
-/// unfinished items of that run.
+/// The bytes of a file. For the run record of an unfinished run, the bytes of its unfinished items.
 fn bytes(path: &Path, ended: PipeReader, kept: RecordUse) -> io::Result<Bytes> {
     if let RecordUse::Items(record) = &kept {
         return Ok(Box::new(record.items()?.0));
@@ -354,7 +354,8 @@ fn copy(kept: RecordUse) -> Option<RecordFile> {
     }
 }
 
-/// The actual source: an unfinished run has its run record in place of its result.
+/// The source that is really read. For a result file that an unfinished run has not written yet, this is its run
+/// record.
 fn resolve(source: Source) -> (Source, Option<String>) {
     let Source::File(path) = &source else { return (source, None) };
     let found = undone::resolve(path);

@@ -1,4 +1,4 @@
-//! Cuts bytes into items.
+//! Splits bytes into items.
 
 use std::io::{BufRead, Read};
 
@@ -13,7 +13,7 @@ pub use firesteel_engine::map::Separator;
 /// The longest argument that Linux passes to a program (`MAX_ARG_STRLEN` without the closing NUL).
 pub const MAX_ARGUMENT: usize = (128 << 10) - 1;
 
-/// The longest record of a block, so that it fits with its separator.
+/// The maximum length of a record in a block, which must also have space for its separator.
 const MAX_RECORD: usize = MAX_STDIN - 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,35 +25,34 @@ pub struct Cut {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// One record, without its separator. An empty line is an empty item.
+    /// One record without its separator. An empty line is an empty item.
     Record,
-    /// Whole records with about this number of bytes in total. A longer record becomes a block of
-    /// its own.
+    /// Whole records with about this number of bytes in total. A longer record is a block by itself.
     Block {
-        /// Target size of a block, at most [`MAX_STDIN`].
+        /// The target size of a block, at most [`MAX_STDIN`].
         bytes: usize,
     },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Number of the item, from 1.
+    /// The number of the item, counted from 1.
     pub number: u64,
     pub content: Content,
-    /// Preferred hosts of the item. Empty: no preference.
+    /// The preferred hosts of the item. Empty: no preference.
     pub hosts: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum Content {
-    /// An argument for the command line. It stands for [any bytes](byte_text) but NUL.
+    /// An argument for the command line. It can represent [any bytes](byte_text) except NUL.
     Argument(String),
-    /// Bytes for standard input.
+    /// Bytes for the task's standard input.
     #[display("records {first} to {last}")]
     Block {
-        /// Number of the first record, from 1.
+        /// The number of the first record, counted from 1.
         first: u64,
-        /// Number of the last record, from 1.
+        /// The number of the last record, counted from 1.
         last: u64,
         /// The records with their separators.
         bytes: Bytes,
@@ -61,7 +60,8 @@ pub enum Content {
 }
 
 impl Unit {
-    /// What the lines of a file of remaining items are called: records, since another run may cut other blocks.
+    /// The name for the lines of a file of remaining items. For blocks, these are records, because another run may form
+    /// other blocks.
     pub(super) fn left_noun(self) -> &'static str {
         match self {
             Self::Record => "item",
@@ -70,7 +70,7 @@ impl Unit {
     }
 }
 
-/// Cuts bytes into items.
+/// Splits bytes into items.
 pub(super) struct Items<R> {
     reader: R,
     cut: Cut,
@@ -127,7 +127,7 @@ impl<R: BufRead> Items<R> {
         Ok((!block.is_empty()).then(|| Content::Block { first, last, bytes: block.into() }))
     }
 
-    /// The next record with its separator; empty at the end of the input.
+    /// The next record with its separator. Empty at the end of the input.
     fn record(&mut self, limit: usize, place: &'static str) -> Result<Vec<u8>, InputError> {
         let separator = self.separator();
         let mut record = Vec::new();

@@ -7,11 +7,11 @@
 //!                              `--outputs--> spool (thread)  --ready--> printer (thread)
 //! ```
 //!
-//! [`input`] cuts a source into items, [`preference`] finds the preferred hosts of each item, and [`template`] makes a
-//! task of each item. [`mod@run`] performs the effects of the state machine (`firesteel_engine::map`) and prints its
+//! [`input`] splits a source into items, [`preference`] finds the preferred hosts of each item, and [`template`] makes
+//! a task of each item. [`mod@run`] performs the effects of the state machine (`firesteel_engine::map`) and prints its
 //! remarks (`remarks`). [`run_record`] records the finished items in a file ([`record_file`]), and `undone` reads that
-//! record. [`spool`] keeps outputs until their turn, [`printer`] prints them, and [`outlet`] joins both threads.
-//! [`summary`] counts the results.
+//! record. [`spool`] stores outputs until they can be printed, [`printer`] prints them, and [`outlet`] connects the two
+//! threads. [`summary`] counts the results.
 
 pub mod input;
 pub mod items;
@@ -71,22 +71,22 @@ pub use firesteel_engine::map::Ending;
 #[derive(Clone, Debug)]
 pub struct Job {
     pub source: Source,
-    /// How the source is cut into items.
+    /// How the source is split into items.
     pub cut: Cut,
-    /// Where the preferred hosts of items are given.
+    /// The source of the items' preferred hosts.
     pub preference: Preference,
     /// Command for each item, with or without placeholders.
     pub command: Command,
     pub directory: TaskDirectory,
     pub order: OutputOrder,
-    /// File for the items that are not done at the end.
+    /// The file for the items that are not done at the end.
     pub leftovers: Option<PathBuf>,
     pub limits: SpoolLimits,
     pub name: String,
     pub cluster: Cluster,
-    /// All properties; `spark.driver.*` are read here.
+    /// All properties. The `spark.driver.*` properties are used here.
     pub properties: Properties,
-    /// Where a detached run announces its application.
+    /// The announcement of the application's name and id, for a detached run.
     pub announcement: Option<Announcement>,
 }
 
@@ -98,10 +98,10 @@ pub enum StartError {
     /// The input cannot be read, or its first item is invalid.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The file for the items that are left cannot be used.
+    /// The file for the remaining items cannot be used.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The outputs cannot be kept or printed.
+    /// The outputs cannot be stored or printed.
     #[error(transparent)]
     Outlet(#[from] OutletError),
 }
@@ -193,7 +193,7 @@ async fn drive(
     Ok(run.with_announcement(job.announcement).finish().await)
 }
 
-/// Records all items as left, since none of them ran.
+/// Records all items as remaining, because none of them ran.
 async fn leave_all(record: Option<RunRecord>, unit: Unit, progress: &Progress) -> Result<(), StartError> {
     let Some(record) = record else { return Ok(()) };
     let left = Leftovers { file: record.target().to_owned(), unit };

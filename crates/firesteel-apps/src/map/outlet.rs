@@ -1,4 +1,4 @@
-//! How outputs get from the driver to the user: one thread keeps them, another prints them.
+//! How outputs get from the driver to the user: one thread stores them, another thread prints them.
 
 use std::sync::mpsc;
 use std::thread;
@@ -14,7 +14,7 @@ use super::spool::{OutputOrder, Printable, Spool, SpoolError, SpoolLimits};
 use firesteel_daemons::driver_daemon::Handle;
 use firesteel_host::progress::Progress;
 
-/// A message to the thread that keeps outputs. Its queue is bounded by the credit of running attempts, and by the
+/// A message to the thread that stores outputs. Its queue is limited by the credit of running attempts, and by the
 /// number of items that have started and are not printed yet.
 #[derive(Debug)]
 pub enum OutletMessage {
@@ -28,7 +28,7 @@ pub enum OutletMessage {
     },
     Ended {
         task: TaskId,
-        /// The attempt whose output counts, if there is one.
+        /// The attempt whose output counts, if any.
         last: Option<AttemptId>,
     },
 }
@@ -55,7 +55,7 @@ pub enum OutletError {
     Gone,
 }
 
-/// Both threads. When this value is dropped, they finish their queues and end.
+/// The two threads. When this value is dropped, the threads process their queues and end.
 #[derive(Debug)]
 pub struct Outlet {
     messages: Option<mpsc::Sender<OutletMessage>>,
@@ -63,12 +63,12 @@ pub struct Outlet {
     all_kept: bool,
     printed: oneshot::Receiver<Result<(), PrintError>>,
     tasks: UnboundedReceiver<Vec<TaskId>>,
-    /// The final result of the threads, until it is returned.
+    /// The final result of the threads, until it was returned to the caller.
     ended: Option<Result<(), OutletError>>,
 }
 
 impl Outlet {
-    /// Starts both threads, for tasks from `first` on. `driver` learns which outputs were consumed.
+    /// Starts both threads, for tasks from `first` on. `driver` is informed which outputs were consumed.
     ///
     /// # Errors
     /// A thread cannot be started.
@@ -97,20 +97,20 @@ impl Outlet {
         Ok(Self { messages: Some(messages), kept, all_kept: false, printed, tasks, ended: None })
     }
 
-    /// Sends a message to the thread. Ignored after an error and after [`close`](Self::close).
+    /// Sends a message to the thread. Does nothing after an error and after [`close`](Self::close).
     pub fn send(&self, message: OutletMessage) {
         if let Some(messages) = &self.messages {
             let _ = messages.send(message);
         }
     }
 
-    /// Marks the end of the outputs.
+    /// Sends the end of the outputs.
     pub fn close(&mut self) {
         self.messages = None;
     }
 
-    /// Returns the next message from the threads. Tasks printed before the end are reported before
-    /// the end. Dropping this future and calling again loses nothing, until the end is returned.
+    /// Returns the next message from the threads. Printed tasks are reported before the end. If this future is dropped,
+    /// the next call returns the same message, except for the end.
     pub async fn next(&mut self) -> OutletEvent {
         loop {
             if let Ok(tasks) = self.tasks.try_recv() {

@@ -1,4 +1,4 @@
-//! The preferred hosts of items, and where they are given.
+//! The preferred hosts of items, and their source.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use firesteel_yarn_mode::preferred_hosts::PreferredHosts;
 pub enum Preference {
     #[default]
     None,
-    /// In a column of each item, which is removed from the item.
+    /// The hosts are in a column of each item, which is removed from the item.
     Column {
-        /// Number of the column, from 1.
+        /// The number of the column, counted from 1.
         number: usize,
         delimiter: String,
     },
-    /// In a file with a line for each item.
+    /// The hosts are in a file with one line for each item.
     File(PathBuf),
 }
 
@@ -31,8 +31,7 @@ pub(super) enum Preferences {
 }
 
 impl Preferences {
-    /// Returns the item with its hosts. Commas separate the hosts; an empty list means no
-    /// preference.
+    /// Returns the item with its hosts. Commas separate the hosts. An empty list means no preference.
     pub(super) fn add_hosts(&mut self, item: Item) -> Result<Item, InputError> {
         match self {
             Self::None => Ok(item),
@@ -56,7 +55,7 @@ impl Preferences {
         }
     }
 
-    /// Checks at the end, after this number of items, that no hosts are left over.
+    /// Checks, after the last of this number of items, that the file of hosts has no more lines with hosts.
     pub(super) fn end(&mut self, items: u64) -> Result<(), InputError> {
         while let Some(line) = self.next_line()? {
             if !hosts(&line).is_empty() {
@@ -98,7 +97,7 @@ impl Preferences {
     }
 }
 
-/// The preferred hosts that are known when the application is submitted.
+/// The preferred hosts that are already known when the application is submitted.
 #[must_use]
 pub fn preferred_hosts(preference: &Preference, source: &Source, end: Separator) -> PreferredHosts {
     match (preference, source) {

@@ -1,5 +1,5 @@
-//! Prints the outputs from the spool. It runs on a thread of its own, so a slow reader delays
-//! nothing else.
+//! Prints the outputs from the spool. The printer runs on its own thread, so a slow reader of the output delays nothing
+//! else.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -14,17 +14,17 @@ use super::spool::{CopyError, Printable, SpoolError, StreamOutput};
 use firesteel_host::progress::Progress;
 use firesteel_host::standard;
 
-/// How long outputs are gathered while a progress bar is shown. The bar is removed and drawn again
-/// for each batch.
+/// How long the printer collects outputs while a progress bar is shown. The bar is removed and drawn again for each
+/// batch.
 const GATHER: Duration = Duration::from_millis(50);
 
-/// Maximum number of items that are printed before the bar is drawn again.
+/// The maximum number of items that are printed before the bar is drawn again.
 const BATCH: usize = 1000;
 
 /// Why printing stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum PrintError {
-    /// The reader closed the stream. This is no error, but printing stops.
+    /// The stream was closed at the other end. This is not an error, but printing stops.
     #[error("the reader of {0} is gone")]
     Closed(&'static str),
     #[error("cannot write to {name}: {error}")]
@@ -38,7 +38,7 @@ pub enum PrintError {
     Spool(SpoolError),
 }
 
-/// Where the outputs of items are printed.
+/// The streams to which the outputs of items are printed.
 pub struct Sinks {
     /// Destination of the items' standard output.
     pub stdout: Sink,
@@ -49,7 +49,7 @@ pub struct Sinks {
 pub struct Sink {
     name: &'static str,
     out: Box<dyn Write + Send>,
-    /// Whether this is a terminal: drawing the bar again would erase an unfinished line there.
+    /// Whether this stream is a terminal, where drawing the bar again would erase an unfinished line.
     terminal: bool,
     open_line: bool,
 }
@@ -131,8 +131,8 @@ impl Write for Sink {
     }
 }
 
-/// Prints until the sender of items is dropped, then returns the result. `done` receives the
-/// tickets of the printed items.
+/// Prints until the sender of items is dropped. Then returns the result. `done` receives the tickets of the printed
+/// items.
 pub fn start<T: Send + 'static>(
     items: mpsc::Receiver<Printable<T>>,
     sinks: Sinks,
@@ -172,7 +172,7 @@ fn print_all<T>(
     Ok(())
 }
 
-/// Whether a progress bar is on the screen during printing.
+/// Whether a progress bar is shown during printing.
 #[derive(Clone, Copy)]
 enum Bar<'a> {
     Hidden,

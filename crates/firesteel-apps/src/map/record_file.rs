@@ -1,4 +1,4 @@
-//! The file of a run record: how it is created, replaces an earlier one, is written and is read again.
+//! The file of a run record: it is created, may replace an earlier record, is written, and is read again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -12,26 +12,28 @@ use super::run_record::RecordError;
 use super::undone::{self, RecordContents, SourceFile, Undone};
 
 pub(super) enum Reread<'a> {
-    /// From the input, which is a file.
+    /// The items can be read again from the input, which is a file.
     File(SourceFile),
-    /// From copies, which the run record gets while the input is read.
+    /// The items cannot be read a second time (a pipe, or standard input). So the run record copies the items while the
+    /// input is read.
     Never,
-    /// From the run record, which gets these words at once.
+    /// The items are these words, which the run record stores immediately.
     Words(&'a [String]),
-    /// From the run record, which gets a copy of all items at once.
+    /// The items can be read again from the run record, which immediately copies all of them from this reader.
     Copied(Box<dyn io::Read + Send>),
 }
 
-/// The record of an earlier run that did not end. This run's own record replaces it when this run begins.
+/// The record of an earlier run that did not end. This run's own record replaces the earlier record when this run
+/// begins.
 #[derive(Debug)]
 pub(super) struct Earlier {
-    /// Locked, so that no other run takes the same items.
+    /// The file of the earlier record, locked so that no other run uses the same items.
     locked: File,
-    /// The path of this run's own record until it replaces the earlier one.
+    /// The path of this run's own record, until this record replaces the earlier one.
     pub(super) own: TempPath,
 }
 
-/// The file of a run record. The thread that reads the input also writes to it.
+/// The file of a run record. The thread that reads the input also writes to this file.
 #[derive(Clone, Debug)]
 pub struct RecordFile(pub(super) Arc<Mutex<File>>);
 
@@ -41,7 +43,7 @@ impl RecordFile {
         file.write_all(&bytes.concat())
     }
 
-    /// Copies bytes of an input that cannot be read again. An empty slice marks its end.
+    /// Copies bytes of an input that cannot be read again. An empty slice marks the end of the input.
     ///
     /// # Errors
     /// The record cannot be written.
@@ -64,7 +66,7 @@ impl RecordFile {
         }
     }
 
-    /// The items that are not done, and their length in bytes.
+    /// The items that are not done, and their total length in bytes.
     ///
     /// # Errors
     /// The record cannot be read.
@@ -95,7 +97,7 @@ pub(super) fn create(target: &Path) -> Result<File, RecordError> {
     }
 }
 
-/// Creates a run record that replaces an earlier one when the run begins.
+/// Creates a run record that replaces an earlier record when the run begins.
 pub(super) fn take_over(path: &Path) -> io::Result<(File, Earlier)> {
     let locked = File::open(path)?;
     locked.try_lock().map_err(|_| undone::still_written())?;
@@ -124,8 +126,8 @@ impl Earlier {
     }
 }
 
-/// How the items of a file can be read again; the file may be the record of an earlier run. `is_replaced`: the run
-/// writes the remaining items to that file.
+/// How the items of a file can be read again. The file may be the record of an earlier run. `is_replaced`: the run
+/// writes the remaining items to this file.
 pub(super) fn reread(input: &Path, is_replaced: bool) -> io::Result<Reread<'static>> {
     let data = fs::metadata(input);
     if data.as_ref().is_ok_and(|data| !data.is_file()) {

@@ -1,4 +1,4 @@
-//! The shell around the state machine of a map run, [`MapRun`].
+//! The event loop around the state machine of a map run, [`MapRun`].
 //!
 //! The loop waits for an event, gives it to the machine, and performs the machine's effects in order. Effects that take
 //! long (reading, printing, writing the remaining items) report their results as events.
@@ -34,7 +34,7 @@ use super::summary::{Summary, kept, shown};
 use super::template::Template;
 use super::unknown_hosts::UnknownHosts;
 
-/// The interval at which the bar is drawn and standard output is checked.
+/// How often the bar is drawn and standard output is checked.
 const TICK: Duration = Duration::from_millis(100);
 
 pub struct Run {
@@ -53,13 +53,13 @@ pub struct Run {
     left: Leftovers,
     unknown_hosts: UnknownHosts,
     announcement: Option<Announcement>,
-    /// Events that this shell raised itself. They are handled before all others.
+    /// Events that the event loop created itself. They are handled before all other events.
     raised: VecDeque<Event>,
 }
 
 struct InputReader {
     input: Input,
-    /// Whether the machine has asked for an item and not got one yet.
+    /// Whether the machine has requested an item and not received it yet.
     wants: bool,
 }
 
@@ -76,7 +76,7 @@ struct Printing {
 }
 
 impl Run {
-    /// A run that has not begun, with this driver. `requests` ask it to end.
+    /// Creates a run that has not begun, with this driver. `requests` are the user's requests to end it.
     #[must_use]
     pub fn new(
         (input, template): (Input, Template),
@@ -118,7 +118,7 @@ impl Run {
         Self { unknown_hosts, ..self }
     }
 
-    /// Sets where the run announces its application.
+    /// Sets the announcement of the application's name and id.
     #[must_use]
     pub fn with_announcement(self, announcement: Option<Announcement>) -> Self {
         Self { announcement, ..self }
@@ -127,7 +127,7 @@ impl Run {
     /// Performs the run until it ends.
     ///
     /// # Panics
-    /// In debug builds, when an invariant of the machine does not hold.
+    /// In debug builds, if an invariant of the machine is broken.
     pub async fn finish(mut self) -> (Ending, Summary) {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -155,7 +155,7 @@ impl Run {
         }
     }
 
-    /// Waits for the next event. `None` if nothing happened that concerns the machine.
+    /// Waits for the next event. `None` if the machine does not need to handle it.
     async fn next(&mut self, tick: &mut tokio::time::Interval) -> Option<Event> {
         let deadline = self.machine.next_deadline().map(|(time, _)| self.clock.instant(time));
         let until_deadline = async {
@@ -246,7 +246,7 @@ impl Run {
         stdout_is_closed().then_some(Event::ReaderClosed)
     }
 
-    /// Performs an effect. The driver refuses calls after the end of the application, which it then reports.
+    /// Performs an effect. After the end of the application, the driver refuses calls. It reports the end itself.
     async fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::ReadItem => self.input.wants = true,
@@ -338,7 +338,8 @@ impl Run {
     }
 }
 
-/// Whether the reader of standard output has closed it. A write would also show this, but the next one may be far off.
+/// Whether the program that reads standard output has closed it. A write would also show this, but the next write may
+/// be much later.
 pub(crate) fn stdout_is_closed() -> bool {
     let stdout = io::stdout();
     let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::empty())];

@@ -1,12 +1,12 @@
-//! The items that remain for another run: those that failed, and those that did not end.
+//! The items that remain for another run: items that failed, and items that did not end.
 //!
 //! During a run, its *run record* lists the items that are done (`undone` describes the format). At the end, the
-//! remaining items are written to their file, and the run record is removed. If a run is killed, its record stays, and
-//! another run can read it. So an empty file of items always means that nothing remains.
+//! remaining items are written to the file for remaining items, and the run record is removed. If a run is killed, its
+//! record stays, and another run can read it. So an empty file of items always means that nothing remains.
 //!
-//! The input may be the file that will receive the remaining items, or the record of an earlier run for that file.
-//! Therefore a run record gets a copy of all items before the run begins and changes anything. The exception is an
-//! input that is another, long file.
+//! The input may be the file for the remaining items, or the record of an earlier run for that file. Therefore all
+//! items are copied to the run record before the run begins to change files. The exception is an input that is a
+//! different, long file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -27,13 +27,13 @@ use super::undone::{self, Header, SourceFile};
 pub struct RunRecord {
     /// The file for the remaining items.
     target: PathBuf,
-    /// The path of the run record; `None` if it is an unnamed file because the target is not a regular file.
+    /// The path of the run record. `None` if the record is an unnamed file, because the target is not a regular file.
     path: Option<PathBuf>,
     file: RecordFile,
     /// The record of an earlier run, from which this run takes its items.
     earlier: Option<Earlier>,
     copy: Copies,
-    /// The records of blocks that are not done, by the number of their item.
+    /// The numbers of the first and last record in each unfinished block, by the number of the block's item.
     blocks: BTreeMap<u64, (u64, u64)>,
     /// The entries that are not written yet.
     marks: String,
@@ -45,31 +45,31 @@ pub struct RunRecord {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The run has not begun. Dropping the record removes its file.
+    /// The run has not begun. If the record is dropped now, its file is removed.
     Opened,
     Begun,
     Closed,
 }
 
-/// Which part of its input a run record contains.
+/// The part of the input that a run record contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Copies {
-    /// Nothing: the input can be read again, or the run does not read it.
+    /// The record contains no input: the input can be read again, or the run does not read it.
     Nothing,
-    /// The part that the run has read so far.
+    /// The record contains the part of the input that the run has read so far.
     WhileRead,
-    /// Everything, from the start.
+    /// The record contains the whole input, from the start.
     Whole,
 }
 
 /// How the thread that reads the input uses a run record.
 #[derive(Clone, Debug)]
 pub enum RecordUse {
-    /// It does not use the record.
+    /// The thread does not use the record.
     Nothing,
-    /// It copies everything that it reads to the record.
+    /// The thread copies everything that it reads to the record.
     Copy(RecordFile),
-    /// It reads the items from the record.
+    /// The thread reads the items from the record.
     Items(RecordFile),
 }
 
@@ -82,10 +82,10 @@ pub enum RecordError {
         #[source]
         error: io::Error,
     },
-    /// The items are read from this file, and it is not a regular file that could be replaced.
+    /// The items are read from this file, but it cannot be replaced because it is not a regular file.
     #[error("the items are read from {}, which is not a regular file: use another file for --failed", path.display())]
     IsInput { path: PathBuf },
-    /// An earlier run did not end, and its record still has the items.
+    /// An earlier run did not end, and its record still contains the items.
     #[error(
         "{path} has the items of a run that did not end: run them with --input {path}, or remove it",
         path = path.display()
@@ -101,7 +101,7 @@ pub enum RecordError {
 
 impl RunRecord {
     /// Creates the record of a run that reads this source. The file at `path`, which will receive the remaining items,
-    /// does not change until the run begins. It may be the source.
+    /// does not change until the run begins. This file may also be the source.
     ///
     /// # Errors
     /// A file cannot be opened, or an earlier run left a record that is not the source.
@@ -184,7 +184,7 @@ impl RunRecord {
         }
     }
 
-    /// Begins the run: its record replaces the items of an earlier run.
+    /// Begins the run. The run's record now replaces the record of an earlier run.
     ///
     /// # Errors
     /// A file cannot be replaced or removed.
@@ -199,7 +199,7 @@ impl RunRecord {
         }
     }
 
-    /// Remembers which records of the input are in this item.
+    /// Remembers the numbers of the input records in this item.
     pub fn take(&mut self, item: &Item) {
         match item.content {
             Content::Argument(_) => {}
@@ -227,7 +227,7 @@ impl RunRecord {
     }
 
     /// Writes the remaining items to their file, removes the run record, and returns the number of remaining records.
-    /// May take as long as reading the input again.
+    /// This can take as long as reading the input again.
     ///
     /// # Errors
     /// The file cannot be written. Then the run record stays.
@@ -310,7 +310,7 @@ mod tests {
         assert!(!undone::record_path(&left).exists());
     }
 
-    /// The bytes that the thread of the input reads.
+    /// The bytes that the thread reads as input.
     fn items(record: &RunRecord) -> String {
         let RecordUse::Items(file) = record.kept() else { panic!("{record:?} has no items") };
         let mut text = String::new();

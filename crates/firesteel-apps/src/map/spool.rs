@@ -1,4 +1,4 @@
-//! Keeps outputs until it is their turn to be printed.
+//! Stores outputs until they can be printed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
@@ -13,19 +13,19 @@ use firesteel_protocol::messages::Stream;
 
 pub use firesteel_engine::map::OutputOrder;
 
-/// How much memory outputs may take, and where the rest is stored.
+/// How much memory outputs may use, and where the other outputs are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpoolLimits {
-    /// Maximum number of bytes of all outputs together.
+    /// The maximum number of bytes of all outputs in memory.
     pub memory: u64,
-    /// Maximum number of bytes of one stream of one attempt.
+    /// The maximum number of bytes in memory for one stream of one attempt.
     pub piece: u64,
-    /// Parent of the temporary directory for outputs that exceed a limit.
+    /// The parent of the temporary directory for outputs that exceed a limit.
     pub directory: PathBuf,
 }
 
 impl Default for SpoolLimits {
-    /// 64 MiB in total, 256 KiB per stream, the rest in `TMPDIR`.
+    /// The limits are 64 MiB in total and 256 KiB per stream. Other outputs are stored in `TMPDIR`.
     fn default() -> Self {
         Self { memory: 64 << 20, piece: 256 << 10, directory: std::env::temp_dir() }
     }
@@ -41,7 +41,7 @@ pub struct SpoolError {
 
 /// The outputs by attempt, and the ended items that wait for earlier items.
 ///
-/// `T` is a ticket that travels with an ended item. It is dropped once the item is printed.
+/// `T` is a ticket that accompanies an ended item. The ticket is dropped once the item is printed.
 #[derive(Debug)]
 pub struct Spool<T> {
     order: OutputOrder,
@@ -59,7 +59,7 @@ pub struct Spool<T> {
 pub struct Printable<T> {
     /// Both streams of the item.
     pub outputs: Outputs,
-    /// The item's ticket, dropped after printing.
+    /// The item's ticket, which is dropped after printing.
     pub ticket: T,
 }
 
@@ -73,12 +73,12 @@ pub struct Outputs {
 pub enum StreamOutput {
     /// A small output, in memory.
     Memory(Buffer),
-    /// A large output, or an output without room in memory.
+    /// A large output, or an output for which the memory limit leaves no space.
     File(SpillFile),
 }
 
 impl<T> Spool<T> {
-    /// Creates an empty spool. It creates a file only if one is needed.
+    /// Creates an empty spool. Files are created only when they are needed.
     #[must_use]
     pub fn new(order: OutputOrder, limits: SpoolLimits) -> Self {
         Self {
@@ -93,13 +93,13 @@ impl<T> Spool<T> {
         }
     }
 
-    /// Sets the task of the first item, which is 0 by default.
+    /// Sets the task of the first item. The default is task 0.
     #[must_use]
     pub fn from(self, first: TaskId) -> Self {
         Self { next: first, ..self }
     }
 
-    /// Keeps a piece of an attempt's output.
+    /// Stores a piece of an attempt's output.
     ///
     /// # Errors
     /// The piece does not fit in memory and cannot be written to disk.
@@ -135,7 +135,7 @@ impl<T> Spool<T> {
         self.running.remove(&attempt);
     }
 
-    /// Marks a task as over. The output of attempt `last` counts, if there is one.
+    /// Marks a task as ended. The output of attempt `last` counts, if it is present.
     pub fn finish(&mut self, task: TaskId, last: Option<AttemptId>, ticket: T) {
         let outputs = last.and_then(|attempt| self.running.remove(&attempt)).unwrap_or_default();
         let printable = Printable { outputs, ticket };
@@ -151,7 +151,7 @@ impl<T> Spool<T> {
         }
     }
 
-    /// Returns the next item to print, if it has ended.
+    /// Returns the item that is printed next, if it has ended.
     pub fn pop_ready(&mut self) -> Option<Printable<T>> {
         self.ready.pop_front()
     }
@@ -188,7 +188,7 @@ impl StreamOutput {
     /// Copies the whole output.
     ///
     /// # Errors
-    /// The file cannot be read, or the copy cannot be written; the variant says which.
+    /// The file cannot be read, or the copy cannot be written; the error's variant distinguishes these cases.
     pub fn copy_to(&self, out: &mut dyn Write) -> Result<(), CopyError> {
         match self {
             Self::Memory(buffer) => out.write_all(&buffer.bytes).map_err(CopyError::Write),
@@ -205,7 +205,7 @@ pub enum CopyError {
     Write(io::Error),
 }
 
-/// Bytes in memory. They count towards the spool's limit until they are dropped.
+/// Bytes in memory. Until they are dropped, they count towards the spool's limit.
 #[derive(Debug, Default)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -228,8 +228,7 @@ impl Drop for Buffer {
     }
 }
 
-/// A file of the spool. It is open only while it is written or read, and removed when this value is
-/// dropped.
+/// A file of the spool. It is open only while it is written or read. It is removed when this value is dropped.
 #[derive(Debug)]
 pub struct SpillFile {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! The summary of a run: its counts, failed items and executors, for people and as JSON.
+//! The summary of a run: its counts, failed items and executors, as text and as JSON.
 
 mod text;
 
@@ -16,10 +16,10 @@ use super::items::Content;
 use super::remarks;
 use firesteel_host::plain::{clean, escaped};
 
-/// Number of characters of an item that are shown to people.
+/// The maximum number of characters of an item in text output.
 const SHOWN: usize = 200;
 
-/// Number of characters of an item that JSON has.
+/// The maximum number of characters of an item in JSON.
 const KEPT: usize = 4096;
 
 /// The summary of a run. It serialises as the JSON of `--summary json`.
@@ -27,31 +27,32 @@ const KEPT: usize = 4096;
 pub struct Summary {
     /// Version of this format.
     pub schema: u32,
-    /// Last id of the application, once a Master assigned one.
+    /// The last id of the application, once a Master has assigned an id.
     #[serde(serialize_with = "as_text")]
     pub app: Option<AppId>,
     pub items: u64,
     pub succeeded: u64,
     /// Number of items that reached their limit of failures.
     pub failed: u64,
-    /// Number of items that were not over when the run ended early.
+    /// The number of items that had not ended when the run ended early.
     pub cancelled: u64,
-    /// Number of items that cannot become a command: 0, or 1 for the item at which the input ended.
+    /// The number of items that cannot become a command. At most 1, because the input ends at such an item.
     pub unusable: u64,
-    /// Number of items that were never taken from the input. `None` if the run ended early and the number is unknown.
+    /// The number of items that were never read from the input. `None` if the run ended early and the number is
+    /// unknown.
     pub unread: Option<u64>,
-    /// Number of items that succeeded, without their output being printed.
+    /// The number of items that succeeded but whose output was not printed.
     pub unprinted: u64,
-    /// Number of items for another run, as far as known: all items that were not both successful and printed.
+    /// The number of items for another run, as far as known: all items except those that succeeded and were printed.
     pub left: u64,
     /// Number of attempts that were lost and repeated.
     pub repeated_attempts: u64,
     /// Duration of the run from its start to its end.
     #[serde(rename = "elapsed_ms", serialize_with = "as_millis")]
     pub elapsed: Duration,
-    /// How close to their preferred hosts the items ran.
+    /// How near to their preferred hosts the items ran.
     pub locality: LocalityUse,
-    /// Executors and hosts that were excluded for a while, in words, in the order of the exclusions.
+    /// Executors and hosts that were excluded for some time, as text, in the order of the exclusions.
     #[serde(rename = "exclusions")]
     pub excluded: Vec<String>,
     /// Why the run ended early, if that was an error.
@@ -66,17 +67,17 @@ pub struct Summary {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
-    /// Number of the item, from 1.
+    /// The number of the item, counted from 1.
     pub number: u64,
-    /// The item, or its beginning with `...` if it has more than 4096 characters. It stands for
-    /// [any bytes](firesteel_protocol::byte_text).
+    /// The item, or its beginning with `...` if it has more than 4096 characters. It can represent [any
+    /// bytes](firesteel_protocol::byte_text).
     pub item: String,
     #[serde(rename = "failed_attempts")]
     pub failures: u32,
-    /// Exit code of the last attempt, or 128 plus the signal that ended it. Unknown if the command
+    /// The exit code of the last attempt, or 128 plus the number of the signal that ended it. `None` if the command
     /// never ran or its end was not observed.
     pub exit_code: Option<i32>,
-    /// How the last attempt ended, in words.
+    /// How the last attempt ended, as text.
     #[serde(rename = "end")]
     pub cause: String,
     /// The hosts of the failed attempts, in order.
@@ -91,7 +92,7 @@ pub struct ExecutorUse {
     pub cores: i64,
     /// Number of items that ended on this executor, with or without success.
     pub items: u64,
-    /// Why the executor was lost; `None` if it was not.
+    /// Why the executor was lost. `None` if it was not lost.
     pub lost: Option<String>,
 }
 
@@ -189,13 +190,13 @@ impl ExecutorUse {
     }
 }
 
-/// An item as it is kept for the summary: unchanged, but shortened if it is very long.
+/// The text of an item for the summary: unchanged, but shortened if it is very long.
 #[must_use]
 pub fn kept(content: &Content) -> String {
     beginning(content.to_string(), KEPT)
 }
 
-/// An item as people see it: on one line, shortened if it is long.
+/// The text of an item for a human reader: on one line, and shortened if it is long.
 #[must_use]
 pub fn shown(item: &str) -> String {
     clean(&beginning(item.to_owned(), SHOWN))

@@ -1,4 +1,4 @@
-//! Makes a task of an item.
+//! Makes a task from an item.
 
 use bytes::Bytes;
 use firesteel_engine::driver::TaskRequest;
@@ -13,7 +13,7 @@ use firesteel_engine::driver::TaskNeeds;
 /// The placeholder for the item in an argument of the command.
 pub const PLACEHOLDER: &str = "{}";
 
-/// What the tasks of all items have in common.
+/// The common part of the tasks of all items.
 #[derive(Clone, Debug)]
 pub struct Template {
     command: Command,
@@ -22,7 +22,7 @@ pub struct Template {
     position: ItemPosition,
 }
 
-/// Where the item goes in the command.
+/// The position of the item in the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ItemPosition {
     Placeholders,
@@ -37,8 +37,8 @@ pub struct ArgumentTooLong {
 }
 
 impl Template {
-    /// Creates a template for tasks that run the command in this directory, with these needs. The
-    /// item replaces each `{}` in each argument. Without `{}` it becomes the last argument.
+    /// Creates a template for tasks that run the command in this directory, with these needs. The item replaces each
+    /// `{}` in each argument. If no argument contains `{}`, the item becomes the last argument.
     #[must_use]
     pub fn new(command: Command, directory: TaskDirectory, needs: TaskNeeds) -> Self {
         let placeholders = command.program.contains(PLACEHOLDER)

@@ -8,11 +8,11 @@
 //! $               the input has no more bytes
 //! ```
 //!
-//! A long file is not copied. Its description is in the header in place of its bytes:
+//! A long file is not copied. In this case the header contains a description of the file:
 //! `"source":{"path":"/data/urls","bytes":512000000,"modified":1767225600000,"sha256":".."}`.
 //!
-//! The run appends each entry at once, so the file is complete even if the run is killed. An incomplete last entry does
-//! not count.
+//! The run appends each entry immediately, so the file is complete even if the run is killed. An incomplete last entry
+//! does not count.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -28,29 +28,29 @@ use sha2::Digest as _;
 /// The first bytes of a run record.
 const MAGIC: [u8; 26] = *b"{\"firesteel_map_record\":1,";
 
-/// The largest file that a run record copies, in bytes. Later changes to such a file do not matter.
+/// The maximum size of a file that a run record copies, in bytes. Later changes to a copied file do not matter.
 const MOST_COPIED: u64 = 64 << 20;
 
-/// The suffix of a run record. The rest of its name is that of the file for the remaining items.
+/// The suffix of a run record's name. The rest of the name is the name of the file for the remaining items.
 const UNFINISHED: &str = ".unfinished";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
     firesteel_map_record: u32,
     pub(super) separator: u8,
-    /// The input, if it is a file that can be read again. Otherwise its bytes are in this file.
+    /// The input, if it is a file that can be read again. Otherwise the run record itself contains the input's bytes.
     pub(super) source: Option<SourceFile>,
 }
 
 /// A file's state when a run began to read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SourceFile {
-    /// The path as text that stands for any bytes, see `byte_text`.
+    /// The path as text that can represent any bytes, see `byte_text`.
     path: String,
     bytes: u64,
     /// Milliseconds since 1970.
     modified: u128,
-    /// The digest of the contents. Absent in records of older releases.
+    /// The digest of the contents. `None` in records of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
 }
@@ -77,7 +77,8 @@ impl SourceFile {
         Ok(Self { path: byte_text::of_os(path), bytes: data.len(), modified, sha256: None })
     }
 
-    /// Opens the file if it has the same contents. Its time does not matter: a copy or `touch` changes no item.
+    /// Opens the file if it still has the same contents. Its modification time does not matter, because a copy or
+    /// `touch` changes no item.
     fn open(&self) -> io::Result<File> {
         let path = byte_text::path(&self.path);
         let name = path.display();
@@ -121,7 +122,7 @@ pub(super) fn record_path(target: &Path) -> PathBuf {
     name.into()
 }
 
-/// The file to read for a path: the path itself, or the record of an unfinished run if only that exists.
+/// The file to read for a path: the path itself, or the record of an unfinished run if only that record exists.
 pub(super) fn resolve(path: &Path) -> PathBuf {
     let record = record_path(path);
     match !path.exists() && record.exists() {
@@ -136,7 +137,7 @@ pub(super) struct RecordContents {
     /// The position and length of each piece of the input that is in the file.
     pieces: Vec<(u64, u64)>,
     done: DoneRecords,
-    /// Whether the input ends with the last piece, or is a file.
+    /// Whether the input ends with the last piece, or is a separate file.
     is_whole: bool,
 }
 
@@ -159,7 +160,7 @@ impl DoneRecords {
 }
 
 impl RecordContents {
-    /// Reads a run record; `None` if the file is not one. In this case the file's position does not change.
+    /// Reads a run record. Returns `None` if the file is not a run record. Then the file's position does not change.
     pub(super) fn read(file: &File) -> io::Result<Option<Self>> {
         let mut magic = [0; MAGIC.len()];
         match file.read_exact_at(&mut magic, 0) {
@@ -266,7 +267,7 @@ impl Undone {
         self.records
     }
 
-    /// Goes to the next undone record. Returns `false` if there is none.
+    /// Advances to the next undone record. Returns `false` if there is none.
     fn advance(&mut self) -> io::Result<bool> {
         let separator = self.contents.header.separator;
         loop {
@@ -300,8 +301,8 @@ impl Read for Undone {
     }
 }
 
-/// The records that are not done, and their maximum length in bytes; `None` if the file is not a run record. It is an
-/// error if the run still writes it.
+/// The records that are not done, and their maximum length in bytes. `None` if the file is not a run record. Returns an
+/// error if a run is still writing the file.
 pub(super) fn open(file: &File) -> io::Result<Option<(Undone, u64)>> {
     if !file.metadata()?.is_file() {
         return Ok(None);
@@ -314,7 +315,7 @@ pub(super) fn open(file: &File) -> io::Result<Option<(Undone, u64)>> {
     contents.undone(file.try_clone()?).map(|undone| Some((undone, length)))
 }
 
-/// The error for the record of a run that has not ended.
+/// The error for the record of a run that is still running.
 pub(super) fn still_written() -> io::Error {
     io::Error::other("the run that writes it has not ended")
 }

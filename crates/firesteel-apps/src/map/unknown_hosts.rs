@@ -1,4 +1,4 @@
-//! Preferred hosts that no Worker has. A remark tells the user, who may have misspelt them.
+//! Preferred hosts on which no Worker runs. A remark informs the user, who may have misspelt them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::local_cluster::key;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// Maximum number of hosts that get a remark of their own.
+/// The maximum number of hosts for which a separate remark is made.
 const MOST_REMARKS: usize = 5;
 const MOST_REMEMBERED: usize = 10_000;
 /// How long the end of a run waits for a Master's answer about the hosts.
@@ -23,17 +23,17 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct UnknownHosts {
     worker_hosts: WorkerHosts,
-    /// Each host without a known Worker, with the first item that prefers it.
+    /// Each preferred host without a known Worker, with the first item that prefers it.
     unseen: BTreeMap<String, u64>,
-    /// Hosts that were reported, or that a Worker has.
+    /// Hosts that need no check any more: they were already reported, or a Worker runs there.
     done: BTreeSet<String>,
     remarked: usize,
 }
 
-/// What is known of the hosts of the Workers.
+/// The known hosts of the Workers.
 #[derive(Debug)]
 enum WorkerHosts {
-    /// No Master was asked, or none answered.
+    /// No Master was asked, or no Master has answered.
     Unknown,
     Asked(oneshot::Receiver<BTreeSet<String>>),
     Known(BTreeSet<String>),
@@ -50,7 +50,7 @@ impl UnknownHosts {
         }
     }
 
-    /// Asks the Masters for the hosts. The first answer counts.
+    /// Asks the Masters for the Workers' hosts. The first answer counts.
     #[must_use]
     pub fn ask(masters: Vec<Address>) -> Self {
         let (sender, asked) = oneshot::channel();
@@ -82,7 +82,7 @@ impl UnknownHosts {
         }
     }
 
-    /// The remarks that can be made now, each once.
+    /// The remarks that can be made now. Each remark is made only once.
     pub fn remarks(&mut self) -> Vec<String> {
         if let WorkerHosts::Asked(asked) = &mut self.worker_hosts {
             match asked.try_recv() {

@@ -18,7 +18,7 @@ use firesteel_settings::Properties;
 /// Number of ended tasks that `tasks` lists by default.
 const RECENT: usize = 10;
 
-/// Maximum number of tasks of an executor that `executors` lists.
+/// The maximum number of an executor's tasks that `executors` lists.
 const RUNNING: usize = 8;
 
 /// The text at the beginning of a session.
@@ -31,7 +31,7 @@ pub(super) fn banner(view: &View) -> String {
     )
 }
 
-/// A sentence on the executors: `2 executors with 8 cores are ready, 1 is on its way`.
+/// A sentence about the executors: `2 executors with 8 cores are ready, 1 is on its way`.
 fn here(view: &View) -> String {
     let count = |state| view.executors.iter().filter(|executor| executor.state == state).count();
     let ready = match count(ExecutorViewState::Offering) {
@@ -171,7 +171,7 @@ pub(super) fn status(view: &View) -> String {
     rows.iter().map(|(name, value)| format!("{name:12} {}\n", clean(value))).collect()
 }
 
-/// The defaults that tasks run with.
+/// The defaults for tasks.
 pub(super) fn defaults(defaults: &Defaults) -> String {
     let directory = match &defaults.directory {
         TaskDirectory::Executor => "executor",
@@ -246,14 +246,14 @@ pub(super) fn profile_added(
     }
 }
 
-/// The share of an executor that a task takes.
+/// The share of an executor that a task takes, as text.
 fn share(task: &TaskShare) -> String {
     let cores = task.cores.map(|cores| counted(cores.0, "core"));
     let resources = task.resources.iter().map(|(name, amount)| format!("{amount} {name}"));
     listed(cores.into_iter().chain(resources), "default cores")
 }
 
-/// The resources of a profile's executor.
+/// The resources of a profile's executor, as text.
 fn words(needs: &ResourceProfile) -> String {
     let cores = needs.cores.map(|cores| counted(cores.0, "core"));
     let memory = needs.memory.map(|memory| memory.to_string());

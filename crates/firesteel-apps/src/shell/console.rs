@@ -1,8 +1,8 @@
 //! The console: prints the output of the foreground task, answers, and remarks.
 //!
-//! One thread writes everything, in order of arrival. A stopped terminal or a slow reader therefore
-//! does not block the session, which still handles signals and its application. If an output ends
-//! without a line feed, the console ends the line before the prompt.
+//! One thread writes everything, in order of arrival. Therefore a stopped terminal or a slow reader of the output does
+//! not block the session. The session still handles signals and its application. If an output ends without a line feed,
+//! the console ends the line before the prompt.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -21,8 +21,7 @@ use tokio::sync::oneshot;
 use crate::map::printer::{Sink, Sinks};
 use firesteel_daemons::driver_daemon::Handle;
 
-/// Maximum number of remarks that wait to be printed. More are dropped, and their number is
-/// printed.
+/// The maximum number of remarks that wait to be printed. Further remarks are dropped, and their number is printed.
 const REMARKS: usize = 256;
 
 /// The printer that writes above the line that is being typed.
@@ -31,7 +30,7 @@ pub(super) type Above = Box<dyn ExternalPrinter + Send>;
 /// An output stream that tracks an unfinished line and can be muted.
 struct Way {
     to: Stream,
-    /// Whether this is output of tasks, which is dropped while the console is muted.
+    /// Whether this stream carries output of tasks, which is dropped while the console is muted.
     is_output: bool,
     state: Arc<State>,
 }
@@ -42,18 +41,18 @@ struct State {
     open_line: AtomicBool,
     /// Whether outputs that are still queued are dropped.
     muted: AtomicBool,
-    /// Whether standard output takes nothing more.
+    /// Whether standard output accepts no more bytes.
     closed: AtomicBool,
-    /// Why it takes nothing more, unless its reader is gone.
+    /// Why standard output accepts no more bytes. Empty if it was closed at the other end.
     failure: Arc<OnceLock<String>>,
-    /// Number of remarks that wait.
+    /// The number of remarks that wait to be printed.
     remarks: AtomicUsize,
     /// Number of remarks that were dropped.
     lost: AtomicUsize,
 }
 
 impl Way {
-    /// Does this on the stream, and remembers whether standard output takes nothing more, and why.
+    /// Performs `write` on the stream. Remembers whether standard output accepts no more bytes, and why.
     fn on_stream<T>(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
         let done = match self.to {
             Stream::Stdout => write(&mut standard::stdout()),
@@ -99,9 +98,8 @@ fn is_terminal(stream: Stream) -> bool {
     }
 }
 
-/// Prints everything in a session. Its queue is bounded in three ways: by the credit of tasks for
-/// outputs, by the session, which waits for one answer before the next, and by a maximum number of
-/// remarks.
+/// Prints everything in a session. Its queue is limited in three ways: by the credit of tasks for outputs, by the
+/// session, which waits for one answer at a time, and by a maximum number of remarks.
 #[derive(Debug)]
 pub(super) struct Console {
     state: Arc<State>,
@@ -133,12 +131,12 @@ impl Console {
         let _ = self.pieces.send(piece);
     }
 
-    /// Prints a piece of an attempt's output, then tells the driver.
+    /// Prints a piece of an attempt's output, then reports this to the driver.
     pub(super) fn output(&self, driver: &Handle, attempt: AttemptId, stream: Stream, bytes: Bytes) {
         self.put(Piece::Output(Some((driver.clone(), attempt)), stream, bytes));
     }
 
-    /// Prints bytes on standard output, without any task's credit.
+    /// Prints bytes on standard output. They need no credit of a task.
     pub(super) fn replay(&self, bytes: Vec<u8>) {
         self.put(Piece::Output(None, Stream::Stdout, Bytes::from(bytes)));
     }
@@ -162,17 +160,17 @@ impl Console {
         }
     }
 
-    /// Whether queued and new outputs are dropped from now on.
+    /// Sets whether queued and new outputs are dropped from now on.
     pub(super) fn mute(&self, mute: bool) {
         self.state.muted.store(mute, Ordering::Release);
     }
 
-    /// Why standard output could not be written, once it could not, unless its reader is gone.
+    /// Why standard output could not be written. Empty while there is no error, and if it was closed at the other end.
     pub(super) fn failure(&self) -> Arc<OnceLock<String>> {
         Arc::clone(&self.state.failure)
     }
 
-    /// Whether standard output takes nothing more.
+    /// Whether standard output accepts no more bytes.
     pub(super) fn is_closed(&self) -> bool {
         self.state.closed.load(Ordering::Acquire)
     }
@@ -192,8 +190,8 @@ impl Console {
         self.put(Piece::Words(Stream::Stderr, format!("{lines}\n")));
     }
 
-    /// Prints a line on standard error without waiting, perhaps above the line that is being typed. It is dropped if
-    /// too many wait already.
+    /// Prints a line on standard error without waiting. `is_above`: above the line that is being typed. The line is
+    /// dropped if too many lines already wait.
     pub(super) fn remark(&self, line: impl Display, is_above: bool) {
         if self.state.remarks.fetch_add(1, Ordering::AcqRel) < REMARKS {
             self.put(Piece::Remark { is_above, text: clean(&line.to_string()) + "\n" });
@@ -203,7 +201,7 @@ impl Console {
         }
     }
 
-    /// Notes that the terminal has shown a ctrl-c.
+    /// Records that the terminal has shown a ctrl-c.
     pub(super) fn interrupted(&self) {
         self.state.open_line.store(is_terminal(Stream::Stderr), Ordering::Release);
     }
@@ -227,7 +225,7 @@ impl Printer {
                 Piece::Output(credit, stream, bytes) => {
                     self.put(stream, true, &bytes);
                     if let Some((driver, attempt)) = credit {
-                        // The application may be over already.
+                        // The application may already have ended.
                         let _ = driver.consumed(attempt, bytes.len() as u64);
                     }
                 }
@@ -239,7 +237,7 @@ impl Printer {
         }
     }
 
-    /// Writes all bytes at once. The session looks for errors of standard output.
+    /// Writes all bytes immediately. The session checks for errors of standard output.
     fn put(&self, to: Stream, is_output: bool, bytes: &[u8]) {
         let mut way = Way { to, is_output, state: Arc::clone(&self.state) };
         let _ = way.write_all(bytes).and_then(|()| way.flush());

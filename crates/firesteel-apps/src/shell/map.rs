@@ -1,4 +1,4 @@
-//! The map run of a session: the one that is under way, or whose items were opened.
+//! The map run of a session: the run in progress, or a run whose items were opened.
 
 use firesteel_engine::map::Scope;
 use firesteel_engine::session::{Items, MapEnd, MapStart, Reader};
@@ -37,12 +37,12 @@ pub(super) async fn open(items: Items) -> Result<Input, InputError> {
 /// The map run of a session.
 #[derive(Default)]
 pub(super) enum MapRun {
-    /// There is none.
+    /// There is no map run.
     #[default]
     None,
-    /// Its items are open. What it hears of the driver waits for it.
+    /// The items of the run are open. The driver's reports wait for the run to begin.
     Opened { input: Box<Input>, sender: mpsc::Sender<Report>, reports: mpsc::Receiver<Report> },
-    /// It is under way.
+    /// The map run is in progress.
     Running {
         sender: mpsc::Sender<Report>,
         interrupts: mpsc::Sender<EndRequest>,
@@ -51,7 +51,7 @@ pub(super) enum MapRun {
 }
 
 impl MapRun {
-    /// A run that has not begun. It hears of the driver from now on.
+    /// A run that has not begun. From now on, it receives the driver's reports.
     pub(super) fn opened(input: Input) -> Self {
         let (sender, reports) = mpsc::channel(REPORTS);
         Self::Opened { input: Box::new(input), sender, reports }
@@ -76,7 +76,7 @@ impl MapRun {
         Ok(Self::Running { sender, interrupts, work: tokio::spawn(run.finish()) })
     }
 
-    /// Tells the run what the driver reports.
+    /// Passes a report of the driver to the run.
     pub(super) async fn tell(&self, report: Report) {
         match self {
             Self::None => {}
@@ -95,7 +95,7 @@ impl MapRun {
         }
     }
 
-    /// Waits for the end of the run. If none is under way, this waits forever.
+    /// Waits for the end of the run. If no run is in progress, waits forever.
     pub(super) async fn ended(&mut self) -> (MapEnd, Summary) {
         let Self::Running { work, .. } = self else { return std::future::pending().await };
         let (ending, summary) = work.await.expect("a map does not panic");

@@ -1,5 +1,4 @@
-//! `firesteel shell`: an application that stays alive while a person or a script runs commands on
-//! it.
+//! `firesteel shell`: an application that stays alive while a person or a script runs commands on it.
 //!
 //! ```text
 //!  reader (thread) --lines--> session (task) --tasks--> driver (owner) --> executors
@@ -9,10 +8,10 @@
 //!                               `--background output--> files
 //! ```
 //!
-//! Everything is decided by the state machine [`firesteel_engine::session::Session`], which also parses the commands.
-//! The `session` tells it what happens, and does what it wants done. `answers` puts into words what the machine
-//! answers. [`reader`] and `complete` implement the prompt, and `script` reads files; `console` and `records` handle
-//! the outputs; `map` has the map run that is under way.
+//! The state machine [`firesteel_engine::session::Session`] makes all decisions, and parses the commands. `session`
+//! gives it events and performs its effects. `answers` turns the machine's answers into text. [`reader`] and `complete`
+//! implement the prompt, and `script` reads files; `console` and `records` handle the outputs; `map` contains the map
+//! run in progress.
 
 mod answers;
 mod complete;
@@ -44,19 +43,19 @@ use session::SessionShell;
 
 pub use firesteel_engine::session::{Defaults, OnFailure};
 
-/// The specification of a session.
+/// The parameters of a session.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Source of the commands.
     pub source: Source,
-    /// What a script does after a command that failed.
+    /// The behaviour of a script after a command that failed.
     pub on_failure: OnFailure,
-    /// Initial defaults of tasks.
+    /// The initial defaults for tasks.
     pub defaults: Defaults,
     pub name: String,
     /// The cluster that provides the executors.
     pub cluster: Cluster,
-    /// All properties; `spark.driver.*` are read here.
+    /// All properties. The `spark.driver.*` properties are used here.
     pub properties: Properties,
 }
 
@@ -75,7 +74,7 @@ pub enum StartError {
         #[source]
         error: io::Error,
     },
-    /// The system refused a thread or a file.
+    /// The system refused to create a thread or a file.
     #[error("the shell cannot start: {0}")]
     System(#[source] io::Error),
 }

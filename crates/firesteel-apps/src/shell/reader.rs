@@ -1,5 +1,5 @@
-//! The source of lines: a person at a terminal, or a script. A thread reads a line only when the
-//! session asks for one. While a task runs, typed text waits.
+//! The source of lines: a person at a terminal, or a script. A thread reads a line only when the session requests one.
+//! Text that is typed while a task runs is read later.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -25,7 +25,7 @@ use super::console::Above;
 pub enum Source {
     /// A person at the terminal that is standard input.
     Terminal {
-        /// File for the history of typed lines, if it is kept.
+        /// The file for the history of typed lines. `None` if no history is stored.
         history: Option<PathBuf>,
     },
     StandardInput,
@@ -51,9 +51,9 @@ impl Source {
 pub(super) enum Line {
     /// A line of commands, without its end.
     Text(String),
-    /// A remark about the source for the user. The requested line follows it.
+    /// A remark about the source for the user. The requested line comes after the remark.
     Remark(String),
-    /// The user pressed ctrl-c: the typed line is discarded.
+    /// The user pressed ctrl-c. The typed line is discarded.
     Interrupted,
     /// The source has no more lines.
     End,
@@ -109,20 +109,19 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Requests a line. The caller takes it with [`next`](Self::next) before it requests another
-    /// one.
+    /// Requests a line. The caller must take this line with [`next`](Self::next) before it requests another line.
     pub(super) fn want(&self) {
         // The thread ends only after the last line.
         let _ = self.wanted.send(());
     }
 
-    /// Returns the requested line. Dropping this future and calling again loses nothing.
+    /// Returns the requested line. If this future is dropped, the next call returns the same line.
     pub(super) async fn next(&mut self) -> Line {
         self.lines.recv().await.unwrap_or(Line::End)
     }
 
-    /// Restores the terminal's settings, even while a line is being typed. Returns the text that
-    /// must be written to the terminal for that, if any.
+    /// Restores the terminal's settings, even while a line is being typed. Returns the text that must be written to the
+    /// terminal for this purpose, if any.
     pub(super) fn leave(&self) -> Option<&'static str> {
         let termios = self.restores.as_ref()?;
         let _ = tcsetattr(io::stdin().as_fd(), SetArg::TCSANOW, termios);

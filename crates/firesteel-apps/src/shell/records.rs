@@ -1,5 +1,5 @@
-//! The outputs of background tasks. Each is kept in a file until its task is forgotten. If the files together exceed
-//! their limit, the outputs of the tasks that ended first are removed.
+//! The outputs of background tasks. Each output is stored in a file until its task is forgotten. If the files together
+//! exceed their limit, the outputs of the tasks that ended first are removed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
@@ -19,22 +19,22 @@ const PIECE: u64 = 64 << 10;
 #[derive(Debug)]
 pub(super) struct Records {
     rows: BTreeMap<TaskId, Record>,
-    /// The tasks that have ended, in this order.
+    /// The tasks that have ended, in the order of their ends.
     ended: VecDeque<TaskId>,
-    /// The record that is being printed, and the position of its next byte.
+    /// The output that is being printed, and the position of its next byte.
     bookmark: (TaskId, u64),
-    /// Maximum number of bytes of all records together.
+    /// The maximum number of bytes of all outputs together.
     most: u64,
     used: u64,
     /// The temporary directory, removed with its last file.
     directory: Scratch,
 }
 
-/// The output of one task on both streams, in order of arrival.
+/// The output of one task on standard output and standard error, in order of arrival.
 #[derive(Debug, Default)]
 struct Record {
     length: u64,
-    /// Why the record is incomplete, as a clause about the output.
+    /// Why the output is incomplete, as a clause about the output.
     loss: Option<String>,
 }
 
@@ -45,12 +45,12 @@ impl Records {
         Ok(Self { rows, ended, bookmark, most, used: 0, directory })
     }
 
-    /// Begins the record of a task.
+    /// Begins the file for a task's output.
     pub(super) fn begin(&mut self, task: TaskId) {
         self.rows.insert(task, Record::default());
     }
 
-    /// Discards what was written, because the task runs again.
+    /// Discards the output so far, because the task runs again.
     pub(super) fn restart(&mut self, task: TaskId) {
         self.clear(task);
         self.begin(task);
@@ -59,19 +59,19 @@ impl Records {
         }
     }
 
-    /// The task has ended: its record may be removed to make room.
+    /// Handles the end of a task. From now on, its output may be removed if the limit is exceeded.
     pub(super) fn close(&mut self, task: TaskId) {
         self.ended.push_back(task);
     }
 
-    /// Removes a record.
+    /// Removes the output of a task.
     pub(super) fn remove(&mut self, task: TaskId) {
         self.clear(task);
         self.rows.remove(&task);
         self.ended.retain(|ended| *ended != task);
     }
 
-    /// Appends as many bytes as there is room for. Nothing is appended to a record that was cut.
+    /// Appends as many bytes as the limit allows. Appends nothing to an output that was cut.
     pub(super) fn append(&mut self, task: TaskId, bytes: &[u8]) {
         if self.rows.get(&task).is_none_or(|record| record.loss.is_some()) {
             return;
@@ -111,12 +111,12 @@ impl Records {
         }
     }
 
-    /// The next bytes to print are the first of this task.
+    /// Moves the print position to the first byte of this task's output.
     pub(super) fn rewind(&mut self, task: TaskId) {
         self.bookmark = (task, 0);
     }
 
-    /// The next bytes to print; none at the end.
+    /// The next bytes to print. Empty at the end.
     pub(super) fn next(&mut self) -> io::Result<Vec<u8>> {
         let (task, at) = self.bookmark;
         let length = self.rows.get(&task).map_or(0, |record| record.length);
@@ -130,7 +130,7 @@ impl Records {
         Ok(bytes)
     }
 
-    /// Why the record is incomplete, if it is.
+    /// Why the output of a task is incomplete. `None` if it is complete.
     pub(super) fn loss(&self, task: TaskId) -> Option<String> {
         self.rows.get(&task)?.loss.clone()
     }

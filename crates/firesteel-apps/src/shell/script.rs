@@ -16,7 +16,7 @@ pub(super) enum ScriptError {
     /// The operating system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The file is a pipe, a terminal, another device or a directory, which may have no end.
+    /// The file is a pipe, a terminal, another device or a directory. Such a file may have no end.
     #[error("not a regular file: firesteel shell FILE reads a script from a pipe")]
     Kind,
     /// The file is too long for a script.

@@ -1,8 +1,7 @@
-//! The shell of a session: performs what a [`Session`] decides, and tells it what happens.
+//! The event loop around the state machine of a session: performs the effects of a [`Session`], and gives it events.
 //!
-//! Nothing is decided here. The loop waits for one thing that happens, tells the machine, and does
-//! what it wants done, in order. What takes long answers with an event; the machine waits for one
-//! answer at a time.
+//! The loop makes no decisions. It waits for one event, gives it to the machine, and performs the machine's effects in
+//! order. An effect that takes long reports its result as an event. The machine waits for one answer at a time.
 
 use std::collections::VecDeque;
 use std::io;
@@ -37,20 +36,20 @@ use crate::map::input::Input;
 use crate::map::run::stdout_is_closed;
 use crate::map::summary::Summary;
 
-/// How often a closed standard output is looked for.
+/// How often the event loop checks whether standard output was closed.
 const TICK: Duration = Duration::from_millis(50);
-/// Maximum number of lines in the session's history.
+/// The maximum number of lines in the session's history.
 const LINES: usize = 1000;
 
-/// The event that an effect leads to, with the items of a map run that it opened.
+/// The event that results from an effect, with the items of a map run if the effect opened them.
 type PendingEvent = Pin<Box<dyn Future<Output = (Event, Option<Input>)> + Send>>;
 
-/// The shell of a session.
+/// The event loop around the state machine of a session.
 pub(super) struct SessionShell {
     machine: Session,
     clock: Clock,
     driver: Handle,
-    /// What the driver reports; nothing once it has ended.
+    /// The reports of the driver. `None` once the driver has ended.
     reports: Option<mpsc::Receiver<Report>>,
     requests: EndRequests,
     prompt: Prompt,
@@ -61,25 +60,25 @@ pub(super) struct SessionShell {
     history: VecDeque<String>,
     living: Arc<Mutex<Living>>,
     map: MapRun,
-    /// What the last map run came to.
+    /// The summary of the last map run.
     summary: Option<Summary>,
     /// The answer that the machine waits for, with the items of a map run if they were opened.
     answer: Option<PendingEvent>,
-    /// What is known, before anything else happens.
+    /// Events that are already known. They are handled before all others.
     raised: VecDeque<Event>,
 }
 
-/// The reader of lines, and whether a line is wanted.
+/// The reader of lines, and whether the session has requested a line.
 struct Prompt {
     reader: Reader,
     is_wanted: bool,
-    /// Whether a person is typing it.
+    /// Whether a person is typing a line.
     is_typing: bool,
     is_terminal: bool,
 }
 
 impl SessionShell {
-    /// Creates the shell of a session whose application has just started.
+    /// Creates the event loop of a session whose application has just started.
     pub(super) fn new(
         job: &Job,
         settings: &ApplicationSettings,
@@ -118,7 +117,7 @@ impl SessionShell {
         })
     }
 
-    /// Why standard output could not be written, once it could not, unless its reader is gone.
+    /// Why standard output could not be written. Empty while there is no error, and if it was closed at the other end.
     pub(super) fn output_failure(&self) -> Arc<OnceLock<String>> {
         self.console.failure()
     }
@@ -147,7 +146,7 @@ impl SessionShell {
         }
     }
 
-    /// Waits for what happens next, and raises what the machine needs to know of it.
+    /// Waits for the next event, and queues the events that the machine needs.
     async fn next(&mut self, tick: &mut Interval) {
         let deadline = self.machine.next_deadline().map(|(time, _)| self.clock.instant(time));
         let until_deadline = async {
@@ -216,7 +215,7 @@ impl SessionShell {
             (Some(Report::Output { attempt, bytes, .. }), Some(Route::Record)) => {
                 block_in_place(|| {
                     self.records.append(attempt.task, &bytes);
-                    // The application may be over already.
+                    // The application may already have ended.
                     let _ = self.driver.consumed(attempt, bytes.len() as u64);
                 });
             }
@@ -235,7 +234,7 @@ impl SessionShell {
         }
     }
 
-    /// An answer comes after all that the driver has reported until now.
+    /// Handles an answer to the machine. It comes after all earlier reports of the driver.
     async fn on_answered(&mut self, event: Event, input: Option<Input>) {
         self.answer = None;
         while let Some(report) = self.reports.as_mut().and_then(|reports| reports.try_recv().ok()) {
@@ -268,15 +267,15 @@ impl SessionShell {
         }
     }
 
-    /// Prints a remark that no command asked for, above the line that is being typed.
+    /// Prints a remark that is not an answer to a command, above the line that is being typed.
     fn remark(&self, words: &str) {
         if !self.progress.is_quiet() {
             self.console.remark(format_args!("firesteel: {words}"), self.prompt.is_typing);
         }
     }
 
-    /// Does what the machine wants done. The application may be over by then: the driver refuses, and that it is over
-    /// is on its way.
+    /// Performs an effect. The application may already have ended. Then the driver refuses the call, and the event
+    /// about its end follows.
     async fn perform(&mut self, effect: Effect) {
         let driver = self.driver.clone();
         match effect {
@@ -298,7 +297,7 @@ impl SessionShell {
                 }
                 self.prompt.is_typing = false;
             }
-            // If the driver is gone, no answer comes: its last report is on its way.
+            // If the driver has ended, no answer comes, but the driver's last report will.
             Effect::Look => self.answer_with(async move {
                 match driver.view().await {
                     Ok(view) => Event::TablesSeen(view),
@@ -387,7 +386,7 @@ impl SessionShell {
             Effect::Settle => self.answer_when_printed(Event::OutputSettled),
             Effect::Mute => self.console.mute(true),
             Effect::Unmute => self.console.mute(false),
-            // `run` has seen to it.
+            // `run` handles this effect.
             Effect::Finish(_) => {}
         }
     }
@@ -404,7 +403,7 @@ impl SessionShell {
         });
     }
 
-    /// An answer in words.
+    /// An answer as text.
     fn words(&self, answer: &Answer) -> String {
         match answer {
             Answer::Executors(view) => answers::executors(view),

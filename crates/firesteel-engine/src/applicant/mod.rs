@@ -1,8 +1,8 @@
-//! The Master's side of every machine that owns an application.
+//! How a state machine that owns an application deals with Masters.
 //!
-//! It finds a Master, registers the application, keeps it registered, and reports why no executor comes.
-//! [`Registration`](registration::Registration) and [`Starvation`](starvation::Starvation) are parts of such a machine.
-//! They return orders, which the machine turns into its own effects and notes.
+//! This part finds a Master, registers the application, keeps the application registered, and reports why no executor
+//! comes. [`Registration`](registration::Registration) and [`Starvation`](starvation::Starvation) are parts of such a
+//! machine. They return orders, which the machine turns into its own effects and notes.
 
 pub(crate) mod peers;
 pub(crate) mod registration;

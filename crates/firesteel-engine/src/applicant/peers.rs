@@ -1,4 +1,4 @@
-//! How a driver or a launcher handles Masters and invalid messages.
+//! The handling of Masters and of invalid messages by a driver or a launcher.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use firesteel_protocol::messages::{DriverToMaster, MasterToDriver};
 
 use super::registration::{ConnectTimeout, Registration};
 
-/// An action on a peer. Each owner of an application has an effect or a note for it.
+/// An action on a peer. For each of these actions, an owner of an application has an effect or a note.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Connect {
@@ -35,14 +35,14 @@ pub(crate) enum Step {
         error: String,
         patience: ConnectTimeout,
     },
-    /// Note that two Masters both say that they lead.
+    /// Note that two Masters both claim to lead.
     LeaderConflict(LeaderConflict),
     UnexpectedMessage {
         peer: PeerId,
     },
 }
 
-/// Connections that are closing: they were told to close and have not ended. Their messages are ignored.
+/// Connections that the owner has begun to close and that have not ended. Their messages are ignored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Closing {
     peers: BTreeSet<PeerId>,
@@ -95,7 +95,7 @@ impl Registration {
     }
 
     /// Performs the orders of the search for a Master. `executors`: the executors that the owner believes to be alive.
-    /// If the search is given up, returns the last error of each Master; no order follows then.
+    /// If the search is given up, returns the last error of each Master. Then no order follows.
     pub(crate) fn follow<E: From<Step>, I: Iterator<Item = ExecutorId>>(
         &self,
         orders: Vec<Order<()>>,

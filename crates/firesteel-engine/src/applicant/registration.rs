@@ -11,8 +11,8 @@ use firesteel_protocol::secret::Secret;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// The pauses are short, because a user waits, and a Master that has just started should be found soon. Spark's
-/// application client tries every 20 s.
+/// The pauses between attempts to register. They are short, because a user waits, and a Master that has just started
+/// should be found soon. Spark's application client tries every 20 s.
 const PACE: Pace = Pace {
     first: Duration::from_millis(500),
     longest: Duration::from_secs(5),
@@ -24,7 +24,7 @@ const PACE: Pace = Pace {
 pub(crate) struct Registration {
     pub(crate) search: MasterSearch<(), ()>,
     description: ApplicationDescription,
-    /// The application's latest id. It is kept when the connection to the Master ends.
+    /// The application's latest id, which is kept when the connection to the Master ends.
     app: Option<AppId>,
 }
 
@@ -34,17 +34,17 @@ pub enum ConnectTimeout {
     /// At most this long.
     #[display("retrying for {} s", _0.as_secs_f64())]
     UpTo(Duration),
-    /// As long as the application lives, because a Master has registered it before.
+    /// As long as the application lives, because a Master has registered the application before.
     #[display("retrying")]
     Endless,
 }
 
-/// Where and how long to look for a Master.
+/// The Masters to look for, and for how long.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     /// The Masters to try, in this order.
     pub(crate) masters: Vec<Address>,
-    /// How long a first Master is looked for.
+    /// How long the application looks for its first Master.
     pub(crate) timeout: Duration,
     /// The seed of the generator for jitter.
     pub(crate) seed: u64,
@@ -55,13 +55,13 @@ pub(crate) struct Search {
 pub(crate) enum Registered {
     /// The first Master has registered the application.
     First,
-    /// A Master that knew the application has it again: its executors keep running.
+    /// A Master that knew the application has registered it again. Its executors keep running.
     Resumed,
-    /// A Master registered it as a new application: the executors of the old one are lost.
+    /// A Master registered the application as a new one. The executors of the old one are lost.
     Anew,
 }
 
-/// The token by which a Master knows the application. It is drawn apart from the random numbers of the pauses.
+/// The token by which a Master knows the application. It does not use the random numbers that the pauses use.
 pub(crate) fn token(seed: u64) -> Secret {
     let mut chance = ChaCha8Rng::seed_from_u64(seed);
     chance.set_stream(1);
@@ -76,7 +76,7 @@ impl Registration {
         Self { search, description, app: None }
     }
 
-    /// Sets the default profile's target, as the next Master will be told.
+    /// Sets the default profile's target, which the next Master receives at the registration.
     pub(crate) fn set_limit(&mut self, limit: ExecutorLimit) {
         self.description.initial_limit = limit;
     }
@@ -100,12 +100,12 @@ impl Registration {
         self.description.first_executor = self.description.first_executor.max(next);
     }
 
-    /// The description that the next Master will get.
+    /// The application's description for the next registration.
     pub(crate) fn description(&self) -> &ApplicationDescription {
         &self.description
     }
 
-    /// The description that the next Master will get, to be changed.
+    /// The application's description for the next registration, to be changed.
     pub(crate) fn description_mut(&mut self) -> &mut ApplicationDescription {
         &mut self.description
     }
@@ -114,18 +114,19 @@ impl Registration {
         self.search.registered().map(|registered| (registered.peer, &registered.master))
     }
 
-    /// Whether a Master may still register the application: one was asked, or one has done so before.
+    /// Whether a Master may still register the application: either a Master was asked, or a Master has registered the
+    /// application before.
     pub(crate) fn may_come(&self) -> bool {
         self.search.is_asking() || self.app.is_some()
     }
 
-    /// How long a Master that cannot be reached is tried.
+    /// How long the application keeps trying a Master that cannot be reached.
     pub(crate) fn patience(&self) -> ConnectTimeout {
         self.search.patience().map_or(ConnectTimeout::Endless, ConnectTimeout::UpTo)
     }
 
-    /// A Master registered the application. Returns what that means, the Master, and the orders that follow; `None` if
-    /// this Master was not asked, or repeats itself.
+    /// A Master registered the application. Returns the meaning of the message, the Master, and the orders that follow.
+    /// Returns `None` if this Master was not asked, or repeats its message.
     pub(crate) fn on_registered(
         &mut self,
         peer: PeerId,
@@ -145,8 +146,8 @@ impl Registration {
         Some((meaning, asked.master, orders))
     }
 
-    /// The message that registers the application with a Master, or registers it again. `executors`: the executors that
-    /// its driver believes to be alive.
+    /// The message that registers the application with a Master for the first time or again. `executors`: the executors
+    /// that the driver believes to be alive.
     pub(crate) fn request(&self, executors: impl IntoIterator<Item = ExecutorId>) -> DriverToMaster {
         let description = Box::new(self.description.clone());
         match self.app.clone() {
@@ -158,7 +159,7 @@ impl Registration {
         }
     }
 
-    /// Describes the first inconsistency in the tables, if there is one.
+    /// Describes the first inconsistency in the tables, if any.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.master().is_some() && self.app.is_none() {
             return Some("registered without an id".to_owned());

@@ -1,13 +1,14 @@
-//! Finds out why no executor comes.
+//! Finds out why an application gets no executor.
 
 use std::time::Duration;
 
 use firesteel_protocol::time::Timestamp;
 
-/// Measures how long the application has had no executor that takes tasks, and when to ask the Master why.
+/// Measures how long the application has had no executor that takes tasks. Decides when to ask the Master for the
+/// reason.
 ///
-/// Source: Spark's driver, 4.0.1, warns every 15 s that "Initial job has not accepted any resources".
-/// Firesteel asks the Master for the reason.
+/// Source: Spark's driver, 4.0.1, warns every 15 s that "Initial job has not accepted any resources". Firesteel asks
+/// the Master for the reason.
 #[derive(Clone, Debug)]
 pub(crate) struct Starvation {
     /// How long to wait before the first question.
@@ -24,13 +25,13 @@ struct UnmetRequest {
     ask_at: Timestamp,
 }
 
-/// Why the Master was asked for the shortfall.
+/// Why the application asked the Master for the shortfall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Nothing,
-    /// To learn of permanent shortfalls at once.
+    /// To learn of permanent shortfalls immediately.
     AtOnce,
-    /// Because no executor has come.
+    /// Because the application has got no executor.
     Starving,
 }
 
@@ -39,8 +40,8 @@ impl Starvation {
         Self { first: timeout, timeout, hunger: None, asked: Asked::Nothing }
     }
 
-    /// Waits only `first` before the first question, so that a user soon learns why nothing happens; `timeout` before
-    /// later ones.
+    /// Waits only `first` before the first question, so that a user soon learns why nothing happens. Waits `timeout`
+    /// before later questions.
     pub(crate) fn early(first: Duration, timeout: Duration) -> Self {
         Self { first: first.min(timeout), ..Self::new(timeout) }
     }
@@ -79,7 +80,7 @@ impl Starvation {
         self.asked = why;
     }
 
-    /// The Master's answer came. Returns why the Master was asked.
+    /// Handles the Master's answer. Returns why the Master was asked.
     pub(crate) fn answered(&mut self) -> Asked {
         std::mem::replace(&mut self.asked, Asked::Nothing)
     }

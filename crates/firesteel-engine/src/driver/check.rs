@@ -28,7 +28,8 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
     driver.effects.check("driver")
 }
 
-/// Tasks run where executors run them, and within their failure limit; all tasks are counted.
+/// Checks that tasks run where executors run them, that no task exceeds its failure limit, and that all tasks are
+/// counted.
 fn check_tasks(driver: &Driver) -> Result<(), Violation> {
     let (tasks, executors) = (&driver.tasks, &driver.executors);
     for (id, task) in tasks.iter() {
@@ -55,7 +56,7 @@ fn check_tasks(driver: &Driver) -> Result<(), Violation> {
     Ok(())
 }
 
-/// A connection is early, registered or closing, and open questions have a Master.
+/// Checks that a connection is early, registered or closing, and that open questions have a Master.
 fn check_peers(driver: &Driver) -> Result<(), Violation> {
     let is_registered = |peer| driver.executors.of_peer(peer).is_some();
     let app = driver.registration.app();
@@ -76,7 +77,7 @@ fn check_peers(driver: &Driver) -> Result<(), Violation> {
     Ok(())
 }
 
-/// The health tracker and the executors agree, and not every executor is excluded.
+/// Checks that the health tracker and the executors agree, and that not every executor is excluded.
 fn check_exclusion(driver: &Driver) -> Result<(), Violation> {
     let executors = &driver.executors;
     let could = || executors.iter().map(|(_, row)| row).filter(|row| row.could_offer());
@@ -92,7 +93,7 @@ fn check_exclusion(driver: &Driver) -> Result<(), Violation> {
     Ok(())
 }
 
-/// With dynamic allocation, targets are within their bounds, and the idle executors are recorded.
+/// Checks that, with dynamic allocation, targets are within their bounds and the idle executors are recorded.
 fn check_allocation(driver: &Driver) -> Result<(), Violation> {
     let bounds = match driver.config.allocation {
         Allocation::Dynamic(bounds) if !driver.is_done() => bounds,

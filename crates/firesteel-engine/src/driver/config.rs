@@ -15,7 +15,7 @@ pub struct Config {
     /// The Masters to try, in this order.
     pub masters: Vec<Address>,
     pub description: ApplicationDescription,
-    /// The secret that executors of the application know, from the environment of their command.
+    /// The secret that executors of the application know from the environment of their command.
     pub secret: Secret,
     /// `spark.task.maxFailures`: the number of failed attempts after which a task has failed. Spark's default
     /// is 4.
@@ -24,19 +24,19 @@ pub struct Config {
     pub fatal_exit_codes: ExitCodes,
     /// How the number of executors is decided.
     pub allocation: Allocation,
-    /// The number of bytes of output that an attempt may send ahead of the shell.
+    /// The number of bytes of output that an attempt may send before the driver's owner has written them.
     pub output_credit: u64,
-    /// How long a first Master is looked for. Spark's default is 60 s.
+    /// How long the driver looks for its first Master. Spark's default is 60 s.
     pub registration_timeout: Duration,
-    /// How long the driver waits for an executor before it says why none comes. Spark's default is 15 s.
+    /// How long the driver waits for an executor before it reports why none comes. Spark's default is 15 s.
     pub starvation_timeout: Duration,
-    /// `spark.standalone.executorRemoveDelayOnDisconnection`: After an executor's connection has ended, the driver
-    /// waits this long for the Master's report of its end. Spark's default is 5 s.
+    /// `spark.standalone.executorRemoveDelayOnDisconnection`: how long the driver waits, after an executor's connection
+    /// has ended, for the Master to report the executor's end. Spark's default is 5 s.
     pub loss_delay: Duration,
-    /// `firesteel.driver.executorTimeout`: how long the driver waits for an executor with a running process
-    /// to register before it asks for another one.
+    /// `firesteel.driver.executorTimeout`: an executor whose process runs must register within this time. Otherwise the
+    /// driver requests another executor.
     pub executor_timeout: Duration,
-    /// How driver and executors notice that the other is silent.
+    /// How a driver and its executors notice that the other side is silent.
     pub heartbeats: Heartbeats,
     /// The rack of each host.
     pub topology: Topology,
@@ -48,15 +48,16 @@ pub struct Config {
     pub seed: u64,
 }
 
-/// How driver and executors notice that the other is silent. Both send heartbeats; every other message also counts as a
-/// sign of life.
+/// How a driver and its executors notice that the other side is silent. Both send heartbeats. Every other message also
+/// counts as a sign of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeats {
-    /// `spark.executor.heartbeatInterval`: the interval between two heartbeats, of an executor to its driver and back.
+    /// `spark.executor.heartbeatInterval`: the interval between two heartbeats, both from an executor to its driver and
+    /// from the driver to the executor.
     pub interval: Duration,
-    /// `spark.network.timeout`: an executor from which nothing arrives for this long is lost. Longer than the interval.
+    /// `spark.network.timeout`: an executor that sends nothing for this long is lost. Longer than the interval.
     pub timeout: Duration,
-    /// `spark.executor.heartbeat.maxFailures`: an executor at which nothing arrives for this many intervals ends.
+    /// `spark.executor.heartbeat.maxFailures`: an executor that receives nothing for this many intervals ends itself.
     pub max_failures: u32,
 }
 
@@ -75,13 +76,14 @@ impl Default for Heartbeats {
     }
 }
 
-/// How long a task with preferred hosts waits before it runs farther away from them. Spark's default is 3 s
-/// for each level (`spark.locality.wait`).
+/// How long a task with preferred hosts waits before it may run farther from these hosts. Spark's default is 3 s for
+/// each level (`spark.locality.wait`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalityWait {
     /// `spark.locality.wait.node`: how long a task waits for a preferred host.
     pub node: Duration,
-    /// `spark.locality.wait.rack`: how long it then waits for the rack of a preferred host.
+    /// `spark.locality.wait.rack`: how long a task waits for the rack of a preferred host, after its wait for the host
+    /// is over.
     pub rack: Duration,
 }
 
@@ -96,19 +98,19 @@ pub enum Allocation {
 /// How the number of executors follows the tasks: `spark.dynamicAllocation.*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DynamicAllocation {
-    /// The least number of executors wanted per profile.
+    /// The smallest number of executors wanted per profile.
     pub min: u64,
     /// The largest number of executors wanted per profile; at least `min`.
     pub max: u64,
     /// The number of executors of the default profile that is wanted at the start; between `min` and `max`.
     pub initial: u64,
-    /// How long tasks wait before more executors are asked for.
+    /// How long tasks wait before more executors are requested.
     pub backlog_timeout: Duration,
-    /// The interval at which more are requested while tasks still wait. More than zero.
+    /// The interval at which more executors are requested while tasks still wait. More than zero.
     pub sustained_timeout: Duration,
     /// How long an executor may be idle before the driver ends it.
     pub idle_timeout: Duration,
-    /// The requested part of the executors that the tasks could keep busy.
+    /// The fraction of the executors that the tasks could keep busy and that is requested.
     pub ratio: Ratio,
 }
 
@@ -136,33 +138,35 @@ impl Ratio {
 
 /// When executors and hosts are excluded, because tasks that fail there succeed elsewhere.
 ///
-/// Source: Spark's driver, 4.0.1 (`spark.excludeOnFailure.*`), with its defaults except one: there, nothing
-/// is excluded unless it is switched on.
+/// Source: Spark's driver, 4.0.1 (`spark.excludeOnFailure.*`). The defaults are Spark's, except that Spark excludes
+/// nothing unless exclusion is switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExclusionPolicy {
     /// `spark.excludeOnFailure.enabled`: the rule by which something is excluded.
     pub exclusion: Exclusion,
-    /// `spark.excludeOnFailure.timeout`: how long an exclusion lasts and a failed task counts, by limits.
+    /// `spark.excludeOnFailure.timeout`: with Spark's rule, how long an exclusion lasts, and how long a failed task
+    /// counts.
     pub timeout: Duration,
-    /// `spark.excludeOnFailure.application.maxFailedTasksPerExecutor`: the number of tasks that must fail on
-    /// an executor and succeed elsewhere for it to be excluded, by limits.
+    /// `spark.excludeOnFailure.application.maxFailedTasksPerExecutor`: with Spark's rule, an executor is excluded after
+    /// this many tasks failed on it and succeeded elsewhere.
     pub max_failed_tasks_per_executor: u32,
-    /// `spark.excludeOnFailure.application.maxFailedExecutorsPerNode`: the number of excluded executors, or
-    /// of failed starts in a row, that excludes their host, by limits.
+    /// `spark.excludeOnFailure.application.maxFailedExecutorsPerNode`: with Spark's rule, this number of excluded
+    /// executors, or of failed starts in a row, excludes their host.
     pub max_failed_executors_per_host: u32,
-    /// `spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor`: a task that failed this often on an executor
-    /// runs on another one, if there is one.
+    /// `spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor`: a task that failed this many times on an executor runs
+    /// on another executor, if there is one.
     pub max_task_attempts_per_executor: u32,
-    /// `spark.excludeOnFailure.task.maxTaskAttemptsPerNode`: the same for a host.
+    /// `spark.excludeOnFailure.task.maxTaskAttemptsPerNode`: a task that failed this many times on a host runs on
+    /// another host, if there is one.
     pub max_task_attempts_per_host: u32,
 }
 
 /// The rule by which executors and hosts are excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exclusion {
-    /// Firesteel's rule: excluded for minutes if they are worse than the others.
+    /// Firesteel's rule: an executor or host that is worse than the others is excluded for minutes.
     ByComparison,
-    /// Spark's rule: excluded at the limits of the policy.
+    /// Spark's rule: an executor or host that reaches a limit of the policy is excluded.
     ByLimits,
     Off,
 }

@@ -12,7 +12,7 @@ use firesteel_protocol::process::{ExitStatus, StartFailure};
 
 use super::{Answer, Note, QuestionId, Unfit};
 
-/// An action that the driver's shell performs.
+/// An action that the daemon around the driver performs.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("driver effect")]
 pub enum Effect {
@@ -23,15 +23,15 @@ pub enum Effect {
     /// Send a message. If the connection has ended, nothing happens.
     Send {
         peer: PeerId,
-        /// To a Master or an executor.
+        /// The message to a Master or an executor.
         message: Outbound,
     },
-    /// Report when everything that has arrived on a connection is handled. Leads to `ArrivedHandled`, or to nothing if
-    /// the connection has ended.
+    /// Report when every message that has arrived on a connection is handled. Leads to `ArrivedHandled`, or to nothing
+    /// if the connection has ended.
     HandleArrived {
         peer: PeerId,
     },
-    /// Close a connection, once everything sent before is written. Leads to `Disconnected`.
+    /// Close a connection, once all earlier messages are written. Leads to `Disconnected`.
     Close {
         peer: PeerId,
     },
@@ -43,11 +43,11 @@ pub enum Effect {
         /// The bytes, in order.
         bytes: Bytes,
     },
-    /// Discard the output of an attempt, since another attempt will be made.
+    /// Discard the output of an attempt, because the task will run again.
     DiscardOutput {
         attempt: AttemptId,
     },
-    /// A task has ended for good. Occurs once for each submitted task.
+    /// A task has ended, and will not run again. Occurs once for each submitted task.
     TaskEnded {
         task: TaskId,
         outcome: TaskOutcome,
@@ -57,10 +57,10 @@ pub enum Effect {
         number: QuestionId,
         answer: Answer,
     },
-    /// The application has ended. Occurs once; only `Exit` comes after it.
+    /// The application has ended. Occurs once. Only `Exit` comes after this effect.
     Done(Ending),
-    /// The driver ends once everything is sent. Occurs once, as the last effect. It follows `Done` at once, unless the
-    /// driver was told to stay. In that case it comes when the executors have ended or no Master is left to report
+    /// End the driver once everything is sent. Occurs once, as the last effect. This effect follows `Done` immediately,
+    /// unless the driver was told to stay. Then it follows when the executors have ended or no Master is left to report
     /// their ends.
     Exit,
     Note(Note),
@@ -78,7 +78,7 @@ pub enum Outbound {
     Executor(DriverToExecutor),
 }
 
-/// How a task ended for good.
+/// The final result of a task.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("task outcome")]
 pub enum TaskOutcome {
@@ -86,20 +86,20 @@ pub enum TaskOutcome {
     Succeeded {
         attempt: AttemptId,
         executor: ExecutorId,
-        /// How near the executor is to the preferred hosts, if the task has any.
+        /// How near the executor is to the preferred hosts. `None` if the task has no preferred hosts.
         locality: Option<Locality>,
     },
     /// The task reached its limit of failures. The last attempt's output counts.
     Failed {
         attempt: AttemptId,
         executor: ExecutorId,
-        /// How near the executor is to the preferred hosts, if the task has any.
+        /// How near the executor is to the preferred hosts. `None` if the task has no preferred hosts.
         locality: Option<Locality>,
         failures: u32,
         /// How the last attempt ended.
         cause: FailureCause,
     },
-    /// The task was cancelled, or the application ended first. No connected executor runs it any more.
+    /// The task was cancelled, or the application ended before the task. No connected executor still runs the task.
     Cancelled,
     /// No executor can ever run the task.
     Unfit(Unfit),
@@ -110,13 +110,14 @@ pub enum TaskOutcome {
 pub enum FailureCause {
     /// The attempt itself ended this way.
     Ended(TaskEnd),
-    /// The task returned an exit code after which it is not retried, although its limit would have allowed it.
+    /// The task returned an exit code after which it is not retried, although the limit of failures would allow a
+    /// retry.
     #[display("{_0}, which is not retried")]
     FatalExit(ExitStatus),
     /// The executor died while the attempt ran, through its own fault or the task's.
     #[display("its executor died: {_0}")]
     ExecutorDied(ExecutorState),
-    /// The task could not be started on any host with executors, so that further attempts would fail, too.
+    /// The task could not be started on any host with executors, so further attempts would fail, too.
     #[display("{failure}{}", on_all(*hosts))]
     StartsNowhere {
         /// How the start failed on the last host.

@@ -11,11 +11,11 @@ use firesteel_protocol::messages::{
 
 use super::{Question, QuestionId, TaskRequest};
 
-/// What a driver is told by its shell.
+/// An input of the driver from the daemon around it.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("driver event")]
 pub enum Event {
-    /// The driver listens for executors. The first event, once.
+    /// The driver can accept executors. The first event, once.
     Start,
     /// A requested connection is open.
     Connected {
@@ -29,77 +29,76 @@ pub enum Event {
     /// A message arrived on a connection.
     Received {
         peer: PeerId,
-        /// From a Master or an executor.
+        /// The message from a Master or an executor.
         #[kind(label)]
         message: Inbound,
     },
-    /// Everything that had arrived on a connection when `HandleArrived` came has been handled.
+    /// The driver has received every message that had arrived on a connection when `HandleArrived` was performed.
     ArrivedHandled { peer: PeerId },
-    /// A connection ended, for whatever reason.
+    /// A connection ended, for any reason.
     Disconnected { peer: PeerId },
-    /// The shell submits a task. Tasks come in the order of their numbers.
+    /// The application submits a task. Tasks come in the order of their numbers.
     Submit {
         task: TaskId,
         /// The task's command, needs and preferred hosts.
         request: TaskRequest,
     },
-    /// No more tasks will be submitted. When all have ended, the application is done.
+    /// No more tasks will be submitted. When all tasks have ended, the application is done.
     Finish {
         /// The result of the application's work, for the Master.
         outcome: Option<Outcome>,
     },
-    /// The shell has written output.
+    /// Output was written. The executor may send more.
     OutputConsumed { attempt: AttemptId, bytes: u64 },
-    /// Adds a resource profile for tasks that need other executors. The needs of its executors are fixed from then on;
-    /// its target can change.
+    /// Adds a resource profile for tasks that need other executors. The needs of its executors are then fixed, but the
+    /// target can change.
     AddProfile { profile: ProfileId, needs: ResourceProfile, total: u64 },
-    /// Sets the number of executors wanted of a profile. A lower number ends no executor.
+    /// Sets the number of executors that are wanted for a profile. A lower number ends no executor.
     RequestExecutors { profile: ProfileId, total: u64 },
-    /// Ends executors, including busy ones. Their tasks run again elsewhere, and this does not count as a
-    /// failure.
+    /// Ends executors, including busy ones. The tasks on them run again elsewhere. This does not count as a failure.
     KillExecutors { executors: Vec<ExecutorId>, replacement: Replacement },
-    /// The user cancels one task. Has no effect if the task has ended or was cancelled before.
+    /// The user cancels one task. This has no effect if the task has ended or was cancelled before.
     CancelTask { task: TaskId },
-    /// The shell asks a question. Leads to `Answer`.
+    /// The owner asks a question. Leads to `Answer`.
     Ask {
-        /// The question's number, which its answer repeats.
+        /// The question's number, which the answer repeats.
         number: QuestionId,
         question: Question,
     },
-    /// The cluster's manager has restarted the Master elsewhere. Answers of the old one no longer count.
+    /// The cluster's manager has restarted the Master elsewhere. Answers of the old Master no longer count.
     MastersMoved { masters: Vec<Address> },
-    /// The cluster's manager has ended the application, and there is no Master to report it.
+    /// The cluster's manager has ended the application, and no Master can report its end.
     Removed { end: ApplicationEnd },
     /// The user cancels all tasks and the application.
     Cancel {
-        /// What the Master is told of the application's work.
+        /// The result of the application's work, for the Master.
         outcome: Option<Outcome>,
         /// How long the driver stays after the application has ended.
         until: Until,
     },
-    /// The next deadline has passed.
+    /// The time of the next deadline has come.
     Deadline,
 }
 
-/// Whether executors that are ended are replaced.
+/// Whether the Master replaces executors that the driver ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replacement {
-    /// They are replaced: the target stays the same. Spark's `killAndReplaceExecutor`.
+    /// The executors are replaced: the target stays the same. Spark's `killAndReplaceExecutor`.
     Wanted,
-    /// They are not replaced: the target falls by their number. Spark's `killExecutors`.
+    /// The executors are not replaced: the target falls by their number. Spark's `killExecutors`.
     Unwanted,
 }
 
 /// How long a driver stays after it has ended its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Until the Master has been told.
+    /// Until the Master has received the end of the application.
     Notified,
-    /// Until the executors have ended, or no Master is left to report their ends.
+    /// Until the executors have ended, or no Master is left to report the executors' ends.
     NothingLeft,
 }
 
-/// A message to the driver. The roles in the hello decide which kind a connection may send.
+/// A message to the driver. The roles in the connection's first message decide which kind of message it may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
     Master(MasterToDriver),

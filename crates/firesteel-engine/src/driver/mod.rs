@@ -1,26 +1,25 @@
-//! The driver owns an application and its tasks.
+//! The driver owns an application and the application's tasks.
 //!
-//! It registers the application with a Master, accepts the executors that register with it, and runs each submitted
-//! task on one of them. A failed task is retried until it succeeds or reaches its limit of failures. The shell submits
-//! tasks, writes their output, and reports when it has been written. The application's owner decides how many tasks
-//! wait.
+//! The driver registers the application with a Master, accepts executors that register, and runs each submitted task on
+//! an executor. A failed task is retried until it succeeds or reaches its limit of failures. The daemon around this
+//! state machine submits tasks, writes their output, and reports when the output is written. The application's owner
+//! decides how many tasks wait.
 //!
 //! Each concern has its folder or file:
 //!
-//! - `executors`: the table of executors; how they register and end (`membership`), which have room for tasks
-//!   (`openings`), their hosts and racks (`reach`), which are silent (`heartbeats`) or can start no more tasks
-//!   (`shortage`);
-//! - `tasks`: the table of tasks and the ends of attempts (`waiting`, `attempts`); which executor runs which task
-//!   (`offers`, `delay`); tasks that no executor can run (`unfit`); flow control of output (`credit`);
-//! - `scaling`: the number of executors wanted (`targets`), which may follow the tasks (`allocation`) or fall while
-//!   another profile needs the room (`giving_back`), and the hosts where they are wanted (`hints`);
+//! - `executors`: the table of executors: their registration and end (`membership`), free resources (`openings`), hosts
+//!   and racks (`reach`), silence (`heartbeats`), and shortages of processes or memory (`shortage`);
+//! - `tasks`: the table of tasks and the ends of attempts (`waiting`, `attempts`); the choice of an executor for each
+//!   task (`offers`, `delay`); tasks that no executor can run (`unfit`); flow control of output (`credit`);
+//! - `scaling`: the number of executors wanted (`targets`), dynamic allocation (`allocation`), idle executors that make
+//!   way for another profile (`giving_back`), and the preferred hosts (`hints`);
 //! - `exclusion`: failures, and the executors and hosts that get no tasks because of them (`health_tracker`: by
 //!   comparison in `comparison`, `failure_rates` and `evidence`; by Spark's limits in `failure_limits`; before there is
 //!   proof in `suspect`);
-//! - `peers`: messages to and from peers; `question`: the shell's questions.
+//! - `peers`: messages to and from peers; `question`: the owner's questions.
 //!
-//! The search for a Master is shared with launcher and Worker (`master_search`). The question why no executor comes is
-//! shared with the launcher (`applicant`).
+//! The code that searches for a Master is shared with launcher and Worker (`master_search`). The code that finds out
+//! why no executor comes is shared with the launcher (`applicant`).
 
 mod check;
 mod config;
@@ -76,10 +75,10 @@ pub use tasks::request::TaskRequest;
 pub use tasks::unfit::Unfit;
 pub use view::{ExecutorView, ExecutorViewState, View};
 
-/// How soon an application without executors is told why.
+/// How soon an application without executors learns the reason.
 const FIRST_WORD: Duration = Duration::from_millis(1500);
 
-/// How long a driver waits for a Master to report to, after its tasks have ended. A lost Master may be back by then.
+/// How long a driver without a Master waits to report the end of its tasks. A lost Master may return within this time.
 const FAREWELL: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Debug)]
@@ -94,16 +93,16 @@ pub struct Driver {
     targets: Targets,
     delays: Delays,
     scaling: Scaling,
-    /// When to send the executors the next heartbeat, if any is connected.
+    /// When to send the next heartbeat to the executors, if any executor is connected.
     next_heartbeat: Option<Timestamp>,
     health: HealthTracker,
     hints: Hints,
     starvation: Starvation,
     questions: Questions,
-    /// The profiles and task sizes that a note has already called too large.
+    /// The profiles and task sizes that a note has already reported as too large.
     said_too_large: BTreeSet<(ProfileId, Cores)>,
     phase: Phase,
-    /// When the driver ends without having told a Master: see [`FAREWELL`].
+    /// When the driver ends without a report to a Master: see [`FAREWELL`].
     farewell: Option<Timestamp>,
     effects: Effects<Effect>,
 }
@@ -118,35 +117,35 @@ pub struct Driver {
 ///                              Master lost
 /// ```
 ///
-/// The application is over in LEAVING and in DONE; a driver that need not wait for its executors is DONE at once.
+/// The application is over in LEAVING and in DONE. A driver that does not wait for its executors is DONE immediately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// No more tasks are submitted; the driver waits until all have ended.
+    /// No more tasks are submitted. The driver waits until all tasks have ended.
     Draining {
         /// The result of the application's work, for the Master.
         outcome: Option<Outcome>,
     },
-    /// The application is over, and the driver waits for its executors to end.
+    /// The application has ended, and the driver waits for its executors to end.
     Leaving,
     Done,
 }
 
-/// Why a driver has to be woken.
+/// Why the driver set its next deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The search for a Master continues, or has taken too long.
+    /// The search for a Master must continue, or has taken too long.
     Registration(Due),
-    /// A deadline of this executor has passed: it has not registered, has sent nothing, or the Master has not reported
-    /// its end.
+    /// A deadline of this executor has passed. The executor has not registered or has sent nothing, or the Master has
+    /// not reported the executor's end.
     ExecutorDelay(ExecutorId),
     /// Heartbeats to the executors are due.
     Heartbeat,
-    /// There has been no executor for a while.
+    /// The application has had no executor for some time.
     Starvation,
-    /// Cores have been kept free for nearer tasks long enough.
+    /// Cores were kept free long enough for tasks that prefer nearby hosts.
     Locality,
-    /// The initial target of dynamic allocation may fall.
+    /// The initial target of dynamic allocation no longer applies.
     InitialTarget,
     /// Tasks of this profile have waited long enough for more executors.
     Backlog(ProfileId),
@@ -156,9 +155,9 @@ pub enum Reason {
     ExclusionOver,
     /// An executor on a machine that is short of resources tries one more task.
     Shortage,
-    /// The Master may have to be told which hosts tasks prefer.
+    /// The preferred hosts of tasks may have to be sent to the Master.
     Hints,
-    /// No Master came back to be told of the end.
+    /// No Master returned to receive the report of the end.
     Farewell,
 }
 
@@ -298,8 +297,8 @@ impl Machine for Driver {
 }
 
 impl Driver {
-    /// The shell submits a task. A task that no executor can ever run fails at once. So does a task that is too long
-    /// for a frame: it would end the connection of each executor in turn.
+    /// Handles a submitted task. A task that no executor can ever run fails immediately. A task that is too long for a
+    /// frame also fails, because it would end the connection of each executor in turn.
     fn on_submit(&mut self, task: TaskId, request: TaskRequest) {
         let unfit = self.unfit(&request);
         let (topology, reach) = (&self.config.topology, self.executors.reach());
@@ -379,7 +378,7 @@ impl Driver {
     }
 
     /// All tasks have ended. Returns whether the driver waits for a Master, to report the end. A Master that was asked
-    /// may answer, and a lost Master may soon be back.
+    /// may still answer, and a lost Master may soon return.
     fn waits_for_a_master(&mut self, now: Timestamp) -> bool {
         if self.registration.master().is_some() || !self.registration.may_come() {
             return false;
@@ -387,8 +386,8 @@ impl Driver {
         now < *self.farewell.get_or_insert(now + FAREWELL)
     }
 
-    /// The application has ended. The driver waits for its executors to end only if `until` asks for it and a Master
-    /// was told, since that Master reports it.
+    /// The application has ended. The driver waits for its executors to end only if `until` requires it and a Master
+    /// received the end, because that Master reports the ends of executors.
     fn finish(&mut self, ending: Ending, outcome: Option<Outcome>, until: Until) {
         for task in self.tasks.clear() {
             self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
@@ -414,7 +413,7 @@ impl Driver {
         };
     }
 
-    /// Tells the Master that the application is over. Returns whether there is a Master.
+    /// Reports the end of the application to the Master. Returns whether there is a Master.
     fn unregister(&mut self, outcome: Option<Outcome>) -> bool {
         let (Some(app), true) = (self.registration.app().cloned(), self.registration.master().is_some())
         else {

@@ -21,14 +21,14 @@ use crate::applicant::ConnectTimeout;
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Note)]
 #[kind("driver note")]
 pub enum Note {
-    /// The driver will try again, for as long as `patience` says.
+    /// The driver will keep trying, for as long as `patience` says.
     #[note(Warn, "cannot reach {}, {patience}: {error}", master.url())]
     MasterUnreachable { master: Address, error: String, patience: ConnectTimeout },
     #[note(Info, "registered with {} as {app}", master.url())]
     Registered { app: AppId, master: Address },
     #[note(Warn, "lost the connection to {}: tasks go on; reconnecting", master.url())]
     MasterLost { master: Address },
-    /// Two Masters say that they lead.
+    /// Two Masters both claim to lead.
     #[note(Warn, "{_0}")]
     LeaderConflict(LeaderConflict),
     #[note(
@@ -41,14 +41,15 @@ pub enum Note {
     ExecutorRegistered { executor: ExecutorId, profile: ProfileId, host: String, cores: Cores },
     #[note(Warn, "executor {executor} is refused: {reason}")]
     ExecutorRefused { executor: ExecutorId, reason: RefusedExecutor },
-    /// The executor has a running process, which is ended.
+    /// The executor has a running process, which the driver has ended.
     #[note(
         Warn,
         "executor {executor} on {host} did not register within {} s of its start: requesting a replacement",
         waited.as_secs()
     )]
     ExecutorAbsent { executor: ExecutorId, host: String, waited: Duration },
-    /// The tasks run again: those that ran on it until then, and those that it ended because it was ending itself.
+    /// The tasks run again: tasks that ran on the executor until its loss, and tasks that the executor stopped because
+    /// it was shutting down.
     #[note(
         match loss {
             ExecutorLoss::Ended(ExecutorState::Killed(_)) if *tasks == 0 => Info,
@@ -58,8 +59,8 @@ pub enum Note {
         none_or(*tasks, "task")
     )]
     ExecutorLost { executor: ExecutorId, host: String, loss: ExecutorLoss, tasks: usize },
-    /// An executor gave a task back, since its machine is short of something: it takes no more than it runs, until one
-    /// ends. Noted once, until it has run as many as it has cores for.
+    /// An executor gave a task back, because its machine lacks a resource. The executor takes no more tasks than it
+    /// runs, until one ends. Noted once, until the executor has run as many tasks as it has cores for.
     #[note(Warn, "executor {executor} on {host} {}: {failure}; {}", short(*running).0, short(*running).1)]
     ExecutorShort { executor: ExecutorId, host: String, failure: StartFailure, running: usize },
     /// Executors were silent for too long, and the driver was late to look for signs of life.
@@ -70,14 +71,14 @@ pub enum Note {
         counted(*executors, "silent executor")
     )]
     ExecutorsExcused { executors: usize, late: Duration },
-    /// The number of executors wanted of a profile has changed.
+    /// The number of executors wanted for a profile has changed.
     #[note(Info, "the target is {}{}", counted(*total, "executor"), OfProfile(*profile))]
     TargetSet { profile: ProfileId, total: u64 },
     #[note(Warn, "ignored a target of {}: dynamic allocation sets it", counted(*total, "executor"))]
     TargetIsDynamic { total: u64 },
     #[note(Info, "asked {} to end after {idle:?} without a task", Numbers(executors))]
     IdleExecutorsKilled { executors: Vec<ExecutorId>, idle: Duration },
-    /// The targets are lowered for the time being: there is no room for an executor of the profile `to`.
+    /// The targets are lowered temporarily, because no executor of the profile `to` fits.
     #[note(Warn, "asked {} to end without a task: tasks of profile {to} need the room", Numbers(executors))]
     IdleExecutorsGivenBack { executors: Vec<ExecutorId>, to: ProfileId },
     #[note(
@@ -90,19 +91,19 @@ pub enum Note {
         }
     )]
     ExecutorsKilled { executors: Vec<ExecutorId>, replacement: Replacement },
-    /// They do not exist, or are being ended already.
+    /// The executors do not exist, or are already being ended.
     #[note(Warn, "cannot end {}: not running", Numbers(executors))]
     KillUnknown { executors: Vec<ExecutorId> },
     #[note(Warn, "unknown resource profile {profile}")]
     ProfileUnknown { profile: ProfileId },
     #[note(Warn, "rejected resource profile {profile}: {reason}")]
     ProfileRefused { profile: ProfileId, reason: RefusedProfile },
-    /// The Master does not know the application, or knows another driver for it.
+    /// The Master does not know the application, or has another driver for it.
     #[note(Warn, "the Master refused {request}")]
     RequestRefused { request: Request },
     #[note(Warn, "{worker} on {host} is gone: {reason}")]
     WorkerRemoved { worker: WorkerId, host: String, reason: LossReason },
-    /// `failures` attempts at the task have failed. At `limit`, the task has.
+    /// `failures` attempts at the task have failed. The task has failed if `failures` has reached `limit`.
     #[note(
         Warn,
         "task {attempt} failed on executor {executor} on {host}: {cause} ({failures} of {limit} failures)"
@@ -126,21 +127,21 @@ pub enum Note {
     Readmitted { executor: ExecutorId, host: String, why: Readmission },
     #[note(Warn, "{} {} no longer excluded: no other executor is left", list(hosts), are(hosts.len()))]
     HostsReadmitted { hosts: Vec<String> },
-    /// `task` is the first such task.
+    /// `task` is the first task with this size.
     #[note(
         Warn,
         "task {task} needs {}, and the largest executor has {largest}: waiting for a larger one",
         counted(cores.0, "core")
     )]
     TaskTooLarge { task: TaskId, cores: Cores, largest: Cores },
-    /// No Worker is large enough for an executor, or all Workers together are too small for those that the
+    /// No Worker is large enough for an executor, or all Workers together are too small for the executors that the
     /// application starts with.
     #[note(Warn, "{shortfall}; the application waits for {}", remedy(&shortfall.reason))]
     NeverFits { profile: ProfileId, shortfall: Shortfall },
-    /// Tasks wait, and the Master has assigned no executor yet. Noted once, soon after the start.
+    /// Tasks wait, and the Master has not assigned an executor yet. Noted once, soon after the start.
     #[note(Warn, "{}; waiting", joined(shortfalls.iter().map(|(_, shortfall)| shortfall.to_string())))]
     StillWaiting { shortfalls: Vec<(ProfileId, Shortfall)> },
-    /// Tasks wait, and no executor has come for a while.
+    /// Tasks wait, and no executor has come for some time.
     #[note(Warn, "no executor has registered for {} s{}", waited.as_secs(), why_none(master))]
     NoExecutor { waited: Duration, master: MasterStatus },
     #[note(
@@ -148,10 +149,10 @@ pub enum Note {
         "dropped executor {executor}: it sent {sent} bytes of the output of task {attempt}, and {granted} were allowed"
     )]
     CreditExceeded { executor: ExecutorId, attempt: AttemptId, sent: u64, granted: u64 },
-    /// The message is not valid now.
+    /// The message is not valid in the driver's present state.
     #[note(Warn, "closed connection {peer}: it sent an unexpected message")]
     UnexpectedMessage { peer: PeerId },
-    /// The shell submitted a task out of order, or after the last one.
+    /// A task was submitted out of order, or after the last one.
     #[note(Warn, "ignored task {task}: it came out of order")]
     UnexpectedTask { task: TaskId },
 }
@@ -185,7 +186,7 @@ pub enum Readmission {
     NoOtherLeft,
     #[display("was excluded for its time: one task is tried there")]
     OnTrial,
-    /// A task succeeded there, or runs for long.
+    /// A task succeeded on the executor or host, or has run there for long.
     #[display("is no longer excluded: a task that was tried did not fail")]
     Proven,
 }
@@ -193,36 +194,35 @@ pub enum Readmission {
 /// Why an executor is lost.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum ExecutorLoss {
-    /// The Master reported how it ended.
+    /// The Master reported how the executor ended.
     #[display("{}", if let ExecutorState::Lost(reason) = _0 { reason.to_string() } else { _0.to_string() })]
     Ended(ExecutorState),
-    /// The Master reported nothing.
+    /// The executor's connection ended, and the Master reported nothing.
     #[display("its connection ended")]
     Disconnected,
-    /// The Master is asked to end it.
+    /// The executor was silent for too long. The Master is asked to end it.
     #[display("no heartbeat for {} s", timeout.as_secs_f64())]
     HeartbeatTimeout { timeout: Duration },
-    /// The application was registered anew, and the Master ends the executors of the old one.
+    /// The application was registered as a new one, and the Master ends the executors of the old one.
     #[display("the restarted Master did not know this application")]
     ApplicationReplaced,
     #[display("it did not keep to the protocol")]
     Misbehaved,
 }
 
-/// Whether a Master has the application at the moment.
+/// Whether a Master has registered the application and is connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MasterStatus {
-    /// A Master has it.
+    /// A Master has the application.
     Registered {
         /// The Master's address.
         master: Address,
-        /// What is missing, by profile, as the Master says. Empty if every executor that was asked for is
-        /// assigned.
+        /// The missing executors by profile, as the Master reports them. Empty if every requested executor is assigned.
         shortfalls: Vec<(ProfileId, Shortfall)>,
         /// Profiles that tasks wait for and of which no executor is wanted.
         unwanted: Vec<ProfileId>,
     },
-    /// No Master has it.
+    /// No Master has the application.
     Lost,
 }
 
@@ -233,7 +233,7 @@ fn short(running: usize) -> (&'static str, &'static str) {
     }
 }
 
-/// What ends the wait of an application that can never get the executors that it asks for.
+/// What the user can do if an application can never get the executors that it asks for.
 fn remedy(reason: &Reason) -> &'static str {
     match reason {
         Reason::GangTooLarge { .. } => "more Workers",
@@ -254,7 +254,7 @@ fn remedy(reason: &Reason) -> &'static str {
     }
 }
 
-/// Why there is no executor, as the end of a sentence.
+/// The reason why there is no executor, as the end of a sentence.
 fn why_none(master: &MasterStatus) -> String {
     let (shortfalls, unwanted) = match master {
         MasterStatus::Lost => return ", and no Master is connected".to_owned(),

@@ -56,8 +56,8 @@ impl Driver {
         }
     }
 
-    /// Handles an event after the end of the application. Only two matter: all its executors are gone, or no Master is
-    /// left to report their ends.
+    /// Handles an event after the end of the application. Only two events matter: the last executor has ended, or no
+    /// Master is left to report the ends of executors.
     pub(super) fn hear_of_the_end(&mut self, event: &Event) -> Vec<Effect> {
         let (Some((master, _)), Some(app)) = (self.registration.master(), self.registration.app()) else {
             return Vec::new();
@@ -192,7 +192,8 @@ impl Driver {
         }
     }
 
-    /// Closes a connection after a message that is not valid now. Messages of closing connections are ignored.
+    /// Closes a connection after a message that is not valid now. Messages of connections that are already closing are
+    /// ignored.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
         self.early.remove(&peer);
         self.closing.unexpected(peer, &mut self.effects);

@@ -1,4 +1,4 @@
-//! Questions of the shell: a view of the tables, or the reason for a shortage of executors.
+//! Questions of the driver's owner: a view of the tables, or the reason for a shortage of executors.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,10 +9,10 @@ use firesteel_protocol::messages::DriverToMaster;
 
 use super::{Driver, Effect, View};
 
-/// The most questions that may wait for the Master. At the limit, the oldest is answered without the Master.
+/// The maximum number of questions that wait for the Master. At the limit, the oldest is answered without the Master.
 const MOST_OPEN: usize = 16;
 
-/// The number of a question. The shell chooses it and never uses it again.
+/// The number of a question. The driver's owner chooses it and never uses it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QuestionId(pub u64);
 
@@ -22,12 +22,12 @@ impl fmt::Display for QuestionId {
     }
 }
 
-/// A question that the shell may ask.
+/// A question that the driver's owner may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// Asks for a view of the driver's tables.
+    /// Asks for a copy of the driver's tables.
     Look,
-    /// Asks why there are fewer executors than asked for. The Master knows.
+    /// Asks the Master why there are fewer executors than requested.
     Explain,
 }
 
@@ -35,8 +35,8 @@ pub enum Question {
 #[kind("answer")]
 pub enum Answer {
     View(View),
-    /// The answer to `Explain`: the shortfalls by profile, as the Master reports them. Empty if every executor that was
-    /// asked for is assigned.
+    /// The answer to `Explain`: the shortfalls by profile, as the Master reports them. Empty if every requested
+    /// executor is assigned.
     Shortfalls(Vec<(ProfileId, Shortfall)>),
     /// No Master has the application at the moment, or the Master has not answered.
     NoMaster,

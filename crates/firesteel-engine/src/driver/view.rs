@@ -1,4 +1,4 @@
-//! A read-only copy of the driver's tables, for the shell and for tests.
+//! A read-only copy of the driver's tables, for the driver's owner and for tests.
 
 use firesteel_placement::{Cores, ExecutorLimit, Resources};
 use firesteel_protocol::address::Address;
@@ -11,7 +11,7 @@ use super::executors::executor::{Executor, Fate, State, Trust};
 pub struct View {
     /// The application's latest id.
     pub app: Option<AppId>,
-    /// The Master that has the application, while it is connected.
+    /// The Master that has registered the application, while this Master is connected.
     pub master: Option<Address>,
     pub submitted: u64,
     /// The number of tasks that wait for a core.
@@ -36,25 +36,25 @@ pub struct ExecutorView {
     pub worker: WorkerId,
     pub host: String,
     pub cores: Cores,
-    /// The addresses of its custom resources. Empty until it has registered.
+    /// The addresses of the executor's custom resources. Empty until it has registered.
     pub resources: Resources,
     pub state: ExecutorViewState,
-    /// The tasks that run on it, in order.
+    /// The tasks that run on the executor, in order.
     pub running: Vec<TaskId>,
 }
 
 /// The state of an executor, as its driver sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutorViewState {
-    /// The Master assigned it; it has not registered.
+    /// The Master assigned the executor, which has not registered yet.
     Announced,
-    /// It is excluded: it gets no tasks for a while.
+    /// The executor is excluded: it gets no tasks for some time.
     Excluded,
-    /// It takes tasks, or has its cores in use.
+    /// The executor takes tasks, or all its cores are in use.
     Offering,
-    /// It takes no more tasks: it is ending, by itself or because it was told to.
+    /// The executor takes no more tasks, because it is shutting down by itself or on request.
     Leaving,
-    /// Its connection ended, and the Master has not said how it ended.
+    /// The executor's connection ended, and the Master has not reported how the executor ended.
     Disconnected,
 }
 

@@ -10,7 +10,7 @@ use firesteel_protocol::process::Signal;
 
 use super::Note;
 
-/// An action that the executor's shell performs.
+/// An action that the process around the executor's state machine performs.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("executor effect")]
 pub enum Effect {
@@ -22,14 +22,14 @@ pub enum Effect {
     /// `TaskExited`.
     StartTask {
         attempt: AttemptId,
-        /// The command and its settings.
+        /// The command of the task, with its settings.
         spec: TaskSpec,
         /// The addresses of custom resources that the task may use.
         resources: Resources,
-        /// How many bytes of its output may be read before `AllowOutput`.
+        /// How many bytes of the task's output may be read before `AllowOutput`.
         allowed: u64,
     },
-    /// Allow this many more bytes of a task's output to be read.
+    /// Allow the given number of further bytes of a task's output to be read.
     AllowOutput {
         attempt: AttemptId,
         bytes: u64,
@@ -57,7 +57,7 @@ impl From<Note> for Effect {
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("executor exit")]
 pub enum Exit {
-    /// The driver or the Worker told it to end.
+    /// The driver or the Worker told the executor to end.
     Stopped,
     /// The driver's connection ended after the driver had accepted the executor.
     DriverLost,
@@ -69,7 +69,7 @@ pub enum Exit {
     DriverUnreachable {
         /// The kind of error, for the Worker.
         trouble: ExecutorTrouble,
-        /// The error, in words for people.
+        /// The error, as text for a human reader.
         error: String,
     },
     Refused(RefusedExecutor),
@@ -78,7 +78,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// What went wrong before the driver accepted the executor; `None` if nothing did.
+    /// The error before the driver accepted the executor. `None` if there was no error.
     #[must_use]
     pub fn trouble(&self) -> Option<ExecutorTrouble> {
         match self {

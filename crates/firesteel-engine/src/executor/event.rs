@@ -6,7 +6,7 @@ use firesteel_protocol::ids::{AttemptId, PeerId};
 use firesteel_protocol::messages::{DriverToExecutor, Stream};
 use firesteel_protocol::process::{ExitStatus, NotStarted};
 
-/// What an executor is told by its shell.
+/// An input of the executor from the process around it.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("executor event")]
 pub enum Event {
@@ -18,7 +18,7 @@ pub enum Event {
     ConnectFailed {
         /// The kind of error, for the Worker.
         trouble: ExecutorTrouble,
-        /// The error, in words for people.
+        /// The error, as text for a human reader.
         error: String,
     },
     Received {
@@ -29,12 +29,12 @@ pub enum Event {
     Disconnected,
     TaskStarted {
         attempt: AttemptId,
-        /// The id of the process, which leads its own process group.
+        /// The id of the process, which is the leader of its own process group.
         pid: u32,
     },
     TaskNotStarted {
         attempt: AttemptId,
-        /// Why the start failed, and whose fault that is.
+        /// Why the start failed, and whether the machine or the task is at fault.
         why: NotStarted,
     },
     /// A piece of a task's output was read, within the allowed number of bytes.
@@ -45,14 +45,14 @@ pub enum Event {
         /// The bytes, in order.
         bytes: Bytes,
     },
-    /// A task's process ended, all its output was read, and the rest of its process group was killed.
+    /// A task's process ended, all its output was read, and the other processes of its process group were killed.
     TaskExited {
         attempt: AttemptId,
         /// How the process ended.
         status: ExitStatus,
     },
-    /// SIGTERM asked the process to end, or its Worker is gone.
+    /// A SIGTERM told the executor to end, or the executor's Worker has ended.
     Shutdown,
-    /// The next deadline has passed.
+    /// The time of the next deadline has come.
     Deadline,
 }

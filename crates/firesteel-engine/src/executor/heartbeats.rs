@@ -1,4 +1,4 @@
-//! Heartbeats to the driver, and how long the executor waits for the driver's.
+//! Heartbeats to the driver, and the time limit for messages of the driver.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use firesteel_protocol::time::Timestamp;
 
 use super::Reason;
 
-/// The shortest interval, so that a faulty driver cannot keep its executors busy with heartbeats.
+/// The shortest interval between heartbeats. So a faulty driver cannot keep its executors busy with heartbeats.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Heartbeats {
 }
 
 impl Heartbeats {
-    /// Starts the heartbeats, when the driver has accepted the executor.
+    /// Starts the heartbeats, once the driver has accepted the executor.
     pub(super) fn begin(now: Timestamp, rules: HeartbeatRules) -> Self {
         let HeartbeatRules { interval_millis, patience_millis } = rules;
         let interval = Duration::from_millis(interval_millis).max(SHORTEST);
@@ -43,7 +43,7 @@ impl Heartbeats {
         is_due
     }
 
-    /// How long the driver has been silent, if that is too long. If the executor itself was behind, the driver gets the
+    /// How long the driver has been silent, if this is too long. If the executor itself was late, the driver gets the
     /// full time again.
     pub(super) fn silence(&mut self, now: Timestamp) -> Option<Duration> {
         let until = self.silent_at();
@@ -60,7 +60,7 @@ impl Heartbeats {
         (self.next, Reason::Heartbeat)
     }
 
-    /// When the driver counts as silent for too long, if no message arrives before.
+    /// When the driver counts as silent for too long, if no message arrives earlier.
     pub(super) fn silent_at(&self) -> Timestamp {
         self.heard.silent_at(self.patience)
     }

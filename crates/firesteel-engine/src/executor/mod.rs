@@ -1,7 +1,7 @@
 //! The executor runs its driver's tasks.
 //!
-//! It connects to its driver, registers, and starts the tasks that the driver sends. It ends when the driver tells it
-//! to, when the driver's connection ends or stays silent for too long, or when its Worker or a signal asks for it. Its
+//! The executor connects to its driver, registers, and starts the tasks that the driver sends. It ends when the driver,
+//! the Worker or a signal tells it to. It also ends when the driver's connection ends or stays silent for too long. Its
 //! tasks always end first.
 
 mod check;
@@ -35,7 +35,7 @@ pub use note::Note;
 pub struct Executor {
     config: Config,
     link: Link,
-    /// Set from when the driver accepts the executor until its connection ends.
+    /// Present from when the driver accepts the executor until the connection ends.
     heartbeats: Option<Heartbeats>,
     /// The attempts that have not ended, by id.
     tasks: BTreeMap<AttemptId, Task>,
@@ -61,13 +61,13 @@ enum Phase {
     Serving,
     Ending {
         exit: Exit,
-        /// How many signals have asked for the end. The second one ends all tasks at once.
+        /// How many signals have requested the end. The second signal ends all tasks immediately.
         shutdowns: u32,
     },
     Exited,
 }
 
-/// Why an executor has to be woken.
+/// Why the executor set its next deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The grace period of a task is over.
@@ -212,7 +212,7 @@ impl Executor {
     }
 
     fn on_task_started(&mut self, now: Timestamp, attempt: AttemptId) {
-        // The shell reports the events of each attempt in order; an attempt that has ended is not in the
+        // The events of each attempt are reported in order; an attempt that has ended is not in the
         // table.
         let Some(task) = self.tasks.get_mut(&attempt) else { return };
         let kill_at = now + self.config.kill_grace;
@@ -221,8 +221,8 @@ impl Executor {
         self.perform(attempt, step);
     }
 
-    /// No process was started for an attempt. If the machine is at fault, the task is given back, unless it was asked
-    /// to end.
+    /// No process was started for an attempt. If the machine is at fault, the executor gives the task back, unless the
+    /// attempt was told to end.
     fn on_task_not_started(&mut self, attempt: AttemptId, NotStarted { failure, fault }: NotStarted) {
         if fault.is_of_the_machine() && self.tasks.get(&attempt).is_some_and(Task::is_wanted) {
             self.tasks.remove(&attempt);
@@ -231,9 +231,9 @@ impl Executor {
         self.on_task_ended(attempt, TaskEnd::NotStarted(failure));
     }
 
-    /// An attempt has ended. If it was asked to end, it counts as killed whatever its result.
+    /// An attempt has ended. If the attempt was told to end, it counts as killed, whatever its result.
     fn on_task_ended(&mut self, attempt: AttemptId, end: TaskEnd) {
-        // An attempt ends once; later reports of the shell change nothing.
+        // An attempt ends once; later reports change nothing.
         let Some(task) = self.tasks.remove(&attempt) else { return };
         let end = if task.is_wanted() { end } else { TaskEnd::Killed };
         self.report(attempt, TaskState::Ended(end));
@@ -274,7 +274,7 @@ impl Executor {
         }
     }
 
-    /// Begins to end the executor. Only the first reason counts.
+    /// Begins to end the executor. Only the first reason for the end counts.
     fn end(&mut self, now: Timestamp, exit: Exit) {
         if self.phase == Phase::Serving {
             self.phase = Phase::Ending { exit, shutdowns: 0 };

@@ -11,8 +11,8 @@ pub(super) struct Task {
     state: State,
 }
 
-/// The states of an attempt. Only a process can be signalled, so an attempt that is told to end while it starts ends
-/// once it has started.
+/// The states of an attempt. Only a process can be signalled. So an attempt that is told to end while it starts ends
+/// only after its process has started.
 ///
 /// ```text
 ///  STARTING --told to end--> STOPPING ------.
@@ -30,12 +30,12 @@ enum State {
     Killing,
 }
 
-/// What to do for an attempt.
+/// The executor's next action for an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Nothing,
     Signal(Signal),
-    /// Discard its output but keep reading it: a process that blocks on writing could not end.
+    /// Discard the attempt's output but keep reading it. Otherwise a process that blocks on writing could not end.
     DrainAndSignal(Signal),
 }
 
@@ -49,12 +49,12 @@ impl Task {
         self.cores
     }
 
-    /// Whether it has not been asked to end yet.
+    /// Whether the attempt has not been told to end yet.
     pub(super) fn is_wanted(&self) -> bool {
         matches!(self.state, State::Starting | State::Running)
     }
 
-    /// When its grace period is over, if it was asked to end.
+    /// When the attempt's grace period is over, if the attempt was told to end.
     pub(super) fn kill_at(&self) -> Option<Timestamp> {
         match self.state {
             State::Terminating { kill_at } => Some(kill_at),
@@ -77,7 +77,7 @@ impl Task {
         }
     }
 
-    /// Tells the attempt to end. After SIGTERM it has until `kill_at`.
+    /// Tells the attempt to end. After SIGTERM, its process has until `kill_at` to end by itself.
     pub(super) fn end(&mut self, signal: Signal, kill_at: Timestamp) -> Step {
         match (self.state, signal) {
             (State::Starting, _) => {

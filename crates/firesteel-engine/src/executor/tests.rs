@@ -17,7 +17,7 @@ const NO_HEARTBEATS: HeartbeatRules = HeartbeatRules { interval_millis: 1 << 40,
 /// A heartbeat every 10 s; the driver may be silent for 30 s.
 const HEARTBEATS: HeartbeatRules = HeartbeatRules { interval_millis: 10_000, patience_millis: 30_000 };
 
-/// An executor of four cores, and the time.
+/// An executor of four cores, and the current time.
 struct Bench {
     executor: Executor,
     now: Timestamp,

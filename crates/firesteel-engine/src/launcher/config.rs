@@ -9,11 +9,11 @@ use firesteel_protocol::messages::{ApplicationDescription, Relaunch};
 pub struct Config {
     /// The Masters to try, in this order.
     pub masters: Vec<Address>,
-    /// The application's description. `until` decides which of its executors are replaced.
+    /// The application's description. The field `until` decides which of the executors are replaced.
     pub description: ApplicationDescription,
     /// The condition for the end of the application.
     pub until: Until,
-    /// How long a first Master is looked for.
+    /// How long the launcher looks for its first Master.
     pub registration_timeout: Duration,
     /// How long the launcher waits for executors before it reports why some are missing.
     pub starvation_timeout: Duration,
@@ -26,14 +26,14 @@ pub struct Config {
 pub enum Until {
     /// The first executor has ended by itself.
     Any,
-    /// All executors that were asked for have ended by themselves.
+    /// All requested executors have ended by themselves.
     All,
-    /// Only the user ends it: an executor that ends is replaced.
+    /// Only the user ends the application. The Master replaces an executor that ends.
     Never,
 }
 
 impl Until {
-    /// Which executors the Master replaces meanwhile.
+    /// Which executors the Master replaces before the application ends.
     #[must_use]
     pub fn relaunch(self) -> Relaunch {
         match self {

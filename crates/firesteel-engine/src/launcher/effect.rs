@@ -7,7 +7,7 @@ use firesteel_protocol::messages::{ApplicationEnd, DriverToMaster};
 
 use super::Note;
 
-/// An action that the launcher's shell performs.
+/// An action that the program around the launcher performs.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("launcher effect")]
 pub enum Effect {
@@ -15,11 +15,11 @@ pub enum Effect {
     Connect { master: Address },
     /// Send a message to a Master. If the connection has ended, nothing happens.
     Send { peer: PeerId, message: DriverToMaster },
-    /// Close a connection, once everything sent before is written. Leads to `Disconnected`.
+    /// Close a connection, once all earlier messages are written. Leads to `Disconnected`.
     Close { peer: PeerId },
-    /// Tell the user about an event.
+    /// Show an event to the user.
     Note(Note),
-    /// The application has ended, with all its executors as far as is known. The last effect, once.
+    /// The application has ended, and so have all its executors as far as the launcher knows. The last effect, once.
     Done(Ending),
 }
 
@@ -32,10 +32,10 @@ impl From<Note> for Effect {
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("launch ending")]
 pub enum Ending {
-    /// Its executors ended as the settings require.
+    /// The application's executors ended as the settings require.
     Met {
-        /// The exit code of the first executor that ended, or the greatest of all, in a shell's numbering. 127 if an
-        /// executor could not be started.
+        /// The exit code of the first executor that ended, or the greatest of all exit codes. As in a POSIX shell, 127
+        /// if an executor could not be started.
         code: i32,
     },
     Asked,

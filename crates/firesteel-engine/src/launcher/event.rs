@@ -6,7 +6,7 @@ use firesteel_protocol::master_search::connect_error::ConnectError;
 use firesteel_protocol::master_search::leadership::Leadership;
 use firesteel_protocol::messages::{ApplicationEnd, MasterToDriver};
 
-/// What a launcher is told by its shell.
+/// An input of the launcher from the program around it.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("launcher event")]
 pub enum Event {
@@ -28,20 +28,20 @@ pub enum Event {
         #[kind(label)]
         message: MasterToDriver,
     },
-    /// A connection ended, for whatever reason.
+    /// A connection ended, for any reason.
     Disconnected {
         peer: PeerId,
     },
-    /// The cluster's manager has restarted the Master elsewhere. Answers of the old one no longer count.
+    /// The cluster's manager has restarted the Master elsewhere. Answers of the old Master no longer count.
     MastersMoved {
         masters: Vec<Address>,
     },
-    /// The cluster's manager has ended the application, and there is no Master to report it.
+    /// The cluster's manager has ended the application, and no Master can report its end.
     Removed {
         end: ApplicationEnd,
     },
     /// The user asks for the end of the application.
     End,
-    /// The next deadline has passed.
+    /// The time of the next deadline has come.
     Deadline,
 }

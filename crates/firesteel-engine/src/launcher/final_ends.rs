@@ -1,21 +1,21 @@
 //! Counts executors that ended and are not replaced, and the executors that are still wanted.
 //!
-//! The Master counts in the same way, so that both agree on when all executors have ended. A Master that does not know
-//! the application is asked only for the rest.
+//! The Master counts in the same way, so that both agree on when all executors have ended. The launcher asks a Master
+//! that does not know the application only for the executors that are still wanted.
 
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize};
 use firesteel_protocol::messages::{ApplicationDescription, ExecutorState, limit_after_final_end};
 
-/// The exit code for an executor that could not be started. A shell exits with it when it finds no command.
+/// The exit code for an executor that could not be started. A POSIX shell returns it if it does not find a command.
 const NOT_STARTED: i32 = 127;
 
 /// The executors that have ended and are not replaced.
 #[derive(Clone, Debug)]
 pub(super) struct FinalEnds {
-    /// The exit code of the first executor that ended, and the greatest of all.
+    /// The exit code of the first executor that ended, and the greatest exit code of all.
     codes: Option<(i32, i32)>,
-    /// The cores left for other executors: the application's maximum at its Master, less the cores of the ended ones.
-    /// [`Cores::UNLIMITED`]: no maximum.
+    /// The cores left for other executors: the application's maximum at its Master, minus the cores of the ended
+    /// executors. [`Cores::UNLIMITED`]: there is no maximum.
     max_cores: Cores,
 }
 
@@ -31,8 +31,8 @@ impl FinalEnds {
         self.max_cores = max_cores;
     }
 
-    /// Counts an executor that ended and is not replaced; `held` executors are left. A Master that does not know the
-    /// application will be asked for one less.
+    /// Counts an executor that ended and is not replaced; `held` executors are left. Later registrations at a Master
+    /// that does not know the application ask for one executor less.
     pub(super) fn add(
         &mut self,
         description: &mut ApplicationDescription,
@@ -58,12 +58,12 @@ impl FinalEnds {
         self.codes.map(|(_, greatest)| greatest)
     }
 
-    /// Whether a number of executors or cores was requested, so that there can be too few.
+    /// Whether the application requests a limited number of executors or cores. Only then can there be too few.
     pub(super) fn is_bounded(&self, description: &ApplicationDescription) -> bool {
         description.initial_limit != ExecutorLimit::Unlimited || self.max_cores < Cores::UNLIMITED
     }
 
-    /// Whether more executors are wanted than `held`, which have `cores` cores together.
+    /// Whether the application wants more executors than the `held` ones, which have `cores` cores in all.
     pub(super) fn want_more(&self, description: &ApplicationDescription, cores: Cores, held: u64) -> bool {
         let demand = Demand {
             size: description.profile.cores.map_or(ExecutorSize::OnePerWorker, ExecutorSize::Fixed),

@@ -1,8 +1,8 @@
 //! The launcher owns an application whose executors run a command of the user.
 //!
-//! It registers the application with a Master, follows each executor, and reports why there are fewer than asked for.
-//! It ends the application when the executors have ended as the settings require ([`Until`]), or when the user asks for
-//! it. The application is over when the Master reports that no executor is left.
+//! The launcher registers the application with a Master, follows each executor, and reports why there are fewer
+//! executors than requested. It ends the application when the executors have ended as the settings require ([`Until`]),
+//! or when the user asks for it. The application is over when the Master reports that no executor is left.
 
 mod check;
 mod config;
@@ -36,8 +36,8 @@ pub use effect::{Effect, Ending};
 pub use event::Event;
 pub use note::{ExecutorEnd, Note};
 
-/// How long the launcher waits for executors to end. By then a Worker has killed them after its grace period, or a
-/// Master has declared a silent Worker lost after a minute.
+/// How long the launcher waits for executors to end. Within this time, a Worker kills them after its grace period, or a
+/// Master declares a silent Worker lost after a minute.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ struct Executor {
     host: String,
     cores: Cores,
     launched: Timestamp,
-    /// When its process started; `None` if it does not run.
+    /// When the executor's process started. `None` if no process runs.
     running: Option<Timestamp>,
 }
 
@@ -81,12 +81,12 @@ enum Phase {
     Done,
 }
 
-/// Why a launcher has to be woken.
+/// Why the launcher set its next deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The search for a Master continues, or has taken too long.
     Registration(Due),
-    /// There have been too few executors for a while.
+    /// There have been too few executors for some time.
     Starvation,
     /// The executors have not ended in time.
     ConnectTimeout,
@@ -133,7 +133,7 @@ impl Machine for Launcher {
                 let orders = self.registration.search.start(now);
                 self.follow(now, orders);
             }
-            // Only the Master that has the application can report that its executors are gone.
+            // Only the Master that has the application can report that its executors have ended.
             Event::Connected { peer, .. } if self.waits_for_its_master() => self.close(peer),
             Event::Connected { peer, master, leadership } => {
                 let orders = self.registration.search.on_connected(now, peer, master, leadership);
@@ -225,7 +225,7 @@ impl Launcher {
     }
 
     fn request_shortfall(&mut self, why: Asked) {
-        // Without a Master there is nobody to ask.
+        // Without a Master, nobody can be asked.
         if let (Some((peer, _)), Some(app)) = (self.registration.master(), self.registration.app().cloned()) {
             self.starvation.asked(why);
             let message = DriverToMaster::RequestShortfall { app };
@@ -233,7 +233,7 @@ impl Launcher {
         }
     }
 
-    /// Tells the user about shortfalls: all of them, or only permanent ones if nothing was missing for long.
+    /// Shows shortfalls to the user: all of them, or only permanent ones if nothing was missing for long.
     fn on_shortfalls(&mut self, shortfalls: Vec<(ProfileId, Shortfall)>) {
         let told = match self.starvation.answered() {
             Asked::Nothing => return,
@@ -277,13 +277,13 @@ impl Launcher {
         }
     }
 
-    /// Whether more executors are wanted than there are.
+    /// Whether the application wants more executors than it has.
     fn wants_more(&self) -> bool {
         let cores = self.executors.values().map(|executor| executor.cores).sum();
         self.final_ends.want_more(self.registration.description(), cores, self.executors.len() as u64)
     }
 
-    /// Begins to end the application. Waits for its executors if there is a Master to report their ends.
+    /// Begins to end the application. The launcher waits for its executors if there is a Master to report their ends.
     fn end(&mut self, now: Timestamp, ending: Ending) {
         if self.phase != Phase::Running {
             return;
@@ -301,7 +301,7 @@ impl Launcher {
         self.effects.push(Effect::Send { peer, message });
     }
 
-    /// The result that the Master is told. `None` for an application that was to run until its user ends it.
+    /// The result of the application, for the Master. `None` for an application that was to run until its user ends it.
     fn outcome(&self, ending: &Ending) -> Option<Outcome> {
         match (ending, self.until) {
             (Ending::Met { code: 0 }, _) => Some(Outcome::Succeeded),

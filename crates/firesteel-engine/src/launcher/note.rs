@@ -1,4 +1,4 @@
-//! The notes of a launcher, which its user sees.
+//! The notes of a launcher, which are shown to the user.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use crate::applicant::ConnectTimeout;
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind, firesteel_protocol::Note)]
 #[kind("launcher note")]
 pub enum Note {
-    /// The launcher will try again, for as long as `patience` says.
+    /// The launcher will keep trying, for as long as `patience` says.
     #[note(Warn, "cannot reach {}, {patience}: {error}", master.url())]
     MasterUnreachable { master: Address, error: String, patience: ConnectTimeout },
     #[note(Info, "registered with {} as {app}", master.url())]
     Registered { app: AppId, master: Address },
     #[note(Warn, "lost the connection to {}: executors keep running; reconnecting", master.url())]
     MasterLost { master: Address },
-    /// Two Masters say that they lead.
+    /// Two Masters both claim to lead.
     #[note(Warn, "{_0}")]
     LeaderConflict(LeaderConflict),
     #[note(
@@ -31,10 +31,10 @@ pub enum Note {
         counted(cores.0, "core")
     )]
     ExecutorLaunched { executor: ExecutorId, worker: WorkerId, host: String, cores: Cores, memory: MiB },
-    /// `after` is the time since it was assigned.
+    /// `after` is the time since the executor was assigned.
     #[note(Info, "executor {executor} on {host}: running after {}", seconds(*after))]
     ExecutorRunning { executor: ExecutorId, host: String, after: Duration },
-    /// `ran` is how long its process ran, if it was seen to start.
+    /// `ran` is how long the executor's process ran, if the launcher saw it start.
     #[note(
         Info,
         "executor {executor} on {host}: {end}{}",
@@ -43,7 +43,7 @@ pub enum Note {
     ExecutorEnded { executor: ExecutorId, host: String, end: ExecutorEnd, ran: Option<Duration> },
     #[note(Info, "{worker} on {host} is gone: {reason}")]
     WorkerRemoved { worker: WorkerId, host: String, reason: LossReason },
-    /// There are fewer executors than asked for. Told once, and again when the reason changes.
+    /// There are fewer executors than requested. Reported once, and again when the reason changes.
     #[note(Warn, "{} so far{}", counted(*held, "executor"), missing(shortfalls))]
     FewerThanAsked { held: usize, shortfalls: Vec<(ProfileId, Shortfall)> },
     #[note(Info, "waiting for the end of {}", counted(*executors, "executor"))]
@@ -54,7 +54,7 @@ pub enum Note {
         counted(*executors, "executor")
     )]
     LeftBehind { executors: usize },
-    /// The message is not valid now.
+    /// The message is not valid in the launcher's present state.
     #[note(Warn, "closed connection {peer}: it sent an unexpected message")]
     UnexpectedMessage { peer: PeerId },
 }
@@ -62,11 +62,10 @@ pub enum Note {
 /// How an executor ended, as far as its launcher knows.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Display)]
 pub enum ExecutorEnd {
-    /// It ended as the Master reports.
+    /// The executor ended as the Master reports.
     #[display("{}", told(_0))]
     Reported(ExecutorState),
-    /// A Master that does not know the application registered it as a new one, and has the old executors
-    /// ended.
+    /// A Master that does not know the application registered it as a new one, and ends the old executors.
     #[display("lost: the restarted Master did not know this application")]
     ApplicationReplaced,
 }
@@ -82,7 +81,7 @@ fn told(state: &ExecutorState) -> String {
     }
 }
 
-/// What is missing, by profile, as the Master says.
+/// The missing executors by profile, as the Master reports them.
 fn missing(shortfalls: &[(ProfileId, Shortfall)]) -> String {
     let parts = shortfalls.iter().map(|(profile, shortfall)| match *profile {
         ProfileId::DEFAULT => format!("; {shortfall}"),

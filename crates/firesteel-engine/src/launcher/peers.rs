@@ -92,14 +92,14 @@ impl Launcher {
         }
     }
 
-    /// The cluster is gone: nothing can report the ends of executors any more.
+    /// The cluster has ended. Nobody can report the ends of executors any more.
     pub(super) fn on_cluster_removed(&mut self, now: Timestamp, end: ApplicationEnd) {
         self.executors.clear();
         self.on_removed(now, end);
         self.finish();
     }
 
-    /// Whether the application is to end, and a Master has it.
+    /// Whether the launcher is ending the application, and a Master has the application.
     pub(super) fn waits_for_its_master(&self) -> bool {
         self.phase != Phase::Running && self.registration.master().is_some()
     }
@@ -110,7 +110,7 @@ impl Launcher {
         // The launcher may have closed this connection itself.
         let Some(orders) = self.registration.search.on_disconnected(now, peer) else { return };
         self.follow(now, orders);
-        // Only that Master could have reported that the executors are gone.
+        // Only that Master could have reported that the executors have ended.
         if had_master && self.registration.master().is_none() && self.phase != Phase::Running {
             self.finish();
         }
@@ -125,7 +125,8 @@ impl Launcher {
         }
     }
 
-    /// Closes a connection after a message that is not valid now. Messages of closing connections are ignored.
+    /// Closes a connection after a message that is not valid now. Messages of connections that are already closing are
+    /// ignored.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
         self.closing.unexpected(peer, &mut self.effects);
     }

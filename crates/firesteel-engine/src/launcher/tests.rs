@@ -19,7 +19,7 @@ use super::*;
 
 const MASTER: PeerId = PeerId(1);
 
-/// A launcher whose Master is played by the test.
+/// A launcher whose Master is simulated by the test.
 struct Bench {
     launcher: Launcher,
     now: Timestamp,

@@ -1,12 +1,12 @@
 //! Decides how far ahead of the executors items are read.
 //!
-//! Enough tasks wait at the driver that no core waits for an item, and no more. The bytes of waiting blocks are also
-//! bounded. The number of items that were begun and not printed is limited, too. So outputs do not pile up behind a
-//! slow first item or a slow reader.
+//! Just enough tasks wait at the driver so that no core waits for an item. The bytes of waiting input are also limited.
+//! The number of items that were begun and not printed is limited, too. So outputs do not pile up behind a slow first
+//! item or a slow reader of the output.
 
 use firesteel_placement::Cores;
 
-/// Number of waiting tasks per core.
+/// The number of waiting tasks per core.
 const PER_CORE: i64 = 4;
 /// Minimum number of waiting tasks.
 const FEWEST: i64 = 64;
@@ -17,18 +17,18 @@ const BYTES: usize = 64 << 20;
 /// Maximum number of items that were begun and not printed.
 const UNPRINTED: usize = 100_000;
 
-/// How many items were begun, and how much input they hold.
+/// How many items were begun, and how much input they contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Begun {
     /// Number of items whose tasks run or wait.
     pub(super) open: usize,
-    /// Number of bytes of input that their tasks hold.
+    /// The number of bytes of input that the tasks of open items hold.
     pub(super) bytes: usize,
     /// Number of items that are not printed yet, including the open ones.
     pub(super) unprinted: usize,
 }
 
-/// Whether to read one more item. `cores` is the sum over all executors.
+/// Whether to read one more item. `cores` is the number of cores of all executors.
 pub(super) fn wants_more(begun: Begun, cores: Cores) -> bool {
     let waiting = cores.0.saturating_mul(PER_CORE).clamp(FEWEST, MOST);
     let most = usize::try_from(waiting.saturating_add(cores.0)).unwrap_or(usize::MAX);

@@ -7,7 +7,7 @@ use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 pub struct Config {
     /// Whether the run owns its application.
     pub scope: Scope,
-    /// The resource profile of the executors that run its tasks.
+    /// The resource profile of the executors that run the tasks of this run.
     pub profile: ProfileId,
     /// The number of items, if it is known from the start.
     pub items: Option<u64>,
@@ -16,10 +16,10 @@ pub struct Config {
 /// Whether a run owns its application, or only tasks in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The run owns the application, which ends with it.
+    /// The run owns the application, which ends together with the run.
     Application,
     /// The run owns only its tasks; the application outlives it. The owner of the application passes on the driver's
-    /// reports about these tasks, and requests to end them.
+    /// reports about these tasks, and the run's requests to end them.
     Tasks {
         /// The number of the first item's task.
         first: TaskId,

@@ -7,18 +7,18 @@ use firesteel_protocol::messages::{Outcome, Stream};
 use super::Remark;
 use crate::driver::{TaskRequest, Until};
 
-/// An action that the shell of a map run performs.
+/// An action that the program around a map run performs.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("map effect")]
 pub enum Effect {
-    /// Read one item and, if there is a run record, write the item to it first. `InputItem`, `InputEnded` or
-    /// `InputFailed` follows. The next `ReadItem` comes only after that.
+    /// Read one item. If there is a run record, first write the item to it. `InputItem`, `InputEnded` or `InputFailed`
+    /// follows. The next `ReadItem` comes only after that event.
     ReadItem,
     Submit {
         task: TaskId,
         request: TaskRequest,
     },
-    /// Tell the driver to end the application, since all tasks are over. `ApplicationEnded` follows, and then
+    /// Tell the driver to end the application, because all tasks have ended. `ApplicationEnded` follows, and then
     /// `DriverEnded`.
     FinishApplication {
         /// The result of the items, for the Master.
@@ -44,23 +44,23 @@ pub enum Effect {
     DiscardOutput {
         attempt: AttemptId,
     },
-    /// Print the output of a task when it is its turn. `Printed` follows.
+    /// Print the output of a task when its turn comes. `Printed` follows.
     Print {
         task: TaskId,
-        /// The attempt whose output counts; `None`: nothing is printed.
+        /// The attempt whose output counts. If `None`, nothing is printed.
         attempt: Option<AttemptId>,
     },
-    /// No more output follows. `OutputClosed` or `OutputLost` follows when all is printed.
+    /// Finish the output: no more output follows. `OutputClosed` or `OutputLost` follows when all output is printed.
     CloseOutput,
     /// Mark an item in the run record as done: it succeeded, and its output was printed.
     MarkDone {
         /// The item's number in the input.
         number: u64,
     },
-    /// Write every item without a mark as done to the file of remaining items, including items that were never read.
-    /// Read no more items. `RestLeft` or `RecordLost` follows.
+    /// Write every item that is not marked as done to the file of remaining items, including items that were never
+    /// read. Read no more items. `RestLeft` or `RecordLost` follows.
     LeaveRest,
     Remark(Remark),
-    /// The run is over. This is the last effect.
+    /// The run has ended. This is the last effect.
     Finish,
 }

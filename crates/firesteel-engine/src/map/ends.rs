@@ -1,4 +1,4 @@
-//! How a map run ends, step by step.
+//! The end of a map run, step by step.
 
 use firesteel_protocol::process::end_request::EndRequest;
 use firesteel_protocol::time::Timestamp;
@@ -37,7 +37,7 @@ impl MapRun {
         }
     }
 
-    /// Ends the run because printing has failed, or the reader has closed standard output.
+    /// Ends the run because printing has failed, or because standard output was closed at the other end.
     pub(super) fn lose_output(&mut self, ending: Ending, remark: Option<Remark>) {
         match self.phase {
             Phase::Reading(_) | Phase::Draining => {
@@ -76,7 +76,7 @@ impl MapRun {
         }
     }
 
-    /// The last task has ended: the outputs are closed.
+    /// The last task has ended. Closes the outputs.
     pub(super) fn close(&mut self, driver: Leave) {
         let output = match self.phase {
             Phase::Ending(output) => output,
@@ -123,7 +123,7 @@ impl MapRun {
         }
     }
 
-    /// Writes the items that are left, without waiting for anything.
+    /// Writes the items that are left, without waiting for anything else.
     pub(super) fn save(&mut self) {
         for task in self.items.open() {
             self.end_item(task, TaskOutcome::Cancelled);

@@ -7,7 +7,7 @@ use firesteel_protocol::process::end_request::EndRequest;
 
 use crate::driver::{Ending, Note, TaskOutcome, TaskRequest};
 
-/// What a map run is told by its shell.
+/// An input of a map run from the program around it.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("map event")]
 pub enum Event {
@@ -20,16 +20,16 @@ pub enum Event {
     /// The input failed. The items read before still run.
     InputFailed {
         error: String,
-        /// Whether the failure is due to an item that was taken from the input.
+        /// Whether the failure concerns an item that was taken from the input.
         item: Unusable,
     },
-    /// The driver got a piece of an attempt's output.
+    /// The driver received a piece of an attempt's output.
     OutputReceived {
         attempt: AttemptId,
         stream: Stream,
         bytes: Bytes,
     },
-    /// The driver starts another attempt; discard the output of this one.
+    /// The driver starts another attempt. The output of this attempt is discarded.
     OutputDiscarded {
         attempt: AttemptId,
     },
@@ -38,15 +38,15 @@ pub enum Event {
         outcome: TaskOutcome,
     },
     NoteReceived(Note),
-    /// The application is over. The driver keeps running until its peers have been told.
+    /// The application has ended. The driver keeps running until its peers have received the end.
     ApplicationEnded(Ending),
-    /// The driver has ended. If its application had not, the driver has failed.
+    /// The driver has ended. If the application has not ended before, the driver has failed.
     DriverEnded,
-    /// The user asks for the end.
+    /// The user requests the end of the run.
     EndRequested(EndRequest),
-    /// The reader of standard output has closed it.
+    /// The program that reads standard output has closed it.
     ReaderClosed,
-    /// Outputs cannot be kept or printed any more.
+    /// Outputs cannot be stored or printed any more.
     OutputLost {
         error: String,
     },
@@ -56,13 +56,13 @@ pub enum Event {
     },
     /// All output is printed, after `CloseOutput`.
     OutputClosed,
-    /// The run record cannot be written any more. The run goes on without it.
+    /// The run record cannot be written any more. The run continues without it.
     RecordLost {
         error: String,
     },
-    /// The items that are left were written, after `LeaveRest`.
+    /// The remaining items were written, after `LeaveRest`.
     RestLeft {
-        /// The number of written items; `None` if the run has no record.
+        /// The number of written items. `None` if the run has no record.
         items: Option<u64>,
     },
     /// The time of the next deadline has come.
@@ -71,11 +71,11 @@ pub enum Event {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its number in the input, counted from 1.
+    /// The item's number in the input, counted from 1.
     pub number: u64,
-    /// The item as the user sees it: shortened to one line.
+    /// The item as text for the user, shortened to one line.
     pub words: String,
-    /// Bytes of input that its task holds in memory.
+    /// The number of bytes of input that the item's task holds in memory.
     pub bytes: usize,
     pub request: TaskRequest,
 }

@@ -32,7 +32,7 @@ pub(super) struct OpenItem {
     pub(super) bytes: usize,
 }
 
-/// Whether an item is done, or another run has to repeat it.
+/// Whether an item is done, or must be repeated by another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemResult {
     Succeeded,
@@ -58,7 +58,7 @@ impl Items {
         }
     }
 
-    /// An item's task has ended. Returns the item, if it was open.
+    /// Handles the end of an item's task. Returns the item, if it was open.
     pub(super) fn end(&mut self, task: TaskId, result: ItemResult) -> Option<OpenItem> {
         let row = self.rows.get_mut(&task)?;
         let Row::Open(OpenItem { number, .. }) = row else { return None };
@@ -69,7 +69,7 @@ impl Items {
         Some(item)
     }
 
-    /// An item's output is printed. Returns its number and result, if it had ended.
+    /// Handles an item whose output is printed. Returns the item's number and result, if the item had ended.
     pub(super) fn print(&mut self, task: TaskId) -> Option<(u64, ItemResult)> {
         match self.rows.get(&task)? {
             Row::Open(_) => return None,
@@ -82,18 +82,18 @@ impl Items {
         Some((number, result))
     }
 
-    /// Tasks of open items, in order.
+    /// The tasks of open items, in order.
     pub(super) fn open(&self) -> Vec<TaskId> {
         self.rows.iter().filter(|(_, row)| matches!(row, Row::Open(_))).map(|(task, _)| *task).collect()
     }
 
-    /// Items that succeeded and were not printed.
+    /// How many items succeeded and were not printed.
     pub(super) fn unprinted(&self) -> u64 {
         let succeeded = |row: &&Row| matches!(row, Row::Ended { result: ItemResult::Succeeded, .. });
         self.rows.values().filter(succeeded).count() as u64
     }
 
-    /// Describes the first inconsistency in the table, if there is one.
+    /// Describes the first inconsistency in the table, if any.
     pub(super) fn contradiction(&self) -> Option<String> {
         let mut counted = Begun { unprinted: self.rows.len(), ..Begun::default() };
         for row in self.rows.values() {

@@ -1,11 +1,12 @@
-//! A map run reads items, runs each as a task of an application, and prints their outputs.
+//! A map run reads items, runs each item as a task of an application, and prints the tasks' outputs.
 //!
 //! The run decides how far ahead items are read (`ahead`), counts every item (`items`, `tally`), and decides when and
 //! how it ends. The run uses the driver: the driver's effects are events of the run, and effects of the run are events
-//! of the driver. The shell reads the input, submits tasks, prints outputs and words remarks.
+//! of the driver. The program around the run reads the input, submits tasks, prints outputs and writes the text of
+//! remarks.
 //!
 //! An item is *done* when it succeeded and its output was printed. With a *run record*, every other item is left for
-//! another run: the shell writes each item that it reads to the record, and marks the done items.
+//! another run. The program around the run writes each item that it reads to the record, and marks the done items.
 
 mod ahead;
 mod check;
@@ -40,7 +41,8 @@ pub use options::{OutputOrder, Separator};
 pub use remark::Remark;
 pub use tally::{Cause, ExecutorUse, Failure, LocalityUse, Tally, Totals};
 
-/// How long the run waits for the driver after the application is over. Workers give executors a grace period to end.
+/// How long the run waits for the driver after the application has ended. During this time, Workers give executors
+/// their grace period to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
@@ -48,14 +50,14 @@ pub struct MapRun {
     config: Config,
     phase: Phase,
     ending: Ending,
-    /// The first request to end the run, and its time.
+    /// The first request to end the run, and the time of the request.
     asked: Option<(EndRequest, Timestamp)>,
     items: Items,
     tally: Tally,
     first_executor: Option<Timestamp>,
-    /// The remarks about Masters that were already made: each is made once.
+    /// The remarks about Masters that were already made. Each remark is made only once.
     on_masters: BTreeSet<String>,
-    /// Why the last idle executor was lost. The same reason is reported once.
+    /// Why the last idle executor was lost. The same reason is reported only once.
     last_loss: Option<ExecutorLoss>,
     effects: Effects<Effect>,
 }
@@ -74,9 +76,9 @@ pub struct MapRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Reading(Reading),
-    /// No more items are taken; tasks go on.
+    /// No more items are read. Tasks continue.
     Draining,
-    /// All tasks are over, and the driver was told to end the application.
+    /// All tasks have ended, and the driver was told to end the application.
     Finishing,
     /// Tasks are being cancelled.
     Ending(Output),
@@ -85,13 +87,13 @@ enum Phase {
         output: Output,
         driver: Leave,
     },
-    /// The items that are left are being written.
+    /// The remaining items are being written.
     Saving,
-    /// `Finish` was given.
+    /// The run has ended: the effect `Finish` was returned.
     Ended,
 }
 
-/// Whether an item has been asked for.
+/// Whether the run has requested an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
     Idle,
@@ -105,16 +107,16 @@ enum Output {
     Over,
 }
 
-/// The driver, after its application has ended.
+/// The state of the driver after its application has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leave {
-    /// The run waits for it until this time.
+    /// The run waits for the driver until this time.
     Until(Timestamp),
-    /// It has ended, or the run no longer waits for it.
+    /// The driver has ended, or the run no longer waits for it.
     Taken,
 }
 
-/// Why a map run has to be woken.
+/// Why the map run set its next deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The driver has not ended in time.
@@ -143,7 +145,7 @@ impl MapRun {
         &self.tally
     }
 
-    /// How the run ends: `Completed` until there is a reason to end otherwise.
+    /// How the run ends. `Completed` until the run has another reason to end.
     #[must_use]
     pub fn ending(&self) -> &Ending {
         &self.ending
@@ -235,7 +237,7 @@ impl MapRun {
         }
     }
 
-    /// Submits an item. If the run accepts no more items, the item is left for another run.
+    /// Submits an item. If the run accepts no more items, leaves the item for another run.
     fn on_item(&mut self, item: Item) {
         self.take_from_input();
         match self.phase {
@@ -289,7 +291,7 @@ impl MapRun {
         }
     }
 
-    /// No more items follow; submitted items still run.
+    /// Handles the end of the input. Submitted items still run.
     fn end_input(&mut self) {
         match self.phase {
             Phase::Reading(_) => {
@@ -304,7 +306,8 @@ impl MapRun {
         }
     }
 
-    /// Counts printed items. Those printed after the rest was written are in the rest, too.
+    /// Counts printed items. Items that are printed after the remaining items were written are also among the remaining
+    /// items.
     fn on_printed(&mut self, tasks: Vec<TaskId>) {
         match self.phase {
             Phase::Reading(_)
@@ -355,7 +358,7 @@ impl MapRun {
         }
     }
 
-    /// Sets how the run ends. Only the first reason counts.
+    /// Sets how the run ends. If this is called more than once, only the first reason counts.
     fn end_with(&mut self, ending: Ending) {
         if self.ending == Ending::Completed {
             self.ending = ending;

@@ -1,6 +1,6 @@
 //! The user's options of a map run, other than its command.
 
-/// The byte that ends a record. The last record does not need it.
+/// The byte that ends a record. It may be missing after the last record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
     Newline,
@@ -21,6 +21,6 @@ impl Separator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputOrder {
     Input,
-    /// As soon as each item ends.
+    /// Print each output as soon as its item ends.
     Completion,
 }

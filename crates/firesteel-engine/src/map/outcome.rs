@@ -1,4 +1,4 @@
-//! The result of the items that the driver reports to the Master.
+//! The result of the items that the run reports to the Master through the driver.
 
 use firesteel_placement::advanced::words::{counted, none_or};
 use firesteel_protocol::messages::Outcome;
@@ -32,7 +32,7 @@ impl MapRun {
         }
     }
 
-    /// The result of a run that failed itself, whatever the results of its items.
+    /// The result of a run that failed itself, regardless of the results of its items.
     fn broken(&self, what: &str, error: &str) -> Outcome {
         let totals = self.tally.totals;
         match totals.taken - totals.succeeded {
@@ -41,7 +41,7 @@ impl MapRun {
         }
     }
 
-    /// How many items are not done: `316 of 400 items not done`.
+    /// How many items are not done, as text: `316 of 400 items not done`.
     fn undone(&self) -> String {
         let totals = self.tally.totals;
         let left = totals.taken - totals.succeeded + totals.unread.unwrap_or(0);

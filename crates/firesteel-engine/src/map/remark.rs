@@ -1,18 +1,18 @@
-//! Remarks of a map run for the user. The shell words them.
+//! Remarks of a map run for the user. The program around the run writes their text.
 
 use firesteel_protocol::machine::NoteLevel;
 
 use crate::driver::{Ending, Note};
 
-/// Something that the user is told.
+/// A message to the user.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("map remark")]
 pub enum Remark {
     Driver(Note),
-    /// The user asked for the end, and items are cancelled.
+    /// The user requested the end, and items are cancelled.
     Cancelling {
         items: u64,
-        /// Items that were not read, if their number is known.
+        /// How many items were not read, if the number is known.
         unread: Option<u64>,
     },
     /// The Master did not report in time that all executors have ended.
@@ -30,14 +30,14 @@ pub enum Remark {
     RecordLost {
         error: String,
     },
-    /// The driver ended before its application. This is a bug; the log has the reason.
+    /// The driver ended before its application. This is a bug. The log contains the reason.
     DriverLost,
-    /// The application ended, but not because of this run.
+    /// The application ended for a reason other than this run.
     ApplicationOver(Ending),
 }
 
 impl Remark {
-    /// The level of the remark. Warnings are shown even if only errors are wanted.
+    /// The level of the remark. Warnings are shown even if the user wants only errors.
     #[must_use]
     pub fn level(&self) -> NoteLevel {
         match self {

@@ -21,7 +21,7 @@ impl MapRun {
         }
     }
 
-    /// Counts an item that has ended. Returns whether it was open.
+    /// Counts an item that has ended. Returns whether the item was open.
     pub(super) fn end_item(&mut self, task: TaskId, outcome: TaskOutcome) -> bool {
         let result = match &outcome {
             TaskOutcome::Succeeded { .. } => ItemResult::Succeeded,

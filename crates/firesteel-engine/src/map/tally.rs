@@ -8,33 +8,33 @@ use firesteel_protocol::ids::{AppId, ExecutorId};
 
 use crate::driver::{ExclusionCause, ExecutorLoss, FailureCause, TaskOutcome, Unfit};
 
-/// How many failed items are remembered one by one.
+/// How many failed items are recorded one by one.
 const FAILURES: usize = 1000;
-/// How many exclusions are remembered.
+/// How many exclusions are recorded.
 const EXCLUSIONS: usize = 10;
 
 /// The counts of a map run, up to now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub totals: Totals,
-    /// The application's last id, once a Master gave one.
+    /// The application's last id, once a Master has assigned one.
     pub app: Option<AppId>,
-    /// Number of attempts that failed and were repeated.
+    /// The number of attempts that failed and were repeated.
     pub repeated_attempts: u64,
     /// How near to their preferred hosts items ran.
     pub locality: LocalityUse,
-    /// The first executors and hosts that were excluded for a while, in the order of the exclusions.
+    /// The first executors and hosts that were excluded for some time, in the order of the exclusions.
     pub excluded: Vec<ExclusionCause>,
     /// The first items that failed, by number.
     pub failures: BTreeMap<u64, Failure>,
     executors: BTreeMap<ExecutorId, ExecutorUse>,
-    /// Executors of an earlier registration of the application. Their numbers may occur again.
+    /// Executors of an earlier registration of the application. The same numbers may occur again for new executors.
     earlier: Vec<ExecutorUse>,
     /// The hosts where unfinished items have failed, by item number.
     failed_on: BTreeMap<u64, Vec<String>>,
 }
 
-/// The counts of items. An item that was read counts in `taken` and in one of these fields:
+/// The counts of items. Each item that was read counts in `taken` and in exactly one of the other fields of this sum:
 ///
 /// `taken = succeeded + failed + cancelled + unusable + open`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,18 +45,18 @@ pub struct Totals {
     /// Items that reached their limit of failures, or that no executor could run.
     pub failed: u64,
     pub cancelled: u64,
-    /// Items that could not become a task: at most one, since the input ends there.
+    /// Items that could not become a task. There is at most one, because the input ends at that item.
     pub unusable: u64,
     pub open: u64,
-    /// Items that succeeded, without their output being printed. Set at the end of the run.
+    /// Items that succeeded, but whose output was not printed. Set at the end of the run.
     pub unprinted: u64,
-    /// Items that were never read. `None`: not known.
+    /// Items that were never read. `None` if the number is not known.
     pub unread: Option<u64>,
 }
 
 impl Totals {
-    /// How many items another run would have to run: all that were not both successful and printed. Unread items count
-    /// only if their number is known.
+    /// How many items another run would have to run: all items except those that succeeded and were printed. Unread
+    /// items count only if their number is known.
     #[must_use]
     pub fn left(&self) -> u64 {
         let done = self.succeeded.saturating_sub(self.unprinted);
@@ -66,19 +66,19 @@ impl Totals {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The item as the user sees it.
+    /// The item as text for the user.
     pub words: String,
     pub failures: u32,
-    /// How its last attempt ended.
+    /// How the item's last attempt ended.
     pub cause: Cause,
-    /// The hosts where it failed, in the order of the failures.
+    /// The hosts where the item failed, in the order of the failures.
     pub hosts: Vec<String>,
 }
 
 /// Why an item failed for good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Its last attempt failed.
+    /// The item's last attempt failed.
     Failed(FailureCause),
     Unfit(Unfit),
 }
@@ -89,12 +89,12 @@ pub struct ExecutorUse {
     pub executor: ExecutorId,
     pub host: String,
     pub cores: Cores,
-    /// Items that ended on it, successfully or not.
+    /// Items that ended on the executor, successfully or not.
     pub items: u64,
     pub lost: Option<ExecutorLoss>,
 }
 
-/// How many items with preferred hosts ran how near to these hosts.
+/// How near to their preferred hosts items ran, with the number of items per level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalityUse {
     /// Items that ended on a preferred host.
@@ -124,12 +124,14 @@ impl Tally {
         ready.fold((0, Cores::ZERO), |(count, cores), executor| (count + 1, cores + executor.cores))
     }
 
-    /// Every executor that was ever ready: those of earlier registrations first, then by number.
+    /// Every executor that was ever ready. Executors of earlier registrations come first. Within a registration, they
+    /// are ordered by number.
     pub fn executors(&self) -> impl Iterator<Item = &ExecutorUse> {
         self.earlier.iter().chain(self.executors.values())
     }
 
-    /// Adds an executor that is ready for tasks. It may be reported twice; its number is reused only after it is lost.
+    /// Adds an executor that is ready for tasks. The same executor can be reported twice. Its number is reused only
+    /// after the executor is lost.
     pub(super) fn add_executor(&mut self, executor: ExecutorId, host: String, cores: Cores) {
         if self.executors.get(&executor).is_some_and(|known| known.lost.is_none()) {
             return;

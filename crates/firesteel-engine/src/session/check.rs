@@ -1,4 +1,4 @@
-//! What holds of a session after every event.
+//! The invariants of a session after every event.
 
 use firesteel_protocol::machine::{Violation, ensure};
 

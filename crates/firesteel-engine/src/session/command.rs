@@ -1,6 +1,6 @@
 //! The commands of a session, for help, completion and corrections of mistyped names.
 
-/// The help of all commands, in its order. Each begins with the usage and a summary in one line.
+/// The help of all commands, in this order. The help of each command begins with its usage and a summary in one line.
 const HELP: &str = include_str!("commands.txt");
 
 /// Other names of commands.
@@ -19,7 +19,7 @@ pub struct Command {
     pub name: &'static str,
     /// The syntax, on one line.
     pub usage: &'static str,
-    /// The usage, a summary, and mostly details with examples.
+    /// The usage, a summary, and usually details with examples.
     pub help: &'static str,
 }
 
@@ -39,7 +39,7 @@ impl Command {
         Self::all().find(|command| command.name == name)
     }
 
-    /// The options in the usage.
+    /// The options that the usage lists.
     #[must_use]
     pub fn options(self) -> Vec<String> {
         let words = self
@@ -55,7 +55,7 @@ impl Command {
     }
 }
 
-/// A line for each command.
+/// An overview of the commands, one line each.
 #[must_use]
 pub fn overview() -> String {
     let width = Command::all().map(|command| command.name.len()).max().unwrap_or(0);
@@ -66,7 +66,7 @@ pub fn overview() -> String {
     Command::all().map(line).collect::<String>() + OVERVIEW
 }
 
-/// The known word that the user probably meant, as a question, if one is similar.
+/// The known word that the user probably meant, as a question. Empty if no known word is similar.
 pub(super) fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     match known.map(|known| (distance(word, known), known)).min() {
         Some((slips, known)) if slips <= 2 && slips < word.chars().count().max(2) => {
@@ -76,7 +76,7 @@ pub(super) fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Str
     }
 }
 
-/// The edit distance: the number of characters to insert, remove, change, or swap with the next one.
+/// The edit distance: the number of characters to insert, remove, change, or swap with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];

@@ -1,4 +1,4 @@
-//! What a session is told at its start.
+//! The configuration of a session.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use firesteel_protocol::messages::{ResourceProfile, TaskDirectory};
 use super::TaskShare;
 use crate::driver::{Allocation, TaskNeeds};
 
-/// What a session is told at its start.
+/// The configuration of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Where its commands come from.
+    /// The source of the commands.
     pub commands: Commands,
     /// What a script does after a command that failed.
     pub on_failure: OnFailure,
@@ -20,28 +20,28 @@ pub struct Config {
     pub allocation: Allocation,
 }
 
-/// Where the commands of a session come from.
+/// The source of a session's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commands {
     /// A person types them at a prompt.
     Typed,
-    /// A script has them.
+    /// A script contains the commands.
     Script,
 }
 
-/// What a script does after a command that failed.
+/// The behaviour of a script after a command that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
     /// The script stops with the exit code of the command.
     Stops,
-    /// The script continues, and ends with the exit code of the last command that failed.
+    /// The script continues. It ends with the exit code of the last command that failed.
     GoesOn,
 }
 
-/// The defaults that tasks run with.
+/// The defaults for tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defaults {
-    /// What a task needs of an executor of the default profile.
+    /// The needs of a task on an executor of the default profile.
     pub needs: TaskNeeds,
     pub directory: TaskDirectory,
     pub environment: BTreeMap<String, String>,
@@ -51,7 +51,7 @@ pub struct Defaults {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddedProfile {
     pub id: ProfileId,
-    /// What each executor has.
+    /// The resources of each executor of the profile.
     pub needs: ResourceProfile,
     pub task: TaskShare,
 }

@@ -1,4 +1,4 @@
-//! What a session does from its beginning to its end, and how it waits.
+//! The course of a session from its beginning to its end, with everything that it waits for.
 //!
 //! ```text
 //!  begin --> lines: prompt --> serve each command --> prompt --> ...
@@ -21,33 +21,33 @@ use crate::driver::{self, ExecutorView, ExecutorViewState, View};
 
 /// How long the first prompt waits for the first executors.
 const FIRST_EXECUTORS: Duration = Duration::from_millis(1500);
-/// How long after the first prompt missing executors are explained.
+/// How long after the first prompt the session explains why executors are missing.
 const MISSING: Duration = Duration::from_secs(3);
 /// Timeout for the driver's end.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// How long a request to end waits for a blocked reader.
+/// How long a request to end waits until blocked standard output is read.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How often a command that waits looks at the driver's tables, and at the record of a watched task.
+/// How often a waiting command looks at the driver's tables, and at the recorded output of a watched task.
 pub(super) const TICK: Duration = Duration::from_millis(50);
 
-/// What came of a command: its exit code, or why it has none.
+/// The result of a command: its exit code, or why it failed.
 pub(super) type Outcome = Result<u8, Failure>;
 
 /// Why a command failed.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
-    /// With this exit code. The user is told why.
+    /// The command failed with this exit code. The user is shown the reason.
     Complaint(u8, Box<Complaint>),
-    /// By a ctrl-c, with this exit code. A script ends.
+    /// A ctrl-c ended the command, with this exit code. A script ends then.
     Interrupted(u8),
 }
 
-/// A command fails with exit code 1.
+/// Fails a command with exit code 1.
 pub(super) fn fail<T>(complaint: Complaint) -> Result<T, Failure> {
     fail_with(1, complaint)
 }
 
-/// A command fails with this exit code.
+/// Fails a command with this exit code.
 pub(super) fn fail_with<T>(code: u8, complaint: Complaint) -> Result<T, Failure> {
     Err(Failure::Complaint(code, Box::new(complaint)))
 }
@@ -60,13 +60,13 @@ pub(super) fn ready(view: &View) -> impl Iterator<Item = &ExecutorView> {
     view.executors.iter().filter(|executor| executor.state == ExecutorViewState::Offering)
 }
 
-/// What a session does, step by step.
+/// The course of a session, step by step.
 #[derive(Clone)]
 pub(super) struct Course(pub(super) Rc<RefCell<State>>);
 
 // How it waits.
 impl Course {
-    /// What the session knows. Nobody keeps this while the course waits.
+    /// The state of the session. No caller keeps the borrow while the course waits.
     pub(super) fn state(&self) -> RefMut<'_, State> {
         self.0.borrow_mut()
     }
@@ -84,7 +84,7 @@ impl Course {
         (state.wait, state.deadline) = (wait, deadline);
     }
 
-    /// Waits for an event of which `wake` makes something. Other events pass by.
+    /// Waits until `wake` returns a value for an event. Other events are passed over.
     pub(super) async fn until<T>(
         &self,
         wait: Wait,
@@ -100,7 +100,7 @@ impl Course {
         .await
     }
 
-    /// The same, unless a ctrl-c comes first, which ends the command.
+    /// Like `until`, but a ctrl-c ends the wait and the command.
     pub(super) async fn unless_interrupted<T>(
         &self,
         wait: Wait,
@@ -119,7 +119,7 @@ impl Course {
         self.unless_interrupted(Wait::Again, deadline, |event| (event == Event::Deadline).then_some(())).await
     }
 
-    /// The driver's tables. The driver answers at once: a ctrl-c is for what follows.
+    /// Returns the driver's tables. The driver answers immediately, so a ctrl-c does not end this wait.
     pub(super) async fn look(&self) -> View {
         self.look_as(Wait::Tables).await
     }
@@ -133,7 +133,8 @@ impl Course {
         .await
     }
 
-    /// Waits until everything is printed. A script that was interrupted does not wait long for a blocked reader.
+    /// Waits until everything is printed. A script that was interrupted waits only briefly if standard output is
+    /// blocked.
     pub(super) async fn print_everything(&self) {
         self.push(Effect::Settle);
         let deadline = {
@@ -154,7 +155,7 @@ impl Course {
         self.push(Effect::Unmute);
     }
 
-    /// Ends the session. What follows is not done.
+    /// Ends the session. Never returns, so the caller's next steps are not performed.
     pub(super) async fn end<T>(&self, ending: Ending) -> T {
         self.state().ending = Some(ending);
         pending().await
@@ -163,7 +164,7 @@ impl Course {
 
 // What it does.
 impl Course {
-    /// Waits for the application's registration, and for the first executors if there is a prompt.
+    /// Waits for the application's registration. If there is a prompt, also waits for the first executors.
     pub(super) async fn begin(self) {
         let is_registered = |event| matches!(event, Event::NoteReceived(driver::Note::Registered { .. }));
         self.until(Wait::Registration, None, |_, event| is_registered(event).then_some(())).await;
@@ -210,7 +211,8 @@ impl Course {
         }
     }
 
-    /// Waits for a line. What is missing is explained meanwhile, and the prompt stays usable, since a Master may hang.
+    /// Waits for a line. Meanwhile, reports missing executors. The prompt stays usable, because a Master may not
+    /// answer.
     async fn line(&self) -> Event {
         self.push(Effect::WantLine);
         let mut is_asked = false;
@@ -260,7 +262,7 @@ impl Course {
         }
     }
 
-    /// Serves a command, and returns its exit code.
+    /// Runs a command, and returns its exit code.
     pub(super) async fn serve_entry(&self, Entry { request, idle }: Entry) -> u8 {
         let request = match request {
             Ok(request) => request,
@@ -286,7 +288,7 @@ impl Course {
         self.finish(outcome).await
     }
 
-    /// The command at hand is over as soon as everything is printed. A script ends after a ctrl-c, even if it goes on
+    /// Ends the current command as soon as everything is printed. A script ends after a ctrl-c, even if it continues
     /// after failures.
     async fn finish(&self, outcome: Outcome) -> u8 {
         let (code, is_interrupted) = match outcome {
@@ -311,13 +313,13 @@ impl Course {
         code
     }
 
-    /// Says why the command at hand has failed.
+    /// Reports why the current command has failed.
     pub(super) fn complain(&self, complaint: Complaint) {
         let position = self.state().position.clone();
         self.push(Effect::Complain(position, complaint));
     }
 
-    /// Ends the application in order, and says why the session ends if the user does not know.
+    /// Ends the application in order. Reports why the session ends, unless the user knows it.
     pub(super) async fn farewell(self, ending: Ending) {
         let ending = match ending {
             Ending::Over(_) | Ending::DriverLost => ending,
@@ -342,7 +344,7 @@ impl Course {
         self.conclude(ending).await
     }
 
-    /// Has the driver end the application, and waits until it has. Returns how the session really ends.
+    /// Tells the driver to end the application, and waits for its end. Returns how the session really ends.
     async fn end_application(&self, ending: Ending) -> Ending {
         if let Ending::Asked(_) = ending {
             self.push(Effect::Mute);
@@ -361,7 +363,7 @@ impl Course {
         });
         match (request.await, ending, over) {
             (Some(request), ..) => Ending::Abandoned(request),
-            // The application ended during the last command, before the session heard of it.
+            // The application ended during the last command, before the session received the event.
             (
                 None,
                 Ending::Left(_),

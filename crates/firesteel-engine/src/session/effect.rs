@@ -1,4 +1,4 @@
-//! What a session has its shell do.
+//! The effects of a session.
 
 use std::path::PathBuf;
 
@@ -15,47 +15,48 @@ use crate::map::OutputOrder;
 /// The missing executors, by profile.
 pub type Shortfalls = Vec<(ProfileId, Shortfall)>;
 
-/// What a session has its shell do. The driver may be over by now: then it refuses, and that it is over is on its way.
+/// An action that the program around a session performs. The driver may already have ended. Then the action is refused,
+/// and the event about the driver's end follows.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("session effect")]
 pub enum Effect {
-    /// Let the numbers of these executors and tasks be completed at the prompt.
+    /// Offer the numbers of these executors and tasks for completion at the prompt.
     OfferNames(Vec<ExecutorId>, Vec<TaskId>),
-    /// Read a line: `LineRead`, `LineDiscarded`, `LinesEnded` or `LinesFailed` comes back.
+    /// Read a line. `LineRead`, `LineDiscarded`, `LinesEnded` or `LinesFailed` follows.
     WantLine,
-    /// The session ends while a line is being typed: give the terminal back.
+    /// Stop reading the line that is being typed and reset the terminal, because the session ends.
     LeavePrompt,
-    /// Get the driver's tables: `TablesSeen` comes back.
+    /// Get the driver's tables. `TablesSeen` follows.
     Look,
-    /// Ask the Master which executors are missing: `MasterAnswered` comes back.
+    /// Ask the Master which executors are missing. `MasterAnswered` follows.
     AskMaster,
-    /// Read a file of commands: `FileRead` or `FileFailed` comes back.
+    /// Read a file of commands. `FileRead` or `FileFailed` follows.
     ReadFile(PathBuf),
-    /// Open the items of a map run: `ItemsOpened` or `ItemsFailed` comes back.
+    /// Open the items of a map run. `ItemsOpened` or `ItemsFailed` follows.
     OpenItems(Items),
-    /// Nobody waits for an answer any more.
+    /// Forget the last request: the session no longer waits for the answer.
     Forget,
-    /// Begin a map run with the items that were opened: `MapEnded` or `MapFailed` comes back.
+    /// Begin a map run with the items that were opened. `MapEnded` or `MapFailed` follows.
     StartMap(Box<MapStart>),
     InterruptMap,
-    /// Give a task to the driver. The output of a background task is kept in a record, which begins here.
+    /// Submit a task to the driver. For a background task, begin a file for its output.
     Submit(TaskId, Box<TaskRequest>, RunMode),
-    /// Have the driver end these tasks. `TaskEnded` comes back for each.
+    /// Tell the driver to end these tasks. `TaskEnded` follows for each task.
     CancelTasks(Vec<TaskId>),
-    /// The record of a task starts over.
+    /// Discard the recorded output of a task and begin again, because the task runs again.
     RestartRecord(TaskId),
-    /// The record of a task is complete.
+    /// The recorded output of a task is complete.
     CloseRecord(TaskId),
-    /// The record of a task is of no use any more.
+    /// Delete the recorded output of a task.
     DropRecord(TaskId),
-    /// The next piece of this task's record is its first.
+    /// Go back to the first piece of this task's recorded output.
     Rewind(TaskId),
-    /// Print the next piece of a record: `Replayed` comes back when it is printed.
+    /// Print the next piece of this task's recorded output. `Replayed` follows when the piece is printed.
     Replay(TaskId),
-    /// Have the driver change the number of executors of a profile.
+    /// Tell the driver to change the number of executors of a profile.
     RequestExecutors(ProfileId, u64),
     KillExecutors(Vec<ExecutorId>, Replacement),
-    /// Have the driver add a profile, and request this number of its executors.
+    /// Tell the driver to add a profile, and to request this number of its executors.
     AddProfile(ProfileId, ResourceProfile, u64),
     /// Print an answer on standard output.
     Print(Answer),
@@ -63,48 +64,48 @@ pub enum Effect {
     Say(Message),
     /// Print why the command at this position failed on standard error.
     Complain(Position, Complaint),
-    /// Print a line that no command asked for on standard error, unless the session is quiet.
+    /// Print a line that is not an answer to a command on standard error, unless the session is quiet.
     Remark(Remark),
     /// End an unfinished line of output on the terminal.
     EndLine,
-    /// The terminal has shown a ctrl-c.
+    /// End the line on which the terminal has shown a ctrl-c.
     ShowInterrupt,
-    /// Print everything: `OutputSettled` comes back.
+    /// Print everything. `OutputSettled` follows.
     Settle,
-    /// Drop outputs that are not printed yet, and new ones.
+    /// Discard outputs that are not printed yet, and new ones.
     Mute,
     /// Print outputs again.
     Unmute,
-    /// Have the driver end the application. `ApplicationEnded` comes back, and then `DriverEnded`.
+    /// Tell the driver to end the application. `ApplicationEnded` follows, and then `DriverEnded`.
     EndApplication,
-    /// The session is over. Comes once, last.
+    /// The session has ended. The last effect, once.
     Finish(Ending),
 }
 
-/// What a map run of a session begins with.
+/// The parameters of a map run in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapStart {
     pub first: TaskId,
     /// The executors that are ready, with their hosts and cores.
     pub executors: Vec<(ExecutorId, String, Cores)>,
     pub needs: TaskNeeds,
-    /// The command, in which the item is put.
+    /// The command, into which the item is inserted.
     pub command: Command,
     pub directory: TaskDirectory,
     pub order: OutputOrder,
 }
 
-/// What a map run of a session came to.
+/// The result of a map run in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapEnd {
-    /// The number of items that were taken, each of which has used a number of a task.
+    /// The number of items that were read. Each item has used one task number.
     pub items: u64,
     pub failed: u64,
     pub code: u8,
     pub reader: Reader,
 }
 
-/// Whether somebody reads the output.
+/// Whether the output is still read at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
     Reads,
@@ -117,14 +118,14 @@ pub enum Reader {
 pub enum Ending {
     /// The user left, or the script ended, with this exit code.
     Left(u8),
-    /// The user or the system asked for the end.
+    /// The user or the system requested the end.
     Asked(EndRequest),
-    /// The request to end was repeated, and nothing was waited for.
+    /// The request to end was repeated, and the session did not wait for anything.
     Abandoned(EndRequest),
-    /// The application ended, although the session did not end it.
+    /// The application ended for a reason other than the session.
     Over(driver::Ending),
-    /// The driver ended before its application: a defect, of which it has told in the log.
+    /// The driver ended before its application. This is a bug; the log has the reason.
     DriverLost,
-    /// Nobody reads standard output any more.
+    /// The program that reads standard output has closed it.
     ReaderGone,
 }

@@ -1,4 +1,4 @@
-//! What happens to a session.
+//! The events of a session.
 
 use firesteel_protocol::ids::TaskId;
 use firesteel_protocol::process::end_request::EndRequest;
@@ -6,72 +6,72 @@ use firesteel_protocol::process::end_request::EndRequest;
 use super::{MapEnd, Shortfalls};
 use crate::driver::{Ending, Note, TaskOutcome, View};
 
-/// What happens to a session. Errors are words for people.
+/// An input of a session from the program around it. Errors are texts for a human reader.
 ///
-/// A session asks for one thing at a time, and its shell answers with one event. A later question takes the place of
-/// one that was not answered.
+/// A session makes one request at a time, and receives one event as the answer. A later request replaces a request that
+/// was not answered.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("session event")]
 pub enum Event {
     /// A line was read, after `WantLine`.
     LineRead(String),
-    /// The person at the prompt pressed ctrl-c, after `WantLine`: what was typed is discarded.
+    /// The person at the prompt pressed ctrl-c, after `WantLine`. The typed text is discarded.
     LineDiscarded,
     /// There are no more lines, after `WantLine`.
     LinesEnded,
     /// Lines cannot be read any more, after `WantLine`.
     LinesFailed(String),
-    /// The driver remarks something.
+    /// The driver has written a note.
     NoteReceived(Note),
-    /// The driver makes another attempt at a task: the output until now is discarded.
+    /// The driver makes another attempt at a task. The output until now is discarded.
     OutputDiscarded(TaskId),
-    /// A task is over for good. The tasks of a map run are not reported.
+    /// A task has ended for good. The tasks of a map run are not reported.
     TaskEnded(TaskId, TaskOutcome),
-    /// The application is over. The driver goes on until it has told everybody.
+    /// The application has ended. The driver continues until its peers have received the end.
     ApplicationEnded(Ending),
     /// The driver has ended. A driver that ends before its application has failed.
     DriverEnded,
-    /// The driver's tables, after `Look`. All that it reported before comes before.
+    /// The driver's tables, after `Look`. All earlier reports of the driver come before this event.
     TablesSeen(View),
-    /// What the Master says, after `AskMaster`: `None` if no Master has the application. All that the driver reported
-    /// before comes before.
+    /// The Master's answer, after `AskMaster`. `None` if no Master has the application. All earlier reports of the
+    /// driver come before this event.
     MasterAnswered(Option<Shortfalls>),
-    /// A piece of a record was printed, after `Replay`, or there was nothing to print.
+    /// A piece of recorded output was printed, after `Replay`, or there was nothing to print.
     Replayed(Piece, Option<Loss>),
-    /// The items of a map run can be read, after `OpenItems`. The run hears what the driver remarks from now on.
+    /// The items of a map run can be read, after `OpenItems`. From now on, the map run receives the driver's notes.
     ItemsOpened,
     /// The items of a map run cannot be read, after `OpenItems`.
     ItemsFailed(String),
     /// The map run cannot begin, after `StartMap`.
     MapFailed(String),
-    /// The map run is over, after `StartMap`.
+    /// The map run has ended, after `StartMap`.
     MapEnded(MapEnd),
     /// A file of commands was read, after `ReadFile`.
     FileRead(String),
     /// A file of commands cannot be read, after `ReadFile`.
     FileFailed(String),
-    /// Everything is printed that was to be printed before `Settle`.
+    /// Everything that came before `Settle` is printed.
     OutputSettled,
-    /// Nobody reads standard output any more. May come again and again.
+    /// The program that reads standard output has closed it. This event can come more than once.
     ReaderClosed,
-    /// A person (ctrl-c), or the process that started the session (a signal), asks for its end. After a ctrl-c the
-    /// session usually goes on.
+    /// A person (ctrl-c), or the process that started the session (a signal), requests the end of the session. After a
+    /// ctrl-c the session usually continues.
     EndRequested(EndRequest),
     /// The time of the next deadline has come.
     Deadline,
 }
 
-/// Why a record is incomplete, as a clause about the output.
+/// Why recorded output is incomplete, as a clause about the output.
 pub type Loss = String;
 
-/// What was printed of a record.
+/// The printed piece of recorded output.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("session piece")]
 pub enum Piece {
-    /// Some bytes, and there may be more.
+    /// Some bytes were printed, and more may follow.
     Printed,
-    /// Nothing: there is no more, for now.
+    /// Nothing was printed: there is no more output for now.
     Nothing,
-    /// Nothing: the record cannot be read, for this reason.
+    /// Nothing was printed: the recorded output cannot be read, for this reason.
     Failed(String),
 }

@@ -25,7 +25,7 @@ const ITEMS: &str = ":::";
 /// Maximum number of characters of a command in a table or a message.
 const SHOWN: usize = 60;
 
-/// Parses a line. A line that cannot be split is one command that cannot be parsed.
+/// Parses a line. If the line cannot be split, returns a single command that cannot be parsed.
 #[must_use]
 pub fn parse(line: &str) -> Vec<Entry> {
     match sentences(line) {
@@ -98,7 +98,7 @@ fn run(arguments: &mut Arguments, place: RunMode) -> Result<Request, String> {
     Ok(Request::Run(Run { target, cores, retries, command, words, place }))
 }
 
-/// A command as it can be typed, shortened to fit on a line.
+/// A command as a user can type it, shortened to fit on a line.
 fn shortened(words: &[String]) -> String {
     let line = words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN) {
@@ -200,7 +200,7 @@ fn profile(arguments: &mut Arguments) -> Result<Request, String> {
     Ok(Request::AddProfile(needs, task, total))
 }
 
-/// The share of a profile's executor that a task takes. The executor must have these resources.
+/// Parses the share of a profile's executor that a task takes. The executor must have these resources.
 fn task_share(arguments: &mut Arguments, needs: &ResourceProfile) -> Result<TaskShare, String> {
     let too_large = |task: String, executor: String, option: &str| {
         format!(
@@ -284,7 +284,7 @@ impl Arguments {
         if self.words.is_empty() { Ok(None) } else { self.parsed(what).map(Some) }
     }
 
-    /// All words that are left.
+    /// Takes all remaining words, and parses them as numbers.
     fn all<N: FromStr, T>(&mut self, what: &str, of: impl Fn(N) -> T) -> Result<Vec<T>, String> {
         let mut all = Vec::new();
         while let Some(number) = self.optional(what)? {
@@ -293,7 +293,7 @@ impl Arguments {
         Ok(all)
     }
 
-    /// Removes a flag from any position and returns whether it was there.
+    /// Removes a flag from any position. Returns whether the flag was present.
     fn flag(&mut self, flag: &str) -> Result<bool, String> {
         let before = self.words.len();
         self.words.retain(|word| word != flag);
@@ -317,7 +317,7 @@ impl Arguments {
         parsed.map(Some)
     }
 
-    /// The next option before the words of a command begin. `--` ends the options.
+    /// Takes the next option before the words of a command begin. `--` ends the options.
     fn leading_option(&mut self) -> Option<String> {
         let option = self.words.pop_front_if(|word| word.starts_with('-') && word.len() > 1)?;
         (option != "--").then_some(option)
@@ -330,7 +330,7 @@ impl Arguments {
         }
     }
 
-    /// The words of a command, which are all that is left.
+    /// Takes all remaining words, which are the words of a command.
     fn command(&mut self) -> Result<Vec<String>, String> {
         match self.words.front().map(String::as_str) {
             None => Err(self.wrong("no command given")),

@@ -1,17 +1,18 @@
 //! A session: an application that stays alive while a person or a script runs commands on it.
 //!
-//! The session decides what each command does, what it waits for and when it is over, what ctrl-c means at that moment,
-//! and how all of it ends. It stands above the driver and above a map run: it is told what they do, and its effects are
-//! events of theirs. Its shell reads lines and prints.
+//! The session decides what each command does, which events a command waits for, and when the command ends. It also
+//! decides the meaning of ctrl-c and the end of the session. The session controls the driver and a map run: it receives
+//! their effects, and its own effects are their events. The program around the session reads lines and prints.
 //!
 //! - `words`, `grammar`, `request`, `command`: the language of the commands, with its help.
-//! - `course`: what a session does from its beginning to its end, and how it waits. It is written as asynchronous
-//!   functions, one for each command (`commands`). Nothing runs them but [`Session::apply`]: each event lets the course
-//!   go on until it waits for another one. It has no runtime, and the same events always have the same effects.
-//! - `state`: what a session knows, and what events mean that no command waits for.
-//! - `check`: what holds after every event.
+//! - `course`: the course of a session from its beginning to its end, written as asynchronous functions, one for each
+//!   command (`commands`). Only [`Session::apply`] runs them: after each event, the course continues until it waits for
+//!   another event. There is no asynchronous runtime, and the same events always have the same effects.
+//! - `state`: the state of a session, and the handling of events that no command waits for.
+//! - `check`: the invariants after every event.
 //!
-//! Outputs do not pass through the session. Its shell asks [`Session::route`] where they go.
+//! Outputs do not pass through the session. The program around it calls [`Session::route`] to learn where an output
+//! goes.
 
 mod check;
 mod command;
@@ -54,7 +55,7 @@ pub use words::quote;
 /// A session.
 pub struct Session {
     state: Rc<RefCell<State>>,
-    /// The rest of what it does. It never completes.
+    /// The remaining course of the session. This future never completes.
     course: Pin<Box<dyn Future<Output = ()>>>,
 }
 
@@ -68,19 +69,20 @@ impl Session {
         session
     }
 
-    /// Where the output of this task goes, as things are.
+    /// Where the output of this task goes at present.
     #[must_use]
     pub fn route(&self, task: TaskId) -> Route {
         self.state.borrow().route(task)
     }
 
-    /// Whether to look for a closed standard output even if nothing is printed: the command at hand may wait long.
+    /// Whether to check for a closed standard output even if nothing is printed, because the current command may wait
+    /// long.
     #[must_use]
     pub fn waits_long(&self) -> bool {
         self.state.borrow().waits_long()
     }
 
-    /// Lets the course go on until it waits. An end takes the place of all that was still to be done.
+    /// Continues the course until it waits. If the session ends, the end replaces all remaining steps.
     fn go_on(&mut self) {
         loop {
             let polled = self.course.as_mut().poll(&mut Context::from_waker(Waker::noop()));

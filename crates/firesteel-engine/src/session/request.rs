@@ -15,9 +15,9 @@ use crate::map::{OutputOrder, Separator};
 /// One command of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The command, or why it cannot be parsed.
+    /// The command, or why the words cannot be parsed.
     pub request: Result<Request, String>,
-    /// The first word that has a meaning in a POSIX shell but none here: `|`, `*.txt`, `$HOME`.
+    /// The first word that has a special meaning in a POSIX shell but not here: `|`, `*.txt`, `$HOME`.
     pub idle: Option<String>,
 }
 
@@ -29,17 +29,17 @@ pub enum Request {
     Map(Map),
     Executors,
     Tasks(Which),
-    /// Show the output of a background task; by default the last one's.
+    /// Show the output of a background task, by default of the last one.
     Watch(Option<TaskId>),
-    /// Wait for background tasks; by default for all.
+    /// Wait for background tasks, by default for all.
     Wait(Vec<TaskId>),
-    /// Wait until this number of executors is ready, at most this long.
+    /// Wait until this number of executors is ready, for at most this time.
     WaitForExecutors(usize, Duration),
-    /// Cancel tasks; by default all.
+    /// Cancel tasks, by default all.
     Cancel(Vec<TaskId>),
     /// Set the number of executors of a profile.
     SetTotal(u64, ProfileId, Surplus),
-    /// At least one.
+    /// End these executors, at least one.
     Kill(Vec<ExecutorId>, Replacement),
     Why,
     /// Request this number of executors of another profile.
@@ -49,19 +49,19 @@ pub enum Request {
     ShowDefaults,
     Set(Assignment),
     Settings,
-    /// All typed lines, or this number of the latest.
+    /// List all typed lines, or this number of the latest lines.
     History(Option<usize>),
     Source(PathBuf),
-    /// All commands, or this one.
+    /// Show the help of all commands, or of this one.
     Help(Option<Command>),
-    /// With this exit code.
+    /// Leave the session with this exit code.
     Quit(Option<u8>),
 }
 
 /// The share of an executor that a task takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskShare {
-    /// `None` takes the default.
+    /// The cores of the task. `None` takes the default.
     pub cores: Option<Cores>,
     /// Addresses of custom resources.
     pub resources: TaskResources,
@@ -71,13 +71,13 @@ pub struct TaskShare {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub target: Target,
-    /// `None` takes the default.
+    /// The cores of the task. `None` takes the default.
     pub cores: Option<Cores>,
     /// Maximum number of retries after a failure.
     pub retries: u32,
-    /// The program and its arguments; at least the program.
+    /// The program and its arguments. At least the program is present.
     pub command: Vec<String>,
-    /// The command as it is shown to people: short.
+    /// The command as text for the user, shortened.
     pub words: String,
     pub place: RunMode,
 }
@@ -104,11 +104,11 @@ pub enum Target {
 /// A command that runs once for each item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
-    /// Resource profile of the executors that run the tasks.
+    /// The resource profile of the executors that run the tasks.
     pub profile: ProfileId,
-    /// Cores of each task; `None` takes the default.
+    /// The cores of each task. `None` takes the default.
     pub cores: Option<Cores>,
-    /// The program and its arguments; at least the program.
+    /// The program and its arguments. At least the program is present.
     pub command: Vec<String>,
     pub items: Items,
     pub order: OutputOrder,
@@ -117,12 +117,12 @@ pub struct Map {
 /// The source of the items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Items {
-    /// Those after `:::`.
+    /// The words after `:::`.
     Words(Vec<String>),
     File(PathBuf, Separator),
 }
 
-/// The tasks that are listed.
+/// Which tasks are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// Tasks that have not ended, and the latest ended tasks.
@@ -131,16 +131,16 @@ pub enum Which {
     All,
 }
 
-/// What happens to executors above the number that is wanted.
+/// What happens to executors in excess of the wanted number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surplus {
-    /// They keep running.
+    /// The executors keep running.
     Stays,
-    /// They end.
+    /// The executors end.
     Ends,
 }
 
-/// A default that tasks run with.
+/// A change of a default for tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assignment {
     Cores(Cores),

@@ -1,4 +1,4 @@
-//! What a session says to the user. Tables are drawn at the edge.
+//! The messages of a session to the user. The program around the session draws the tables.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,15 +13,15 @@ use thiserror::Error;
 use super::{AddedProfile, Command, Defaults, Shortfalls, Tasks, Which};
 use crate::driver::{self, Note, TaskOutcome, View};
 
-/// Where a command is. Shown as the beginning of a message: `line 3: `.
+/// The position of a command. Shown at the beginning of a message: `line 3: `.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Position {
-    /// It was typed.
+    /// The command was typed.
     #[default]
     Typed,
-    /// In this line of the script.
+    /// The command is in this line of the script.
     Line(u64),
-    /// In this line of a file that is read by `source`.
+    /// The command is in this line of a file that `source` reads.
     File(PathBuf, u64),
 }
 
@@ -49,12 +49,12 @@ pub enum Answer {
     Settings,
     History(Option<usize>),
     Help(Option<Command>),
-    /// A number of executors was requested, and this number is assigned.
+    /// This number of executors was requested (first number), and this number is assigned (second number).
     Requested(u64, usize),
-    /// These executors have ended, and this number is wanted from now on, if it has fallen.
+    /// These executors have ended. The number is the wanted number of executors from now on, if it has fallen.
     Ended(Vec<ExecutorId>, Option<u64>),
     Why(Shortfalls, View),
-    /// A profile was added, and this number of its executors is wanted.
+    /// A profile was added, and this number of its executors is requested.
     ProfileAdded(ProfileId, ResourceProfile, u64, AnswerState),
 }
 
@@ -65,7 +65,7 @@ pub enum AnswerState {
     Unanswered,
 }
 
-/// A message that is no answer.
+/// A message that is not an answer to a command.
 #[derive(Clone, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("session message")]
 pub enum Message {
@@ -73,13 +73,13 @@ pub enum Message {
     Banner(View),
     /// A task runs in the background. Not for quiet sessions.
     InBackground(TaskId),
-    /// What the map run came to, with this number of failed items. In quiet sessions, only if items failed.
+    /// The result of the map run, with this number of failed items. Quiet sessions show it only if items failed.
     MapSummary(u64),
-    /// The session was not left, because this number of tasks have not ended.
+    /// The session does not end yet, because this number of tasks have not ended.
     TasksRun(usize),
     /// Lines cannot be read any more, for this reason.
     LinesFailed(String),
-    /// The application is over, and the session did not end it.
+    /// The application has ended for a reason other than the session.
     Over(driver::Ending),
 }
 
@@ -118,7 +118,7 @@ pub enum Complaint {
     #[error("{ready} of {} {} ready after {}", counted(*.count, "executor"), are(*.count),
         counted(.limit.as_secs(), "second"))]
     NotReady { ready: usize, count: usize, limit: Duration },
-    /// The driver or the Master refused.
+    /// The driver or the Master refused the request.
     #[error("{0}")]
     Refused(Note),
     #[error("{} {} not ended after {} s", counted(*.0, "executor"), have(*.0), .1.as_secs())]
@@ -127,7 +127,7 @@ pub enum Complaint {
     NoMaster,
     #[error("the Master has not answered for {} s", .0.as_secs())]
     MasterSilent(Duration),
-    /// A file is read by itself, or by too many others.
+    /// A file reads itself with `source`, or too many files read one another.
     #[error("{} sources itself", .0.display())]
     SourcesItself(PathBuf),
     #[error("cannot read {path}: {1}", path = .0.display())]
@@ -136,30 +136,30 @@ pub enum Complaint {
     ItemsFailed(String),
     #[error("{0}")]
     MapFailed(String),
-    /// A map run of a script did not end well.
+    /// A map run of a script did not succeed.
     #[error("map: exit code {0}")]
     MapCode(u8),
 }
 
-/// A line that no command asked for.
+/// A line that is not an answer to a command.
 #[derive(Clone, Debug, PartialEq, Eq, Error, firesteel_protocol::Kind)]
 #[kind("session remark")]
 pub enum Remark {
     #[error("{0}")]
     Driver(Note),
-    /// A task has ended in the background.
+    /// A background task has ended.
     #[error("task {0} {end} (watch {0} shows its output)", end = ending(.1))]
     TaskEnded(TaskId, TaskOutcome),
     #[error("task {0} runs again: its output starts over")]
     OutputStartsOver(TaskId),
     #[error("{0}")]
     Missing(Shortfall),
-    /// A word of the command with this name has a meaning in a POSIX shell and none here.
+    /// A word of the command with this name has a special meaning in a POSIX shell but not here.
     #[error("{0}{1} has no meaning here: for a shell line write {2} sh -c '...'")]
     IdleWord(Position, String, &'static str),
 }
 
-/// The outcome in words that follow `task 3`.
+/// The outcome as text that follows `task 3`.
 fn ending(outcome: &TaskOutcome) -> String {
     match outcome {
         TaskOutcome::Succeeded { .. } => "succeeded".to_owned(),

@@ -1,4 +1,4 @@
-//! What a session knows, and what events mean that no command waits for.
+//! The state of a session, and the handling of events that no command waits for.
 
 use std::collections::BTreeSet;
 
@@ -13,52 +13,52 @@ use super::{
 };
 use crate::driver::{ExecutorLoss, Note, TaskOutcome};
 
-/// What a session knows.
+/// The state of a session.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) config: Config,
-    /// The time of the event at hand.
+    /// The time of the current event.
     pub(super) now: Timestamp,
-    /// The event at hand, until the course has taken it.
+    /// The current event, until the course has taken it.
     pub(super) event: Option<Event>,
     pub(super) wait: Wait,
     pub(super) deadline: Option<(Timestamp, Reason)>,
-    /// How the session ends, before its course knows.
+    /// How the session ends, while its course has not handled the end yet.
     pub(super) ending: Option<Ending>,
-    /// Where the command at hand is.
+    /// The position of the current command.
     pub(super) position: Position,
     /// The number of lines that were read.
     pub(super) lines: u64,
-    /// The number of files that are being read, one inside the other.
+    /// How many files are being read, one nested in the other.
     pub(super) depth: usize,
     pub(super) tasks: Tasks,
     /// The number of the next task.
     pub(super) next: TaskId,
     pub(super) defaults: Defaults,
     pub(super) profiles: Vec<AddedProfile>,
-    /// When missing executors are explained, soon after the first prompt, if they are still to be.
+    /// When missing executors are reported, soon after the first prompt. `None` if this is no longer necessary.
     pub(super) missing: Option<Timestamp>,
     pub(super) refusal: Refusal,
-    /// Whether a map run remarks what the driver does.
+    /// Whether a map run is active and reports the driver's notes itself.
     pub(super) is_mapping: bool,
-    /// What was said of Masters that are not reached: once for each Master and error is enough.
+    /// The messages about unreachable Masters that were already shown. Each message is shown only once.
     unreachable: BTreeSet<String>,
-    /// How the last executor ended that had not failed a task. The same failure is remarked once.
+    /// How the last executor ended that had not failed a task. The same kind of end is reported only once.
     last_loss: Option<ExecutorLoss>,
     /// The exit code of the last command that failed.
     pub(super) last_failure: u8,
-    /// Whether the user was told, when leaving, that tasks run.
+    /// Whether the user was warned, when leaving, that tasks still run.
     pub(super) was_warned: bool,
-    /// Whether ctrl-c came while a command was served.
+    /// Whether a ctrl-c came while a command ran.
     pub(super) was_interrupted: bool,
     pub(super) effects: Effects<Effect>,
 }
 
-/// What a session waits for.
+/// The event or time that a session waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     Registration,
-    /// The first executors, before the first prompt.
+    /// The first executors are ready, before the first prompt.
     FirstExecutors,
     Line,
     /// Everything is printed.
@@ -66,34 +66,34 @@ pub(super) enum Wait {
     Tables,
     Again,
     Master,
-    /// This foreground task.
+    /// This foreground task has ended.
     Task(TaskId),
-    /// This task, for `wait`.
+    /// This task has ended, for the command `wait`.
     BackgroundTask(TaskId),
-    /// A piece of this task's record is printed.
+    /// A piece of this task's recorded output is printed.
     Piece(TaskId),
-    /// More of this task's record.
+    /// More of this task's output is recorded.
     More(TaskId),
     Items,
-    /// The map run, which begins at this task.
+    /// The map run has ended. Its first task has this number.
     Map(TaskId),
     File,
-    /// The driver ends the application.
+    /// The driver has ended the application.
     Leaving,
-    /// The last words are printed.
+    /// The last messages are printed.
     Closing,
-    /// Nothing: `Finish` was given.
+    /// The session waits for nothing: the effect `Finish` was returned.
     Nothing,
 }
 
-/// Why a session wants to be woken.
+/// Why the session set its next deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The first executors were not ready in time.
     FirstPrompt,
-    /// Missing executors are explained.
+    /// Missing executors must be reported.
     Missing,
-    /// A command looks again at what it waits for.
+    /// A waiting command looks again whether its condition holds.
     Look,
     /// The Master has not answered in time.
     MasterSilent,
@@ -103,12 +103,12 @@ pub enum Reason {
     ReaderPatience,
 }
 
-/// Whether the driver or the Master refused what the command at hand requests.
+/// Whether the driver or the Master refused the request of the current command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The command requests nothing that can be refused.
+    /// The command has no request that can be refused.
     Unexpected,
-    /// Not yet.
+    /// The request can be refused, and has not been refused yet.
     Possible,
     Came(Note),
 }
@@ -120,9 +120,9 @@ pub enum Route {
     Console,
     /// Into the record of the background task.
     Record,
-    /// To the map run, with all other reports on the task.
+    /// The output goes to the map run, like all other reports about the task.
     Map,
-    /// Nowhere: the session is leaving.
+    /// The output is discarded, because the session is ending.
     Nowhere,
 }
 
@@ -158,12 +158,12 @@ impl State {
         self.config.commands == Commands::Script
     }
 
-    /// Whether the session is over, or about to be: it hears no more of tasks and executors.
+    /// Whether the session has ended or is ending. Then it ignores tasks and executors.
     fn is_leaving(&self) -> bool {
         matches!(self.wait, Wait::Leaving | Wait::Closing | Wait::Nothing)
     }
 
-    /// Whether a command is served, or the next line is made ready for.
+    /// Whether a command runs, or the session prepares to read the next line.
     fn is_busy(&self) -> bool {
         !matches!(self.wait, Wait::Registration | Wait::FirstExecutors | Wait::Line) && !self.is_leaving()
     }
@@ -190,7 +190,7 @@ impl State {
         }
     }
 
-    /// Nobody wants to see the rest of the output. A script ends.
+    /// Discards the remaining output, because standard output was closed at the other end. A script ends.
     pub(super) fn drop_outputs(&mut self) {
         match self.config.commands {
             Commands::Typed => self.effects.push(Effect::Mute),
@@ -198,7 +198,7 @@ impl State {
         }
     }
 
-    /// Takes an event. Then it is the turn of the course.
+    /// Takes an event and updates the state. The course continues afterwards.
     pub(super) fn hear(&mut self, now: Timestamp, event: Event) {
         self.now = now;
         match &event {
@@ -230,7 +230,7 @@ impl State {
         }
     }
 
-    /// Whether the command at hand shows this task's output.
+    /// Whether the current command shows this task's output.
     fn is_shown(&self, task: TaskId) -> bool {
         matches!(self.wait, Wait::Task(shown) | Wait::Piece(shown) | Wait::More(shown) if shown == task)
     }

@@ -24,13 +24,13 @@ pub struct Tasks {
 /// A task of `run`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The command as it is shown to people.
+    /// The command as text for the user.
     pub words: String,
     /// Whether the session waited for the task.
     pub place: RunMode,
     /// Time of the submission.
     pub submitted: Timestamp,
-    /// Outcome and duration of the task, once it has ended.
+    /// The outcome and the duration of the task, once it has ended.
     pub end: Option<(TaskOutcome, Duration)>,
 }
 
@@ -40,7 +40,7 @@ impl Tasks {
         self.rows.insert(id, task);
     }
 
-    /// Notes the end of a task. If too many ended tasks are remembered, the oldest is forgotten and returned.
+    /// Records the end of a task. If too many ended tasks are remembered, removes and returns the oldest.
     pub(super) fn end(&mut self, now: Timestamp, id: TaskId, outcome: TaskOutcome) -> Option<(TaskId, Task)> {
         let task = self.rows.get_mut(&id).filter(|task| task.end.is_none())?;
         task.end = Some((outcome, now.since(task.submitted)));
@@ -76,7 +76,7 @@ impl Tasks {
         self.get(id)?.end.as_ref().map(|(outcome, _)| exit_code(outcome))
     }
 
-    /// What does not fit together, if something does not.
+    /// Describes the first inconsistency in the table, if any.
     pub(super) fn contradiction(&self) -> Option<String> {
         let ended = self.iter().filter(|(_, task)| task.end.is_some()).count();
         let fits = ended == self.ended && ended <= REMEMBERED;
@@ -90,7 +90,7 @@ impl Tasks {
     }
 }
 
-/// The exit code for this outcome: the command's own exit code, if there is one.
+/// The exit code for this outcome: the command's own exit code, if it has one.
 #[must_use]
 pub fn exit_code(outcome: &TaskOutcome) -> u8 {
     match outcome {

@@ -12,20 +12,20 @@ use super::RunMode;
 /// One command of a line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sentence {
-    /// At least one.
+    /// The words of the command, at least one.
     pub(super) words: Vec<String>,
     pub(super) place: RunMode,
-    /// The first word that has a meaning in a POSIX shell but none here: `|`, `*.txt`, `$HOME`.
+    /// The first word that has a special meaning in a POSIX shell but not here: `|`, `*.txt`, `$HOME`.
     pub(super) idle: Option<String>,
 }
 
-/// A stand-in for each quoted character.
+/// A placeholder for each quoted character.
 const KEPT: char = '\0';
 const BACKSLASH: &str = "a backslash ends the line, and there is nothing after it to keep";
 const AND: &str =
     "&& has no meaning here: write a line for each command, or run sh -c '...' for a shell line";
 
-/// Splits a line into commands, or says why it cannot be split.
+/// Splits a line into commands, or returns why it cannot be split.
 pub(super) fn sentences(line: &str) -> Result<Vec<Sentence>, String> {
     let mut cutter = Cutter::default();
     let mut rest = line.chars();
@@ -50,7 +50,7 @@ pub(super) fn sentences(line: &str) -> Result<Vec<Sentence>, String> {
     Ok(cutter.sentences)
 }
 
-/// The text up to the closing quote.
+/// Reads the text up to the closing quote.
 fn quoted(rest: &mut Chars<'_>, quote: char) -> Result<String, String> {
     let mut text = String::new();
     while let Some(character) = rest.next() {
@@ -71,14 +71,14 @@ fn quoted(rest: &mut Chars<'_>, quote: char) -> Result<String, String> {
 struct Cutter {
     sentences: Vec<Sentence>,
     sentence: Sentence,
-    /// The current word, which exists from its first character or quote on.
+    /// The current word. It exists from its first character or quote.
     word: Option<String>,
     /// The part of the current word that is outside quotes.
     bare: String,
 }
 
 impl Cutter {
-    /// Adds text that was quoted.
+    /// Adds quoted text to the current word.
     fn keep(&mut self, text: &str) {
         self.word.get_or_insert_default().push_str(text);
         self.bare.push(KEPT);
@@ -107,14 +107,14 @@ impl Cutter {
     }
 }
 
-/// Whether a POSIX shell would change the word, given the part of it outside quotes.
+/// Whether a POSIX shell would change the word. `bare` is the part of the word that is outside quotes.
 fn means_something(bare: &str) -> bool {
     let is_redirection = bare.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['<', '>']);
     let is_variable = bare.strip_prefix('$').is_some_and(|name| !name.is_empty());
     bare.starts_with('|') || is_redirection || is_variable || bare.contains('*')
 }
 
-/// The word as it can be typed, with quotes if it needs them.
+/// The word as a user can type it, with quotes if it needs them.
 #[must_use]
 pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-+=./:,@%^{}[]~?*!".contains(c);

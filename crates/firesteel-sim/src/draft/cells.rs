@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use firesteel_placement::{Quantity, Resources};
 
-/// The addresses of a Worker, by resource, each as a cell.
+/// The addresses of a Worker by resource. Each address is a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cells(BTreeMap<String, Vec<Cell>>);
 
-/// An address: its users, each with its part.
+/// An address, as its users with the part that each of them uses.
 pub type Cell = Vec<(User, Quantity)>;
 
 /// The user of a part of a Worker.
@@ -20,8 +20,8 @@ pub enum User {
 }
 
 impl Cells {
-    /// The cells of all these addresses. `held` lists what each user holds, in which resources may have the names of
-    /// the request.
+    /// The cells of all these addresses. `held` lists the addresses that each user holds. Its resources may be named as
+    /// in the request, without a kind.
     pub(super) fn of<'a>(all: &Resources, held: impl Iterator<Item = (User, &'a Resources)>) -> Self {
         let owned = |name: &str, address: &str| (name.to_owned(), address.to_owned());
         let mut cells: BTreeMap<(String, String), Cell> =
@@ -45,7 +45,7 @@ impl Cells {
         self.0.iter().map(|(name, cells)| (name.as_str(), cells.as_slice()))
     }
 
-    /// Whether anybody uses only a part of an address.
+    /// Whether any user uses only a part of an address.
     #[must_use]
     pub fn are_shared(&self) -> bool {
         self.0.values().flatten().flatten().any(|(_, part)| *part < Quantity::whole(1))

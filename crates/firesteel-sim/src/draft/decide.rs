@@ -19,8 +19,8 @@ use super::{Draft, DraftApplication, DraftExecutor, Outcome};
 const CLIENT: PeerId = PeerId(u64::MAX);
 
 impl Draft {
-    /// Decides as a Master with these settings does, except for the settings that the draft has. All applications are
-    /// registered before the pass. Executors that the Master ends to make room end at once.
+    /// Decides as a Master with these settings does. The settings in the draft replace those in `config`. All
+    /// applications are registered before the pass. Executors that the Master preempts end immediately.
     ///
     /// # Errors
     /// The draft contradicts itself.
@@ -62,7 +62,7 @@ impl Draft {
         Ok(Outcome::of(self, &master.view(), details))
     }
 
-    /// The Master's tables. Connections are numbered: first those of Workers, then those of applications. An
+    /// The Master's tables. The connections of Workers have the first numbers, and those of applications the next. An
     /// application's id is its index.
     fn snapshot(&self) -> Snapshot {
         let workers: Vec<_> =
@@ -123,7 +123,7 @@ impl DraftExecutor {
     }
 }
 
-/// The answer of a Worker of the draft: an executor that the Master kills ends at once.
+/// The answer of a Worker in the draft. An executor that the Master kills ends immediately.
 fn ended_at_once(now: Timestamp, effect: Effect) -> Option<Event> {
     let Effect::Send { peer, message: Outbound::Worker(MasterToWorker::KillExecutor { executor }) } = effect
     else {
@@ -134,7 +134,7 @@ fn ended_at_once(now: Timestamp, effect: Effect) -> Option<Event> {
     Some(Event::Received { peer, arrived: now, message })
 }
 
-/// The Master's answer about an application. `None` if the application is over.
+/// The Master's answer about an application. `None` if the application has ended.
 pub(super) fn detail(master: &mut Master, now: Timestamp, app: String) -> Option<ApplicationDetail> {
     let question = ClientToMaster::RequestApplication { app, executors_from: ExecutorId(0) };
     let asked = Event::Received { peer: CLIENT, arrived: now, message: Inbound::Client(question) };

@@ -1,4 +1,4 @@
-//! Outcomes side by side: a line for each figure, a column for each outcome.
+//! Outcomes side by side: a row for each figure, a column for each outcome.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use firesteel_placement::advanced::words::none_or;
 
 use super::{ApplicationOutcome, Metrics};
 
-/// A row for each figure: its name, then its value in each outcome.
+/// The figures, one row each: the figure's name, then its value in each outcome.
 #[must_use]
 pub fn figures(all: &[&Metrics]) -> Vec<Vec<String>> {
     let row = |words: &str, of: &dyn Fn(&Metrics) -> String| {
@@ -40,7 +40,7 @@ pub fn figures(all: &[&Metrics]) -> Vec<Vec<String>> {
     rows
 }
 
-/// The executors of an application, in words: `3 executors, 12 cores, 2 new`.
+/// The executors of an application, as text: `3 executors, 12 cores, 2 new`.
 #[must_use]
 pub fn has(app: &ApplicationOutcome) -> String {
     let ApplicationOutcome { kept, given, taken, cores, detail: _ } = app;
@@ -57,7 +57,7 @@ pub fn has(app: &ApplicationOutcome) -> String {
     parts.join(", ")
 }
 
-/// Used cores of all cores: `12 of 16`.
+/// The used cores and all cores, as text: `12 of 16`.
 #[must_use]
 pub fn used(used: Cores, all: Cores) -> String {
     format!("{} of {}", used.0, all.0)

@@ -39,7 +39,7 @@ pub use fault::{Fault, FileError};
 
 pub const MOST_WORKERS: u64 = 100_000;
 pub const MOST_APPLICATIONS: u64 = 10_000;
-/// Maximum number of cores of all Workers of a file, which also limits the number of executors.
+/// The maximum number of cores of all Workers of a file. It also limits the number of executors.
 pub const MOST_EXECUTORS: u64 = 2_000_000;
 /// Maximum length of a name, in bytes.
 pub const LONGEST_NAME: usize = 200;
@@ -48,7 +48,7 @@ impl Draft {
     /// Reads a file in TOML.
     ///
     /// # Errors
-    /// The file has a mistake; the error is about the first one.
+    /// The file has a mistake. The error describes the first mistake.
     pub fn from_toml(text: &str) -> Result<Self, FileError> {
         let file = parse(text)?;
         let queues = file.queues.as_ref().map_or(Ok(Queues::default()), |queues| {
@@ -99,5 +99,5 @@ fn parse(text: &str) -> Result<DraftFile, FileError> {
     })
 }
 
-/// A field, with its position in the file.
+/// A field with its position in the file.
 type At<T> = Spanned<T>;

@@ -1,4 +1,4 @@
-//! An outcome in a few figures, to compare set-ups of a Master.
+//! An outcome in a few figures, by which set-ups of a Master are compared.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,13 @@ use super::{ApplicationOutcome, Outcome, WorkerOutcome};
 
 /// The figures of one outcome.
 ///
-/// An application *waits* if it has less than it asks for ([`ApplicationOutcome::is_short`]). Capacity is *stranded* if
-/// it is free, a waiting application asks for it, and its Worker has no room for an executor of any such application.
+/// An application *waits* if it has less than it requests ([`ApplicationOutcome::is_short`]). Free capacity is
+/// *stranded* if a waiting application requests this kind of capacity, but no executor of such an application fits on
+/// the Worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     pub given: u64,
-    /// Number of executors that were ended to make room.
+    /// The number of executors that were preempted.
     pub taken: u64,
     /// Number of applications that wait and have no executor.
     pub waiting: u64,
@@ -35,7 +36,8 @@ pub struct Metrics {
     pub resources: ResourceQuantities,
     /// Free addresses that are stranded, by resource.
     pub resources_stranded: ResourceQuantities,
-    /// The greatest number of executors of one application on one host. It loses them with that host.
+    /// The largest number of executors of one application on one host. If the host is lost, the application loses these
+    /// executors.
     pub most_on_one_host: u64,
 }
 
@@ -64,7 +66,7 @@ impl Metrics {
         all
     }
 
-    /// Adds one Worker, if it is alive.
+    /// Adds the figures of one Worker, if the Worker is alive.
     fn count(&mut self, worker: &WorkerOutcome, demands: &[&ProfileView]) {
         if !worker.share().counts() {
             return;
@@ -88,7 +90,7 @@ impl Metrics {
 }
 
 impl Outcome {
-    /// The requests of waiting applications: their profiles that may have more executors.
+    /// The requests of waiting applications: the profiles that may have more executors.
     #[must_use]
     pub fn waiting(&self) -> Vec<&ProfileView> {
         let waiting = self.applications.iter().filter(|app| app.is_short());
@@ -98,7 +100,7 @@ impl Outcome {
 }
 
 impl WorkerOutcome {
-    /// Its free cores if they are stranded, else none. `demands` come from [`Outcome::waiting`].
+    /// The Worker's free cores if they are stranded, otherwise zero. `demands` come from [`Outcome::waiting`].
     #[must_use]
     pub fn cores_stranded(&self, demands: &[&ProfileView]) -> Cores {
         match self.has_no_room_for(demands.iter().copied()) {
@@ -107,7 +109,7 @@ impl WorkerOutcome {
         }
     }
 
-    /// Whether there are demands, and the Worker has no room for an executor of any of them.
+    /// Whether there are demands, but no executor of any of them fits on the Worker.
     fn has_no_room_for<'a>(&self, demands: impl Iterator<Item = &'a ProfileView>) -> bool {
         let mut demands = demands.peekable();
         demands.peek().is_some() && !demands.any(|demand| self.has_room_for(demand))

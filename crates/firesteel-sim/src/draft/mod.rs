@@ -1,7 +1,7 @@
-//! A draft of a cluster, read from a file or from a Master, and what a Master would decide for it.
+//! A draft of a cluster, read from a file or from a Master, and a Master's decision about it.
 //!
-//! A [`Draft`] has Workers and applications. [`Draft::decide`] gives it to a real Master, whose scheduling pass makes
-//! the [`Outcome`]. [`Metrics`] are its figures, by which set-ups can be compared.
+//! A [`Draft`] contains Workers and applications. [`Draft::decide`] gives the draft to a real Master, whose scheduling
+//! pass produces the [`Outcome`]. [`Metrics`] are the figures of the outcome, by which set-ups can be compared.
 
 mod cells;
 mod decide;
@@ -27,32 +27,33 @@ pub use outcome::{ApplicationOutcome, GroupKey, Outcome, Since, WorkerExecutor, 
 /// A draft of a cluster: Workers, cluster drivers and applications at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// The settings of the Master's scheduler, except those that choose Workers: a draft is decided by several rules.
+    /// The settings of the Master's scheduler, except the rule that chooses Workers. A draft is decided with several
+    /// rules.
     pub scheduling: SchedulingSettings,
-    /// The Master's time. A draft is decided in an instant.
+    /// The Master's time. It does not pass during the decision.
     pub now: Timestamp,
-    /// The Workers in any order, each with its own id and address. They are used by exactly the executors and cluster
-    /// drivers below.
+    /// The Workers in any order, each with its own id and address. Exactly the executors and cluster drivers below use
+    /// them.
     pub workers: Vec<WorkerView>,
     pub drivers: Vec<DriverSnapshot>,
     /// The applications in order of submission.
     pub applications: Vec<DraftApplication>,
-    /// The index of the first application with reserved room: it is served before other queues.
+    /// The index of the first application with a reservation. It is served before other queues.
     pub reserved: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftApplication {
-    /// What the application asks for. An estimated run time is a variable of its command.
+    /// The application's request. An estimated run time is an environment variable of the command.
     pub description: ApplicationDescription,
     pub submitted: Timestamp,
-    /// Its resource profiles, except the default one, which is part of the description.
+    /// The application's resource profiles, except the default profile, which is part of the description.
     pub profiles: Vec<ProfileSnapshot>,
-    /// Executors that it holds already.
+    /// The executors that the application already has.
     pub running: Vec<DraftExecutor>,
-    /// When executors of other applications were ended for this one, the earliest first.
+    /// When executors of other applications were ended for this application, the earliest first.
     pub preempted: Vec<Timestamp>,
-    /// Excluded hosts and other limits on its executors.
+    /// The excluded hosts and other limits for the application's executors.
     pub condition: ApplicationCondition,
 }
 
@@ -62,13 +63,13 @@ pub struct DraftExecutor {
     pub worker: WorkerId,
     pub cores: Cores,
     pub memory: MiB,
-    /// The addresses that it uses of each resource.
+    /// The addresses that the executor uses of each resource.
     pub resources: HeldResources,
     pub launched: Timestamp,
 }
 
 impl DraftApplication {
-    /// An application that registers at this time.
+    /// An application that registers at the time `submitted`.
     #[must_use]
     pub fn new(description: ApplicationDescription, submitted: Timestamp) -> Self {
         let (profiles, running, preempted) = (Vec::new(), Vec::new(), Vec::new());

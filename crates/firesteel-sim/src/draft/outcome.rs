@@ -30,25 +30,25 @@ pub struct WorkerOutcome {
     pub memory: MiB,
     pub memory_free: MiB,
     pub resources: ResourceQuantities,
-    /// Number of free addresses, by resource. Free parts of addresses count as parts.
+    /// The number of free addresses, by resource. A free part of an address counts as that part.
     pub resources_free: ResourceQuantities,
     pub free: Resources,
-    /// Which executors share its addresses.
+    /// The users that share the Worker's addresses.
     pub cells: Cells,
-    /// Its executors, by application and number.
+    /// The executors on the Worker, by application and number.
     pub executors: Vec<WorkerExecutor>,
-    /// Whether it counts in sums, and whether its free capacity is offered.
+    /// Whether the Worker counts in sums, and whether its free capacity is offered.
     pub state: ShareState,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WorkerExecutor {
     pub app: usize,
-    /// Whether it ran before the decision.
+    /// Whether the executor ran before the decision.
     pub since: Since,
     pub cores: Cores,
     pub memory: MiB,
-    /// Number of its addresses, by resource; a part of an address counts as that part.
+    /// The number of the executor's addresses, by resource. A part of an address counts as that part.
     pub resources: ResourceQuantities,
 }
 
@@ -63,18 +63,19 @@ pub enum Since {
 /// The executors of an application after the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationOutcome {
-    /// Number of executors that were running and were kept.
+    /// The number of executors that were already running and that the application keeps.
     pub kept: u64,
     pub given: u64,
-    /// Number of executors that were ended to make room.
+    /// The number of executors that were preempted.
     pub taken: u64,
     pub cores: Cores,
-    /// The Master's answer about it, with the reasons why it has no more executors. `None` if it has ended.
+    /// The Master's answer about the application, with the reasons why it has no more executors. `None` if the
+    /// application has ended.
     pub detail: Option<ApplicationDetail>,
 }
 
 impl Outcome {
-    /// The outcome, from the Master's tables and its answers about each application.
+    /// The outcome, computed from the Master's tables and its answers about each application.
     pub(super) fn of(draft: &Draft, view: &MasterView, details: Vec<Option<ApplicationDetail>>) -> Self {
         let mut on: BTreeMap<WorkerId, Vec<WorkerExecutor>> = BTreeMap::new();
         let mut held = held_by_drivers(draft);
@@ -120,7 +121,7 @@ impl Outcome {
         Self { workers: workers.collect(), applications }
     }
 
-    /// The Workers before the decision, with all executors that ran then, including preempted ones.
+    /// The Workers before the decision, with all executors that were running then, including preempted ones.
     #[must_use]
     pub fn before(&self, draft: &Draft) -> Vec<WorkerOutcome> {
         let mut workers: BTreeMap<WorkerId, WorkerOutcome> = BTreeMap::new();
@@ -185,11 +186,11 @@ fn held_by_drivers(draft: &Draft) -> BTreeMap<&WorkerId, Vec<(User, &Resources)>
     held
 }
 
-/// Everything that equal Workers have in common, without their names. Each pair is the whole amount and the free one.
+/// The common properties of equal Workers, without their names. Each pair is the whole amount and the free amount.
 pub type GroupKey<'a> = ([Cores; 2], [MiB; 2], [&'a ResourceQuantities; 2], &'a [WorkerExecutor]);
 
 impl WorkerOutcome {
-    /// Its capacity, free amounts and executors. Workers with equal keys share a row in tables and pictures.
+    /// The Worker's capacity, free amounts and executors. Workers with equal keys share a row in tables and pictures.
     #[must_use]
     pub fn group_key(&self) -> GroupKey<'_> {
         let cores = [self.cores, self.cores_free];
@@ -197,7 +198,7 @@ impl WorkerOutcome {
         (cores, memory, [&self.resources, &self.resources_free], &self.executors)
     }
 
-    /// Its contribution to the sums over the cluster.
+    /// The Worker's contribution to the sums over the cluster.
     #[must_use]
     pub fn share(&self) -> WorkerShare {
         WorkerShare {
@@ -219,7 +220,7 @@ impl WorkerOutcome {
         self.executors.iter().fold(self.memory - self.memory_free, |rest, executor| rest - executor.memory)
     }
 
-    /// Takes resources from the free ones. Returns the addresses.
+    /// Takes resources from the Worker's free resources. Returns the addresses that were taken.
     fn take(&mut self, resources: &HeldResources) -> Resources {
         let taken = resources.take(&mut self.free).unwrap_or_default();
         for (name, left) in &mut self.resources_free {
@@ -235,10 +236,10 @@ impl ApplicationOutcome {
         self.kept + self.given
     }
 
-    /// Whether it has less than it asks for, or waits for its turn.
+    /// Whether the application has less than it requests, or waits for its turn.
     ///
     /// A request is limited by the application's maximum of cores and its number of executors. With at most 200 cores
-    /// in executors of 7, an application asks for 28 executors, which have 196 cores.
+    /// in executors of 7, an application requests 28 executors, which have 196 cores.
     #[must_use]
     pub fn is_short(&self) -> bool {
         let scheduling = self.detail.as_ref().and_then(|detail| detail.scheduling.as_ref());
@@ -246,7 +247,7 @@ impl ApplicationOutcome {
             || self.profiles().any(|profile| self.lacks(profile))
     }
 
-    /// The state of each of its profiles; empty if the application has ended.
+    /// The state of each of the application's profiles. Empty if the application has ended.
     pub(super) fn profiles(&self) -> impl Iterator<Item = &ProfileView> {
         let scheduling = self.detail.as_ref().and_then(|detail| detail.scheduling.as_ref());
         scheduling.into_iter().flat_map(|scheduling| &scheduling.profiles)
@@ -258,7 +259,8 @@ impl ApplicationOutcome {
 }
 
 impl WorkerExecutor {
-    /// An executor from the Master's view. Numbers from `had` on are new executors; `had` were running.
+    /// An executor from the Master's view. Executors with numbers from `had` on are new. The `had` executors before
+    /// them were already running.
     fn of(app: usize, had: u64, view: &ExecutorView) -> Self {
         let ExecutorId(number) = view.id;
         Self {
@@ -271,7 +273,7 @@ impl WorkerExecutor {
     }
 }
 
-/// The free quantity of each resource in `all`, even if it is zero.
+/// The free quantity of each resource in `all`, including resources with nothing free.
 fn with_all_names(all: &Resources, free: &Resources) -> ResourceQuantities {
     all.iter().map(|(name, _)| (name.to_owned(), free.quantity_of(name))).collect()
 }

@@ -1,4 +1,4 @@
-//! The draft of a running cluster, from its Master's answers.
+//! The draft of a running cluster, made from the answers of the cluster's Master.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +21,8 @@ use super::{Draft, DraftApplication, DraftExecutor};
 
 impl Draft {
     /// The live Workers with their cluster drivers, and the live applications with their executors. `details` are the
-    /// Master's answers about each application; ended ones are left out. The cluster changes between the answers:
-    /// entries that contradict an earlier answer are left out.
+    /// Master's answers about each application. Ended applications are left out. Because the cluster changes between
+    /// the answers, entries that contradict an earlier answer are also left out.
     #[must_use]
     pub fn of_running(view: &MasterView, details: &[ApplicationAnswer]) -> Self {
         let details: Vec<&ApplicationDetail> = details.iter().filter_map(known).collect();
@@ -68,7 +68,7 @@ impl Draft {
         draft
     }
 
-    /// Leaves out cluster drivers and executors if their Worker is missing, or their addresses have other users.
+    /// Leaves out cluster drivers and executors if their Worker is missing, or if their addresses are already used.
     fn leave_out_contradictions(&mut self) {
         let mut free: BTreeMap<&WorkerId, Resources> =
             self.workers.iter().map(|worker| (&worker.id, worker.resources.clone())).collect();
@@ -94,7 +94,7 @@ impl Draft {
     }
 }
 
-/// A running cluster driver with its share of its Worker. `None` if it does not run.
+/// A running cluster driver with its share of its Worker. `None` if the driver is not running.
 fn held_by(driver: &DriverView) -> Option<DriverSnapshot> {
     if !driver.state.holds_cores() {
         return None;
@@ -111,8 +111,9 @@ fn known(answer: &ApplicationAnswer) -> Option<&ApplicationDetail> {
     }
 }
 
-/// A placeholder for a command, which is never run. It carries the application's estimated run time and the releases of
-/// Spark that it needs. The Master's answers lack these releases, so they are taken from the Workers of its executors.
+/// A placeholder for a command, which is never run. It contains the application's estimated run time and the releases
+/// of Spark that the application needs. The Master's answers do not contain these releases, so they are taken from the
+/// Workers of the application's executors.
 fn command(view: &MasterView, detail: &ApplicationDetail) -> ExecutorCommand {
     let runs_on = |worker: &WorkerView| {
         let mut executors = detail.application.executors.iter().filter(|it| !it.state.is_finished());
@@ -134,7 +135,7 @@ fn command(view: &MasterView, detail: &ApplicationDetail) -> ExecutorCommand {
     command
 }
 
-/// When executors were ended to make room for each application, the earliest first.
+/// For each application, when other executors were ended to free resources for it, the earliest first.
 fn ended_for(details: &[&ApplicationDetail]) -> BTreeMap<AppId, Vec<Timestamp>> {
     let mut ended: BTreeMap<AppId, Vec<Timestamp>> = BTreeMap::new();
     for executor in details.iter().flat_map(|detail| &detail.application.executors) {
@@ -148,7 +149,7 @@ fn ended_for(details: &[&ApplicationDetail]) -> BTreeMap<AppId, Vec<Timestamp>> 
     ended
 }
 
-/// An application of the running Master, with its executors and request. `None` if it has ended meanwhile.
+/// An application of the running Master, with its executors and request. `None` if the application has since ended.
 fn live(
     detail: &ApplicationDetail,
     command: ExecutorCommand,

@@ -1,23 +1,23 @@
-//! Axes of charts: the positions of values, and the ticks whose labels have room.
+//! Axes of charts: the positions of values, and the ticks whose labels fit.
 
 use super::ticks::Tick;
 use super::words::width;
 use super::{SMALL, Weight};
 
-/// The least space between the labels of two ticks, in pixels.
+/// The smallest space between the labels of two ticks, in pixels.
 const GAP: f64 = 10.0;
 
 /// One of the two axes of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What the axis measures, with its unit.
+    /// The quantity on the axis, with its unit.
     pub title: String,
     /// How values map to positions.
     pub scale: Scale,
     pub from: f64,
-    /// The value at its end. Greater than the value at its beginning, unless there is a single value.
+    /// The value at the end of the axis. It is greater than the value at the beginning, unless there is only one value.
     pub to: f64,
-    /// Labelled values, the most useful first. A label without room beside earlier ones is left out.
+    /// Labelled values, the most useful first. A label that does not fit beside earlier labels is left out.
     pub ticks: Vec<Tick>,
 }
 
@@ -39,8 +39,8 @@ pub(super) struct Mark<'a> {
 }
 
 impl Axis {
-    /// The position of a value, from 0 to 1 along the axis. Values beyond an end are at that end. On an axis without
-    /// length, all values are in the middle. NaN is at the beginning.
+    /// The position of a value, from 0 to 1 along the axis. Values beyond an end are at this end. On an axis whose ends
+    /// are equal, all values are in the middle. NaN is at the beginning.
     pub(super) fn part(&self, value: f64) -> f64 {
         if self.to <= self.from {
             return 0.5;
@@ -52,7 +52,7 @@ impl Axis {
         if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) }
     }
 
-    /// The ticks of a horizontal axis of this length, without those whose labels have no room. Labels extend at most
+    /// The ticks of a horizontal axis of this length, without the ticks whose labels do not fit. Labels extend at most
     /// `margin` beyond the axis.
     pub(super) fn marks(&self, length: f64, margin: f64) -> Vec<Mark<'_>> {
         let mut marks: Vec<Mark<'_>> = Vec::new();

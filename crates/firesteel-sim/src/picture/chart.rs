@@ -4,13 +4,13 @@ use super::axis::Axis;
 use super::curve::{SeriesStyle, corners};
 use super::{Anchor, Area, Paint, Point, SMALL, Svg, TEXT, Weight};
 
-/// Space that a chart needs below its area, for ticks and the title of the axis, in pixels.
+/// The space below a chart's area, for ticks and the title of the axis, in pixels.
 pub const BELOW: f64 = 40.0;
-/// Space that a chart needs left of its area, for the labels of ticks, in pixels.
+/// The space left of a chart's area, for the labels of ticks, in pixels.
 pub const LEFT: f64 = 52.0;
-/// Space that a chart needs right of its area, for half of the last tick's label, in pixels.
+/// The space right of a chart's area, for half of the last tick's label, in pixels.
 pub const RIGHT: f64 = 20.0;
-/// Space that a chart needs above its area, for its title and the title of the vertical axis, in pixels.
+/// The space above a chart's area, for its title and the title of the vertical axis, in pixels.
 pub const ABOVE: f64 = 44.0;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -19,21 +19,22 @@ pub struct Chart {
     pub title: String,
     pub x: Axis,
     pub y: Axis,
-    /// The curves, the first one lowest.
+    /// The curves. The first curve is drawn below all others.
     pub series: Vec<Series>,
 }
 
-/// One curve, by its points in the values of the axes.
+/// One curve. Its points are in the units of the axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Its points from left to right. Each point's value holds until the next point; the last point ends the curve.
+    /// The curve's points from left to right. The value of a point is valid until the next point. The last point ends
+    /// the curve.
     pub points: Vec<(f64, f64)>,
     /// Text that viewers show when the pointer is on the curve.
     pub words: String,
 }
 
 impl Chart {
-    /// Draws the chart. `area` is the space for its curves; titles and ticks are around it.
+    /// Draws the chart. `area` is the space for the curves. Titles and ticks are drawn around it.
     pub fn draw(&self, svg: &mut Svg, area: Area) {
         title(svg, Point { x: area.at.x - LEFT, y: area.at.y - 28.0 }, &self.title);
         self.axes(svg, area);
@@ -80,7 +81,7 @@ impl Chart {
     }
 }
 
-/// Writes the title of a chart, or of a note in its place.
+/// Writes the title of a chart, or the title of a note that replaces a chart.
 pub fn title(svg: &mut Svg, at: Point, title: &str) {
     svg.text(at, TEXT, Weight::Bold, Anchor::Start, Paint::Ink, title);
 }

@@ -1,11 +1,11 @@
 //! Curves of charts, each with its own style, so that two coinciding curves are both visible.
 //!
 //! Curves differ in colour, dashes, the shape of markers, and width. Later curves are narrower and are drawn over
-//! earlier ones, and the markers of all curves are at different positions.
+//! earlier curves. The markers of all curves are at different positions.
 
 use super::{Paint, Point, Svg};
 
-/// Markers of one curve are at least this far apart, in pixels.
+/// The smallest distance between two markers of one curve, in pixels.
 const APART: f64 = 130.0;
 /// Half the size of a marker, in pixels.
 const MARKER: f64 = 4.0;
@@ -13,7 +13,7 @@ const MARKER: f64 = 4.0;
 /// The style of one curve among several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesStyle {
-    /// Its number, from 0.
+    /// The number of the curve, counted from 0.
     pub number: usize,
     pub of: usize,
 }
@@ -23,13 +23,13 @@ impl SeriesStyle {
         Paint::Series(self.number)
     }
 
-    /// Its width, in pixels: the first curve is the widest.
+    /// The width of the curve, in pixels. The first curve is the widest.
     fn width(self) -> f64 {
         let last = self.of.saturating_sub(1).max(1) as f64;
         if self.of < 2 { 2.0 } else { 3.4 - 1.8 * self.number as f64 / last }
     }
 
-    /// Lengths of dashes and of gaps; nothing for a solid line.
+    /// The lengths of dashes and gaps. Empty for a solid line.
     fn dashes(self) -> &'static str {
         ["", "9 4", "", "4 3", "", "12 3 3 3", ""][self.number % 7]
     }
@@ -86,8 +86,8 @@ impl SeriesStyle {
     }
 }
 
-/// The corners of a step curve: each point's height holds until the next point. Points less than half a pixel apart are
-/// merged.
+/// The corners of a step curve. The height of a point is valid until the next point. Points less than half a pixel
+/// apart are merged.
 pub(super) fn corners(points: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::new();
     for point in points {

@@ -1,8 +1,8 @@
 //! Pictures as SVG, in one style.
 //!
-//! [`Svg`] writes the elements and escapes all text. [`Paint`] is a colour in a light and in a dark version; the viewer
-//! chooses. [`words`] estimates the width of text and makes it fit. [`chart`] draws curves over two axes, and
-//! [`mosaic`] a small bar for each of very many Workers. A picture has its own background, so that it can be read on
+//! [`Svg`] writes the elements and escapes all text. [`Paint`] is a colour in a light and in a dark version, from which
+//! the viewer chooses. [`words`] estimates the width of text and shortens it. [`chart`] draws curves over two axes, and
+//! [`mosaic`] draws a small bar for each of many Workers. A picture has its own background, so that it can be read on
 //! any page.
 
 pub mod axis;
@@ -17,7 +17,7 @@ pub mod words;
 pub use palette::{Paint, SERIES, colours};
 pub use svg::{Anchor, Area, Point, Svg, Weight};
 
-/// Space around everything, in pixels.
+/// The space around the whole picture, in pixels.
 pub const MARGIN: f64 = 24.0;
 /// Size of headings, in pixels.
 pub const HEADING: f64 = 18.0;

@@ -1,7 +1,7 @@
-//! Very many Workers at a glance: a small bar for each, in rows, without names.
+//! Many Workers at a glance: one small bar per Worker, in rows, without names.
 //!
 //! The length of a bar is its Worker's number of cores. Executors have the colours of their applications, and free
-//! cores are light; stranded free cores have a red edge. All areas of one colour are one path, so that a browser draws
+//! cores are light. Stranded free cores have a red edge. All areas of one colour are one path, so that a browser draws
 //! tens of thousands of executors at once.
 
 use std::collections::BTreeMap;
@@ -15,11 +15,11 @@ use super::svg::{Escaped, Number, PATTERNS};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
     pub cores: Cores,
-    /// The used cores, by user.
+    /// The used cores by user.
     pub held: Vec<(Holder, Cores)>,
-    /// Whether no waiting application can use its free cores.
+    /// Whether no waiting application can use the Worker's free cores.
     pub is_stranded: bool,
-    /// Whether the Worker gets nothing new, so that its unused cores are not free.
+    /// Whether the Worker gets no new executors, so that its unused cores are not free.
     pub is_withheld: bool,
 }
 
@@ -35,7 +35,7 @@ impl Tile {
 pub enum Holder {
     /// The application with this series.
     Series(usize),
-    /// One of the applications without a series of their own.
+    /// An application that has no series of its own.
     Other,
     Driver,
 }
@@ -56,18 +56,18 @@ impl Holder {
 
 /// Width of the mosaic, in SVG units.
 const WIDTH: f64 = 1200.0;
-/// Approximate height with very many Workers.
+/// The approximate height of a mosaic with many Workers, in SVG units.
 const HEIGHT: f64 = 720.0;
-/// The ratio of length to height of a typical bar.
+/// The ratio of length to height of an average bar.
 const SHAPE: f64 = 4.0;
-/// Least and greatest height of a bar.
+/// The smallest and largest height of a bar, in SVG units.
 const BAR: (f64, f64) = (3.0, 22.0);
 
-/// The size of bars, and the position of the next one. Bars flow in rows, like words.
+/// The size of bars, and the position of the next bar. Bars are placed in rows, like words in a text.
 struct Flow {
     height: f64,
     gap: f64,
-    /// Width of a core.
+    /// The width of one core, in SVG units.
     scale: f64,
     at: (f64, f64),
 }
@@ -99,7 +99,7 @@ impl Flow {
     }
 }
 
-/// The mosaic as an element of HTML. The colours are those of [`super::colours`].
+/// The mosaic as an HTML element. Its colours are defined by [`super::colours`].
 #[must_use]
 pub fn draw(tiles: &[Tile], title: &str) -> String {
     let mut flow = Flow::of(tiles);
@@ -144,7 +144,7 @@ pub fn draw(tiles: &[Tile], title: &str) -> String {
     text + "</svg>"
 }
 
-/// A small picture of a colour, for a legend.
+/// A small sample of a colour, for a legend.
 #[must_use]
 pub fn swatch(paint: Paint) -> String {
     let area = "d=\"M0 0h16v8h-16z\"";
@@ -168,7 +168,7 @@ fn merged(held: &[(Holder, Cores)]) -> Vec<(Holder, Cores)> {
     all
 }
 
-/// Adds a rectangle to a path; nothing if it has no area.
+/// Adds a rectangle to a path. Adds nothing if the rectangle has no area.
 fn area(path: &mut String, (x, y): (f64, f64), (width, height): (f64, f64)) {
     if width < 0.05 || height <= 0.0 {
         return;

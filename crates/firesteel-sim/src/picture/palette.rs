@@ -1,11 +1,12 @@
 //! Colours for light and dark pages that colour-blind readers can tell apart.
 //!
-//! The hues of the series are those of Okabe and Ito, made lighter or darker for the page. Tests check their contrast
-//! to the page and to text on them, and their distance for people without red, green or blue cones.
+//! The hues of the series are those of Okabe and Ito, made lighter or darker for the page. Tests check the contrast of
+//! each colour to the page and to text on it. They also check how different the colours are for people without red,
+//! green or blue cones.
 
 use std::fmt::Write as _;
 
-/// Number of series with a colour of their own. The next series repeat the colours with stripes, then with dots.
+/// The number of series with a colour of their own. Further series repeat the colours with stripes, then with dots.
 pub const SERIES: usize = 7;
 
 /// The colour of an element, by its purpose.
@@ -19,9 +20,9 @@ pub enum Paint {
     /// Lines of axes and grids.
     Grid,
     Free,
-    /// The series with this number, from 0.
+    /// The series with this number, counted from 0.
     Series(usize),
-    /// Text on the colour of this series.
+    /// Text on top of the colour of this series.
     Upon(usize),
     /// Waiting applications and stranded capacity.
     Warning,
@@ -37,7 +38,7 @@ const GRID: Shade = ("#d1d9e0", "#3d444d");
 const FREE: Shade = ("#eff2f5", "#21262d");
 const WARNING: Shade = ("#b3261e", "#ff8f87");
 
-/// Each series' colour, and the colour of text on it.
+/// For each series, its colour and the colour of text on it.
 const SHADES: [(Shade, Shade); SERIES] = [
     (("#0562a7", "#3d8de1"), (WHITE, BLACK)),
     (("#de8704", "#f5b13e"), (BLACK, BLACK)),
@@ -76,7 +77,7 @@ impl Paint {
         self.pattern().is_some()
     }
 
-    /// The pattern laid over a series that shares its colour with an earlier one.
+    /// The pattern over a series whose colour an earlier series already has.
     pub(super) fn pattern(self) -> Option<&'static str> {
         match self {
             Self::Series(number) => match number / SERIES {
@@ -95,12 +96,13 @@ impl Paint {
     }
 }
 
-/// The style sheet: a class for each paint, and the dark version for viewers that prefer one.
+/// The style sheet: a class for each paint, and dark versions for viewers that prefer a dark page.
 pub(super) fn style() -> String {
     colours("")
 }
 
-/// The style sheet with this selector before each class, for pictures inside a page that has its own style sheet.
+/// The style sheet with the selector `before` before each class, for pictures inside a page that has its own style
+/// sheet.
 #[must_use]
 pub fn colours(before: &str) -> String {
     let of = |choose: fn(Shade) -> &'static str| {
@@ -138,7 +140,7 @@ fn shades() -> Vec<(String, Shade)> {
 mod tests {
     use super::*;
 
-    /// Red, green and blue as amounts of light, each 0 to 1.
+    /// Red, green and blue as amounts of light, each from 0 to 1.
     type Light = [f64; 3];
 
     fn light(colour: &str) -> Light {
@@ -158,7 +160,7 @@ mod tests {
         (one.max(other) + 0.05) / (one.min(other) + 0.05)
     }
 
-    /// Colour vision: ordinary, then without red, green and blue cones.
+    /// Models of colour vision: ordinary vision, then vision without red, green and blue cones.
     ///
     /// Source: Machado, Oliveira and Fernandes (2009).
     const CONES: [[[f64; 3]; 3]; 4] = [
@@ -185,7 +187,7 @@ mod tests {
         by.map(|row| row.iter().zip(light).map(|(part, light)| part * light).sum::<f64>().clamp(0.0, 1.0))
     }
 
-    /// The visible difference of two colours in Ottosson's OKLab; black to white is 1.
+    /// The visible difference between two colours in Ottosson's OKLab. The difference between black and white is 1.
     fn distance(one: Light, other: Light) -> f64 {
         let lab = |[red, green, blue]: Light| {
             let long = (0.412_221 * red + 0.536_333 * green + 0.051_446 * blue).cbrt();

@@ -4,19 +4,19 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::palette::{Paint, style};
 
-/// A place in a picture, in pixels.
+/// A position in a picture, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Distance from the left.
+    /// The distance from the left edge.
     pub x: f64,
-    /// Distance from the top.
+    /// The distance from the top edge.
     pub y: f64,
 }
 
 /// A rectangle, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
-    /// Its upper left corner.
+    /// The upper left corner.
     pub at: Point,
     /// Its width, to the right.
     pub width: f64,
@@ -24,7 +24,7 @@ pub struct Area {
     pub height: f64,
 }
 
-/// Which part of a text is at its point, which lies on the baseline.
+/// The part of a text that is at the text's point. The point is on the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The beginning of the text.
@@ -33,7 +33,7 @@ pub enum Anchor {
     End,
 }
 
-/// How heavy letters are.
+/// The weight of letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     Plain,
@@ -48,14 +48,14 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// An empty picture. Screen readers read its title and description aloud.
+    /// Creates an empty picture. Screen readers read its title and description aloud.
     #[must_use]
     pub fn new(title: &str, description: &str) -> Self {
         let (title, description) = (title.to_owned(), description.to_owned());
         Self { title, description, body: String::new() }
     }
 
-    /// A filled rectangle with slightly round corners; nothing if it has no area.
+    /// A filled rectangle with slightly rounded corners. Draws nothing if the rectangle has no area.
     pub fn rect(&mut self, area: Area, paint: Paint) {
         self.shape(area, &format!("class=\"{}\"", paint.fill()));
         if let Some(pattern) = paint.pattern() {
@@ -78,12 +78,13 @@ impl Svg {
         }
     }
 
-    /// A solid line through these points. `width` is in pixels. Fewer than two points draw nothing.
+    /// A solid line through these points. `width` is in pixels. With fewer than two points, draws nothing.
     pub fn line(&mut self, points: &[Point], width: f64, paint: Paint) {
         self.dashed(points, width, paint, "");
     }
 
-    /// A line of dashes through these points. `dashes` has lengths of dashes and gaps in pixels; empty: a solid line.
+    /// A dashed line through these points. `dashes` contains the lengths of dashes and gaps in pixels. If it is empty,
+    /// the line is solid.
     pub fn dashed(&mut self, points: &[Point], width: f64, paint: Paint, dashes: &str) {
         if points.len() < 2 {
             return;
@@ -124,7 +125,7 @@ impl Svg {
         ));
     }
 
-    /// Groups elements. Viewers show the words when the pointer is on one of them.
+    /// Groups elements. Viewers show `words` when the pointer is on one of these elements.
     pub fn group(&mut self, words: &str, draw: impl FnOnce(&mut Self)) {
         self.element(format_args!("<g><title>{}</title>", Escaped(words)));
         draw(self);
@@ -150,20 +151,20 @@ impl Svg {
     }
 }
 
-/// The points in the form of an attribute.
+/// The points in the form of an SVG attribute.
 fn joined(points: &[Point]) -> String {
     let points = points.iter().map(|point| format!("{},{}", Number(point.x), Number(point.y)));
     points.collect::<Vec<_>>().join(" ")
 }
 
-/// Patterns over colours that are used again.
+/// The definitions of the patterns that are laid over repeated colours.
 pub(super) const PATTERNS: &str = "<defs>\
 <pattern id=\"stripes\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <path d=\"M0 3H6\" stroke-width=\"2\" class=\"over\"/></pattern>\
 <pattern id=\"dots\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
 <circle cx=\"3\" cy=\"3\" r=\"1.4\" class=\"over\"/></pattern></defs>";
 
-/// A number of pixels with at most two decimals, so that it is short and the same on every machine.
+/// A number of pixels with at most two decimals. So the text is short, and the same on every machine.
 pub(super) struct Number(pub(super) f64);
 
 impl Display for Number {
@@ -174,7 +175,7 @@ impl Display for Number {
     }
 }
 
-/// Text between tags. Markup is escaped; characters that XML does not allow are replaced.
+/// Text between tags. Markup is escaped. Characters that XML does not allow are replaced.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl Display for Escaped<'_> {

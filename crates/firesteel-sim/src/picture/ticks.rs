@@ -1,14 +1,14 @@
-//! Round values for the ticks of axes, each with its name.
+//! Round values for the ticks of axes, each with its label.
 
 pub type Tick = (f64, String);
 
-/// The most steps between ticks on an even axis.
+/// The maximum number of steps between ticks on a linear axis.
 const MOST: f64 = 6.0;
 /// Units of time, in seconds.
 const MICROSECOND: f64 = 1e-6;
 const MILLISECOND: f64 = 1e-3;
 const DAY: f64 = 86_400.0;
-/// The most powers of ten below 1 on a logarithmic axis of shares.
+/// The maximum number of powers of ten below 1 on a logarithmic axis of shares.
 const DECADES: f64 = 15.0;
 /// Round durations: a number of units, the unit in seconds, and its name.
 const TIMES: [(f64, f64, &str); 29] = [
@@ -43,7 +43,7 @@ const TIMES: [(f64, f64, &str); 29] = [
     (10.0, 86_400.0, "d"),
 ];
 
-/// Distance of ticks: a whole number (up to 25) times a power of ten. Multiples are exact: 3 x 0.1 is 0.3.
+/// The distance between ticks: a whole number (up to 25) times a power of ten. Multiples are exact: 3 x 0.1 is 0.3.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     factor: f64,
@@ -51,8 +51,8 @@ struct Step {
 }
 
 impl Step {
-    /// The least of 1, 2, 2.5, 5 and 10 times a power of ten that is at least this length. `None` if the length is not
-    /// a positive number, or is too small or too large for a power of ten.
+    /// The smallest of 1, 2, 2.5, 5 and 10 times a power of ten that is at least this length. `None` if the length is
+    /// not a positive number, or if it is too small or too large for a power of ten.
     fn at_least(length: f64) -> Option<Self> {
         if !(length > 1e-300 && length < 1e300) {
             return None;
@@ -70,7 +70,7 @@ impl Step {
         }
     }
 
-    /// Its multiples within the axis.
+    /// The multiples of the step within the axis.
     fn multiples(self, from: f64, to: f64) -> impl Iterator<Item = f64> {
         let step = self.times(1);
         let first = (from / step - 1e-9).ceil() as i64;
@@ -79,8 +79,8 @@ impl Step {
     }
 }
 
-/// Ticks of an even axis of numbers: multiples of 1, 2, 2.5 or 5 times a power of ten. An axis whose length is zero, or
-/// too small relative to its numbers, has one tick, at its beginning.
+/// Ticks of a linear axis of numbers: multiples of 1, 2, 2.5 or 5 times a power of ten. An axis whose length is zero,
+/// or too small compared with its numbers, has only one tick, at its beginning.
 #[must_use]
 pub fn numbers(from: f64, to: f64, name: impl Fn(f64) -> String) -> Vec<Tick> {
     values(from, to).into_iter().map(|value| (value, name(value))).collect()
@@ -99,7 +99,7 @@ fn values(from: f64, to: f64) -> Vec<f64> {
     }
 }
 
-/// Ticks of an even axis of whole numbers from 0.
+/// Ticks of a linear axis of whole numbers from 0.
 #[must_use]
 pub fn counts(to: f64) -> Vec<Tick> {
     let name = |value: f64| (value, format!("{value:.0}"));
@@ -110,7 +110,7 @@ pub fn counts(to: f64) -> Vec<Tick> {
     values(0.0, to).into_iter().filter(|value| value.fract() == 0.0).map(name).collect()
 }
 
-/// Ticks of an even axis of shares, where 1 is `100%`.
+/// Ticks of a linear axis of shares, where 1 is labelled `100%`.
 #[must_use]
 pub fn shares(from: f64, to: f64) -> Vec<Tick> {
     // Ticks are round as percentages. Ten digits distinguish them.
@@ -119,7 +119,7 @@ pub fn shares(from: f64, to: f64) -> Vec<Tick> {
     ticks.into_iter().map(|(percent, name)| (percent / 100.0, name)).collect()
 }
 
-/// Ticks of an even axis of times from 0 to `to` seconds, all in one unit: `0 s`, `15 s`, `30 s`.
+/// Ticks of a linear axis of times from 0 to `to` seconds, all in one unit: `0 s`, `15 s`, `30 s`.
 #[must_use]
 pub fn times(to: f64) -> Vec<Tick> {
     let in_unit = |unit: f64, name: &str, step: Step| -> Vec<Tick> {
@@ -139,8 +139,8 @@ pub fn times(to: f64) -> Vec<Tick> {
     }
 }
 
-/// Ticks of a logarithmic axis of times, in seconds. The most useful ones come first, since there may be no room for
-/// all. If the axis contains no usual duration, it has the ticks of an even one.
+/// Ticks of a logarithmic axis of times, in seconds. The most useful ticks come first, because not all labels may fit.
+/// If the axis contains no usual duration, it has the ticks of a linear axis.
 #[must_use]
 pub fn log_times(from: f64, to: f64) -> Vec<Tick> {
     let days = [20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 10_000.0].map(|count| (count, DAY, "d"));
@@ -162,7 +162,7 @@ pub fn log_times(from: f64, to: f64) -> Vec<Tick> {
     ticks.into_iter().map(|(_, tick)| tick).collect()
 }
 
-/// Ticks of a logarithmic axis of shares: powers of ten from `from` to 1, and no more than fifteen of them.
+/// Ticks of a logarithmic axis of shares: powers of ten from `from` to 1, and at most fifteen of them.
 #[must_use]
 pub fn log_shares(from: f64) -> Vec<Tick> {
     // The logarithm of a power of ten may come out slightly too small.
@@ -214,8 +214,7 @@ mod tests {
         assert_eq!(names(log_shares(0.00001)), "100% 10% 1% 0.1% 0.01% 0.001%");
     }
 
-    /// An axis without length has one tick, an axis of NaN has none, and no axis has a negative zero or very many
-    /// ticks.
+    /// An axis without length has one tick. An axis of NaN has none. No axis has a negative zero or very many ticks.
     #[test]
     fn odd_axes_have_few_ticks() {
         for (from, to, expected) in [

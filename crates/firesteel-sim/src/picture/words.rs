@@ -1,4 +1,4 @@
-//! Width of text, and text that fits into a given width. The viewer's font is unknown, so widths are estimates.
+//! The width of text, and text that fits into a given width. The viewer's font is unknown, so widths are estimates.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
     text.chars().map(|c| ems(c) * size * bold).sum()
 }
 
-/// The text if it is at most `most` pixels wide, else its beginning and its end with an ellipsis between them.
+/// The text if it is at most `most` pixels wide. Otherwise its beginning and its end, with an ellipsis between them.
 #[must_use]
 pub fn fit(text: &str, size: f64, weight: Weight, most: f64) -> String {
     cut(text, size, weight, most, 0.5)
 }
 
-/// The texts, each cut to at most `most` pixels. Different texts stay different: where cuts would be equal, another
-/// part is left out; if that does not help, they are numbered.
+/// The texts, each cut to at most `most` pixels. Different texts stay different. Where cut texts would be equal,
+/// another part is cut out. If they are still equal, they are numbered.
 #[must_use]
 pub fn fit_all(texts: &[&str], size: f64, weight: Weight, most: f64) -> Vec<String> {
     let count = |texts: &[String]| texts.iter().collect::<BTreeSet<_>>().len();
@@ -41,7 +41,7 @@ pub fn fit_all(texts: &[&str], size: f64, weight: Weight, most: f64) -> Vec<Stri
     })
 }
 
-/// The text in lines of at most `most` pixels. A word that is wider is broken.
+/// The text in lines of at most `most` pixels. A word that is wider than a line is broken.
 #[must_use]
 pub fn lines(text: &str, size: f64, most: f64) -> Vec<String> {
     let wide = |text: &str| width(text, size, Weight::Plain);
@@ -58,7 +58,7 @@ pub fn lines(text: &str, size: f64, most: f64) -> Vec<String> {
     lines
 }
 
-/// Splits the word into pieces that fit into a line each, at least one letter long.
+/// Splits the word into pieces. Each piece fits into a line and has at least one letter.
 fn pieces(word: &str, size: f64, most: f64) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut room = most;
@@ -75,8 +75,8 @@ fn pieces(word: &str, size: f64, most: f64) -> Vec<String> {
     pieces
 }
 
-/// The text, shortened with an ellipsis if it does not fit. `head` is the part of the room for its beginning, from 0 to
-/// 1; its end gets the rest.
+/// The text, shortened with an ellipsis if it does not fit. `head` is the share of the width for the text's beginning,
+/// from 0 to 1. The text's end gets the rest.
 fn cut(text: &str, size: f64, weight: Weight, most: f64, head: f64) -> String {
     if width(text, size, weight) <= most {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Answers a scheduling pass: builds a Master's tables from the line and runs one pass.
+//! Answers a question about a scheduling pass: builds a Master's tables from the line and runs one pass.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,8 @@ use super::{
     PassWorkerState, SchedulePass,
 };
 
-/// The id of a Worker that is not in the line. It runs the executors that applications hold, and has nothing free.
+/// The id of a Worker that is not in the line. It runs the executors that applications already have, and has no free
+/// capacity.
 const ELSEWHERE: &str = "(elsewhere)";
 
 /// Why a pass cannot be answered.
@@ -32,12 +33,12 @@ pub enum PassError {
         "pass {pass}: apps[{app}].profiles: the first profile must be number 0, and all numbers must differ"
     )]
     Profiles { pass: u64, app: usize },
-    /// An application holds more executors than numbers were given out.
+    /// An application has more executors than executor numbers were assigned.
     #[error(
         "pass {pass}: apps[{app}].next_executor_id: {next} is too low, since the application holds {held} executors"
     )]
     NextExecutor { pass: u64, app: usize, next: u32, held: usize },
-    /// The fields contradict each other in another way.
+    /// The fields contradict each other in a way that no other variant describes.
     #[error("pass {pass}: {reason}")]
     Contradiction { pass: u64, reason: SnapshotError },
 }
@@ -86,7 +87,7 @@ impl SchedulePass {
         WorkerSnapshot::serving(description, PeerId(self.workers.len() as u64))
     }
 
-    /// The Master's row of an application. Its id is its index.
+    /// The application's row in the Master's tables. Its id is its index.
     fn application(&self, index: usize, app: &PassApp) -> Result<ApplicationSnapshot, PassError> {
         let (pass, next) = (self.i, app.next_executor_id);
         let numbers: BTreeSet<_> = app.profiles.iter().map(|profile| profile.rp_id).collect();
@@ -143,7 +144,7 @@ impl SchedulePass {
 }
 
 impl PassWorker {
-    /// A Worker with this one's free capacity as its whole capacity.
+    /// A Worker whose whole capacity is the free capacity of this one.
     fn snapshot(&self, peer: PeerId) -> WorkerSnapshot {
         let free = self.resources.iter().map(|(name, addresses)| (name, &addresses.free));
         WorkerSnapshot::serving(
@@ -154,7 +155,7 @@ impl PassWorker {
 }
 
 impl PassApp {
-    /// The executors that the application holds, numbered from 0.
+    /// The executors that the application already has, numbered from 0.
     fn executors(&self) -> Vec<ExecutorSnapshot> {
         let each = |held: &HeldExecutors| std::iter::repeat_n(*held, held.count.into());
         let executor = |(held, id): (HeldExecutors, u32)| ExecutorSnapshot {

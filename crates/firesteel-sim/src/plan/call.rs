@@ -13,19 +13,19 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::pass::{HeldExecutors, cores_left};
 
-/// One application, and Workers in a given order: how many cores does each give?
+/// A question about one application and Workers in a given order: how many cores does each Worker give?
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "CallLine")]
 pub struct PlacementCall {
     pub i: u64,
-    /// What the case tests, for people.
+    /// What the case tests, as text for a human reader.
     pub kind: Option<String>,
     pub strategy: Strategy,
     /// The application's request.
     pub demand: Demand,
     /// The Workers, in the order in which they are considered.
     pub workers: Vec<CallWorker>,
-    /// The recorded answer: cores of each Worker.
+    /// The recorded answer: the cores that each Worker gives.
     pub recorded: Option<Vec<Cores>>,
 }
 
@@ -34,7 +34,7 @@ pub struct PlacementCall {
 pub struct CallWorker {
     pub cores_free: Cores,
     pub memory_free: MiB,
-    /// Free addresses, numbered from 0. The last one may be free in part.
+    /// The free addresses, numbered from 0. Of the last address, only a part may be free.
     pub resources_free: Resources,
 }
 
@@ -46,7 +46,7 @@ pub struct CallAnswer {
 }
 
 impl PlacementCall {
-    /// The Workers as offers, in their order.
+    /// The Workers as offers, in the order of the call.
     pub fn offers(&self) -> Vec<Offer<'_>> {
         self.workers.iter().map(CallWorker::offer).collect()
     }
@@ -157,10 +157,10 @@ impl From<WorkerLine> for CallWorker {
     }
 }
 
-/// The most addresses of one resource of a Worker.
+/// The maximum number of addresses of one resource of a Worker.
 const MOST_ADDRESSES: u64 = u16::MAX as u64;
 
-/// Whole addresses, numbered from 0, and a last one that is partly free if the quantity is not whole.
+/// The whole addresses, numbered from 0. If the quantity is not whole, a partly free address follows.
 fn addresses(free: Quantity) -> impl Iterator<Item = String> {
     let (whole, part) = (free.thousandths() / WHOLE, Part::of(free.thousandths() % WHOLE));
     let last = part.map(|part| format!("{whole}@{part}"));

@@ -16,8 +16,8 @@ pub enum LineError {
     #[error("line {line}: {}{}", at(field), said(reason))]
     Field {
         line: u64,
-        /// Path of the field, as in `apps[2].profiles[0].cores`; for a missing field, the path of its object. Empty for
-        /// the whole line.
+        /// The path of the field, as in `apps[2].profiles[0].cores`. For a missing field, the path of the object that
+        /// lacks it. Empty for the whole line.
         field: String,
         reason: serde_json::Error,
     },
@@ -26,13 +26,13 @@ pub enum LineError {
     Pass { line: u64, reason: PassError },
 }
 
-/// Reads questions of both kinds, one per line. A line with `apps` is a pass, any other line a call. Empty lines are
-/// ignored. Reading stops when the input fails.
+/// Reads questions of both kinds, one per line. A line with `apps` is a pass, and any other line is a call. Empty lines
+/// are ignored. Reading stops when the input fails.
 pub fn questions(input: impl BufRead) -> impl Iterator<Item = Result<Question, LineError>> {
     lines(input, question)
 }
 
-/// Reads questions as [`questions`] does, and answers them.
+/// Reads questions as [`questions`] does, and answers each of them.
 pub fn answers(input: impl BufRead) -> impl Iterator<Item = Result<Answer, LineError>> {
     lines(input, |line, text| {
         question(line, text)?.answer().map_err(|reason| LineError::Pass { line, reason })
@@ -108,7 +108,7 @@ fn parse<T: DeserializeOwned>(line: u64, text: &[u8]) -> Result<T, LineError> {
     Ok(parsed)
 }
 
-/// The path without its unknown end, which occurs if the line breaks off.
+/// The path without its unknown end. The end is unknown if the line breaks off.
 fn path(path: &serde_path_to_error::Path) -> String {
     path.to_string().trim_end_matches('?').trim_end_matches('.').to_owned()
 }

@@ -1,9 +1,9 @@
 //! Placement questions from a file, one per line, and their answers.
 //!
 //! A line is a JSON object of one of two kinds: a [`PlacementCall`] (one application, Workers in a given order: how
-//! many cores does each give?) or a [`SchedulePass`] (all applications, all Workers: what is launched where?). A
-//! [`Question`] is either. `fixtures/conformance/README.md` describes both. Unknown fields are ignored. The recorded
-//! answer is optional, and so are resources and executors.
+//! many cores does each give?) or a [`SchedulePass`] (all applications, all Workers: which executors are launched, and
+//! where?). A [`Question`] is one of the two. `fixtures/conformance/README.md` describes both kinds. Unknown fields are
+//! ignored. The recorded answer is optional, and so are resources and executors.
 //!
 //! This module opens no files: it reads any [`BufRead`](std::io::BufRead) and writes to any [`Write`](std::io::Write).
 

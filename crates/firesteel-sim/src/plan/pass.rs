@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy, WorkerOrder};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// All applications and all Workers: what is launched where?
+/// A question about all applications and all Workers: which executors are launched, and where?
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "PassLine")]
 pub struct SchedulePass {
     pub i: u64,
-    /// What the case tests, for people.
+    /// What the case tests, as text for a human reader.
     pub group: Option<String>,
     pub strategy: Strategy,
     /// The order in which Workers are considered.
     pub order: WorkerOrder,
-    /// Maximum number of cores of applications that set none.
+    /// The maximum number of cores of applications that set no maximum.
     pub default_cores: Cores,
     /// The Workers, in any order.
     pub workers: Vec<PassWorker>,
@@ -35,7 +35,7 @@ pub struct PassWorker {
     pub memory: MiB,
     #[serde(rename = "memory_free_mb")]
     pub memory_free: MiB,
-    /// Addresses of its resources by name. Default: none.
+    /// The addresses of the Worker's resources by name. Default: none.
     #[serde(default)]
     pub resources: BTreeMap<String, PassAddresses>,
 }
@@ -62,13 +62,13 @@ pub enum PassWorkerState {
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassApp {
-    /// Maximum number of cores; null: the default of the pass.
+    /// The maximum number of cores. `null`: the default of the pass.
     #[serde(deserialize_with = "Option::deserialize")]
     pub cores_max: Option<Cores>,
-    /// Its resource profiles: first the default profile, then any others.
+    /// The application's resource profiles. The default profile comes first.
     #[serde(deserialize_with = "at_least_one")]
     pub profiles: Vec<PassProfile>,
-    /// The executors that it holds. Default: none.
+    /// The executors that the application already has. Default: none.
     #[serde(default)]
     pub existing_executors: Vec<HeldExecutors>,
     pub next_executor_id: u32,
@@ -77,23 +77,24 @@ pub struct PassApp {
 /// A resource profile as the application sent it. Fields that are null are taken from the default profile.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassProfile {
-    /// Number of the profile; 0 is the default profile.
+    /// The number of the profile. 0 is the default profile.
     pub rp_id: u32,
-    /// Cores of an executor; null: those of the default profile, or no fixed number.
+    /// The cores of an executor. `null`: the cores of the default profile, or no fixed number.
     #[serde(deserialize_with = "Option::deserialize")]
     pub cores: Option<Cores>,
-    /// Memory of an executor; null: that of the default profile, or 1 GiB.
+    /// The memory of an executor. `null`: the memory of the default profile, or 1 GiB.
     #[serde(rename = "memory_mb", deserialize_with = "Option::deserialize")]
     pub memory: Option<MiB>,
-    /// Addresses of an executor. Default: none, even if the default profile has some.
+    /// The addresses of an executor. Default: none, even if the default profile has some.
     #[serde(default)]
     pub resources: ResourceAmounts,
-    /// Maximum number of executors of this profile; null: no limit.
+    /// The maximum number of executors of this profile. `null`: no limit.
     #[serde(rename = "executor_limit", deserialize_with = "limit")]
     pub limit: ExecutorLimit,
 }
 
-/// Executors that an application holds. The free amounts of the listed Workers already exclude them.
+/// Executors that an application already has. The free amounts of the listed Workers do not include the resources of
+/// these executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct HeldExecutors {
     pub rp_id: u32,
@@ -110,7 +111,7 @@ impl HeldExecutors {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassAnswer {
     pub i: u64,
-    /// The executors, in order of launch.
+    /// The executors that are launched, in order.
     pub launches: Vec<Launch>,
     /// The state of each application after the pass.
     pub apps_after: Vec<AppAfter>,
@@ -134,7 +135,7 @@ pub struct Launch {
 pub struct AppAfter {
     /// Cores that the application may still get.
     pub cores_left: Cores,
-    /// Whether it got executors in this pass.
+    /// Whether the application got executors in this pass.
     pub state: PassAppState,
 }
 
@@ -147,7 +148,8 @@ pub enum PassAppState {
     Running,
 }
 
-/// The cores that an application may still get: its maximum, or the default one, minus the cores that it holds.
+/// The cores that an application may still get: its maximum (or the default maximum) minus the cores that it already
+/// has.
 pub(super) fn cores_left(own: Option<Cores>, default: Option<Cores>, held: &[HeldExecutors]) -> Cores {
     own.or(default).unwrap_or(Cores::UNLIMITED) - held.iter().map(HeldExecutors::all_cores).sum()
 }

@@ -1,10 +1,10 @@
-//! A question of either kind, and its answer.
+//! A question of one of the two kinds, and its answer.
 
 use serde::Serialize;
 
 use super::{CallAnswer, PassAnswer, PassError, PlacementCall, SchedulePass};
 
-/// A question of either kind.
+/// A question of one of the two kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
     /// A placement call: one application, Workers in a given order.

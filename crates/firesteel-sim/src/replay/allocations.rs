@@ -14,7 +14,7 @@ use crate::trace::Models;
 #[derive(Debug)]
 pub(super) struct Allocations {
     free: Vec<Held>,
-    /// For each executor: its Worker, its capacity, and when it was launched.
+    /// For each executor: its Worker, its capacity, and its launch time.
     held: BTreeMap<ExecutorKey, (usize, Held, Timestamp)>,
     /// The number of executors on each Worker.
     on: Vec<u32>,
@@ -31,7 +31,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Cores, memory in MiB, and GPUs, as numbers.
+    /// The cores, the memory in MiB, and the GPUs, as numbers.
     fn amounts(&self) -> [f64; 3] {
         [self.cores.0 as f64, self.memory.0 as f64, self.gpus.quantity(GPU).as_f64()]
     }
@@ -53,7 +53,8 @@ pub(super) fn gpus(size: Size) -> Resources {
     }
 }
 
-/// The resource name of GPUs of these models. Each model is a kind, named by its number.
+/// The name of the resource for GPUs of these models. Each model is a kind of the resource, named by the model's
+/// number.
 pub(super) fn resource(models: Models) -> String {
     match models {
         Models::ANY => GPU.to_owned(),
@@ -89,7 +90,7 @@ impl Allocations {
         self.held.insert(executor, (worker, held, now));
     }
 
-    /// Frees the capacity of an executor that has ended. Returns when it was launched, if it was known.
+    /// Frees the capacity of an executor that has ended. Returns the executor's launch time, if the executor was known.
     pub(super) fn give_back(&mut self, executor: &ExecutorKey) -> Option<Timestamp> {
         let (worker, held, launched) = self.held.remove(executor)?;
         self.on[worker] -= 1;
@@ -122,8 +123,8 @@ impl Allocations {
         self.held.len()
     }
 
-    /// Free cores, MiB and GPUs on Workers without room for the next executor. Each request is weighted by its share of
-    /// all requests.
+    /// Free cores, MiB and GPUs on Workers where the next executor does not fit. Each size of executor is weighted by
+    /// its share of all requests.
     pub(super) fn stranded(&self, requests: &[(Size, f64)]) -> [f64; 3] {
         let demands: Vec<(Demand, f64)> =
             requests.iter().map(|(size, part)| (demand(*size), *part)).collect();

@@ -7,9 +7,9 @@ use super::run::describe;
 use super::stage::{Apply, Stage};
 use super::workload::Workload;
 
-/// The search ends at this multiple of the workload's Workers.
+/// The search stops at this multiple of the workload's number of Workers.
 const MOST_TIMES: usize = 4;
-/// How many executors in a thousand may be left without a Worker, since a few hardly fit anywhere.
+/// How many executors in a thousand may be left without a Worker, because a few executors hardly fit on any Worker.
 ///
 /// Source: A. Verma et al.: Large-scale cluster management at Google with Borg, 2015 (0.2 % of the tasks).
 const PICKY: u64 = 2;
@@ -17,14 +17,14 @@ const PICKY: u64 = 2;
 /// The result of the search for the fewest Workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compaction {
-    /// Number of Workers that hold all executors at once: the first of the workload, repeated if there are too few.
-    /// `None` if even four times as many are too few.
+    /// The number of Workers that can hold all executors at the same time. These are the first Workers of the workload,
+    /// repeated if there are too few. `None` if even four times as many Workers are too few.
     pub workers: Option<u64>,
     pub of: u64,
 }
 
 /// Finds the fewest Workers that hold the executors of all applications of the workload at once. Applications arrive
-/// one after the other and none ends. Two executors in a thousand may be left without a Worker.
+/// one after the other, and no application ends. Two executors in a thousand may be left without a Worker.
 ///
 /// Source: A. Verma, M. Korupolu, J. Wilkes: Evaluating job packing in warehouse-scale computing, 2014 (cluster
 /// compaction: Workers are removed in random order until the load no longer fits).

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::workload::Workload;
 use crate::dice::Dice;
 
-/// How good the announced run times are.
+/// How accurate the announced run times are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Estimates {
     /// The trace's own estimates, if it has any.
@@ -13,18 +13,19 @@ pub enum Estimates {
     Trace,
     /// No application announces a run time.
     None,
-    /// Each announces its true run time.
+    /// Each application announces its true run time.
     Exact,
-    /// Each announces twice its run time.
+    /// Each application announces twice its run time.
     Double,
-    /// Each announces from a third to three times its run time, spread evenly on a logarithmic scale.
+    /// Each application announces between a third of its run time and three times its run time. The factors are spread
+    /// evenly on a logarithmic scale.
     Noisy,
-    /// Half of them announce their run time, and half that of another application.
+    /// Half of the applications announce their run time. The others announce the run time of another application.
     HalfWrong,
 }
 
 impl Workload {
-    /// The same workload with these estimates, in whole seconds of at least one.
+    /// The same workload with these estimates, in whole seconds. The smallest estimate is one second.
     #[must_use]
     pub fn with_estimates(mut self, seed: u64, estimates: Estimates) -> Self {
         let mut dice = Dice::new(seed ^ 0xE571);

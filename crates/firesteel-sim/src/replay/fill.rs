@@ -1,4 +1,4 @@
-//! Fills a cluster: applications arrive and none ends.
+//! Fills a cluster: applications arrive, and no application ends.
 
 use firesteel_master::Config;
 use firesteel_protocol::messages::Placing;
@@ -10,9 +10,9 @@ use super::workload::{Size, Workload};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fill {
-    /// The allocated share at each further hundredth of the cluster that was requested.
+    /// The allocated share of the cluster, each time the requested share has grown by one hundredth.
     pub steps: Vec<Filled>,
-    /// What is free at the end on Workers without room for the next executor.
+    /// The free capacity at the end on Workers where the next executor does not fit.
     pub stranded: Shares,
     pub executors: u64,
 }
@@ -34,8 +34,8 @@ impl Fill {
     }
 }
 
-/// Lets the workload's applications arrive one after the other; none ends. Each gets as many executors as fit.
-/// [`Workload::with_demand`] makes a workload as large as the cluster.
+/// Lets the workload's applications arrive one after the other. No application ends. Each application gets as many
+/// executors as fit. [`Workload::with_demand`] makes a workload as large as the cluster.
 pub fn fill(config: &Config, workload: &Workload, apply: &mut impl Apply) -> Fill {
     let mut stage = Stage::new(config.clone(), &workload.workers, apply);
     let (mut asked, mut steps) = ([0.0; 3], Vec::new());

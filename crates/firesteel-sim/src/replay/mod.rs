@@ -1,11 +1,12 @@
 //! Replays traces through a Master in virtual time.
 //!
-//! The Master is real. Around it are simple models: Workers answer at once, executors run as long as their application,
-//! and drivers register, wait and unregister. So all policies of a Master can be compared on the same applications:
+//! The Master is real. Workers and drivers are simple models: Workers answer immediately, executors run as long as
+//! their application, and drivers register, wait and unregister. So all policies of a Master can be compared with the
+//! same applications:
 //!
-//! - [`replay()`] lets applications arrive and end: how long do they wait, and how much of the cluster is in use?
+//! - [`replay()`] lets applications arrive and end: how long do they wait, and how much of the cluster do they use?
 //! - [`fill()`] lets applications only arrive: how much cannot be allocated when the whole cluster is requested?
-//! - [`compact()`] removes Workers: what is the smallest number that holds the same load?
+//! - [`compact()`] removes Workers: what is the smallest number of Workers for the same load?
 //!
 //! This module reads no clock. To measure the Master's time, pass a closure that applies its events ([`Apply`]).
 

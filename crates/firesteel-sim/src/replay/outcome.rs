@@ -8,35 +8,36 @@ use super::waits::{SizeClass, Waits};
 use super::workload::{Size, Workload};
 use crate::trace::TraceApplication;
 
-/// The use of the cluster is averaged over this many equal spans, which end when the last application arrives.
+/// The number of equal time spans for averages of the cluster's use. The last span ends when the last application
+/// arrives.
 const SPANS: u32 = 100;
 
 /// The times of an application, since the beginning of the replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationTimes {
-    /// Number of executors that it holds.
+    /// The number of executors that the application has.
     pub held: u64,
-    /// When it got its first executor.
+    /// When the application got its first executor.
     pub first: Option<Duration>,
-    /// When it could run: with its whole gang, or its first executor.
+    /// When the application could run: it had its whole gang, or its first executor.
     pub began: Option<Duration>,
-    /// When it had all its executors.
+    /// When the application had all its executors.
     pub all: Option<Duration>,
     pub ended: Option<Duration>,
-    /// Number of executors that were taken from it (preempted or lost).
+    /// The number of executors that the application lost, by preemption or a failure.
     pub lost: u64,
-    /// How much later it ended, because work of lost executors had to be repeated.
+    /// By how much the application ended later, because the work of lost executors had to be repeated.
     pub redone: Duration,
-    /// Number of executors that were launched on its preferred host.
+    /// The number of executors that were launched on the application's preferred host.
     pub near: u64,
 }
 
-/// Shares of the cluster, where 1 is all of it.
+/// Shares of the cluster. 1 is the whole cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
     pub cores: f64,
     pub memory: f64,
-    /// Share of the GPUs; 0 without GPUs.
+    /// The share of the GPUs. 0 if the cluster has no GPUs.
     pub gpus: f64,
 }
 
@@ -44,31 +45,32 @@ pub struct Shares {
 pub struct Outcome {
     /// The times of each application, in the order of arrival.
     pub times: Vec<ApplicationTimes>,
-    /// Share of the Workers without executors, while applications arrived: the mean of each span of time.
+    /// The share of the Workers without executors while applications arrived: the mean of each time span.
     pub idle: Vec<f64>,
-    /// Time from arrival to the first executor.
+    /// The time from an application's arrival to its first executor.
     pub first: Waits,
-    /// Time from arrival until an application could run.
+    /// The time from an application's arrival until it could run.
     pub began: Waits,
-    /// Like `began`, for applications that need several executors at once.
+    /// Like `began`, for applications that need several executors at the same time.
     pub gangs: Waits,
     /// Like `began`, by the cores that applications request.
     pub by_size: Vec<(SizeClass, Waits)>,
-    /// Time from arrival to the last executor. Applications that ended with fewer are not counted.
+    /// The time from an application's arrival to its last executor. Applications that ended with fewer executors are
+    /// not counted.
     pub all: Waits,
     /// Number of applications that could never run.
     pub stuck: u64,
     /// Number of executors that were launched and kept.
     pub executors: u64,
-    /// What was in use while applications arrived: the mean of each span of time.
+    /// The used shares of the cluster while applications arrived: the mean of each time span.
     pub used: Vec<Shares>,
-    /// What was free on Workers without room for the next executor, at the end of each span.
+    /// The free shares on Workers where the next executor does not fit, at the end of each time span.
     pub stranded: Vec<Shares>,
-    /// Number of applications that waited: the mean of each span.
+    /// The number of waiting applications: the mean of each time span.
     pub waiting: Vec<f64>,
     pub span: Duration,
-    /// Jain's fairness index of the share of their time that applications ran instead of waiting; 1 means equal for
-    /// all.
+    /// Jain's fairness index. For each application, the share of its time in which it ran is compared. 1 means that all
+    /// shares are equal.
     pub fairness: f64,
     pub end: Duration,
 }
@@ -130,7 +132,7 @@ impl Outcome {
     }
 }
 
-/// Jain's fairness index: 1 if all are equal, 1/n if one of n has everything.
+/// Jain's fairness index: 1 if all values are equal, 1/n if only one of n values is not zero.
 fn jain(all: impl Iterator<Item = f64>) -> f64 {
     let (count, sum, squares) =
         all.fold((0.0, 0.0, 0.0), |(count, sum, squares), x| (count + 1.0, sum + x, squares + x * x));
@@ -146,7 +148,7 @@ pub(super) struct Meter {
     capacity: [f64; 3],
     requests: Vec<(Size, f64)>,
     span: Duration,
-    /// Amounts multiplied by seconds, in the current span.
+    /// Amounts multiplied by seconds in the current time span.
     sum: [f64; 5],
     workers: f64,
     idle: Vec<f64>,
@@ -174,7 +176,7 @@ impl Meter {
         }
     }
 
-    /// Lets time pass without a change.
+    /// Advances the time without a change of the allocations.
     pub(super) fn advance(&mut self, to: Duration, allocations: &Allocations, waiting: u64) {
         while self.now < to {
             let end = self.span * (self.used.len() as u32 + 1);

@@ -9,8 +9,8 @@ use crate::trace::TraceApplication;
 pub const CSV_HEADER: &str = "policy,seed,application,arrival_s,start_s,end_s,wait_s,run_s,executors,gang,cores,memory_mib,gpus,\
 queue,priority,run_time_s,family,executors_lost,redone_s,near_executors";
 
-/// A line for each application of a replay, in the order of arrival. Times are seconds since the beginning; empty if
-/// the event did not happen. `policy` must not have a comma.
+/// One line for each application of a replay, in the order of arrival. Times are seconds since the beginning. A time is
+/// empty if its event did not happen. `policy` must not contain a comma.
 pub fn csv_rows<'a>(
     policy: &'a str,
     seed: u64,

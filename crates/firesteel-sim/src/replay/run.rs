@@ -19,29 +19,30 @@ use super::workload::Workload;
 use crate::dice::Dice;
 use crate::trace::TraceApplication;
 
-/// How applications that need several executors at once get them.
+/// The way in which applications that need several executors at the same time get them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gangs {
-    /// They keep partial gangs and wait for the rest, as in Spark. Two of them can wait for each other forever.
+    /// An application keeps a partial gang and waits for the rest, as in Spark. Two applications can wait for each
+    /// other forever.
     Keep,
-    /// An application that does not get its whole gang gives it back, and retries each time an application ends, in
-    /// order of arrival. Others may overtake it.
+    /// An application that does not get its whole gang gives its executors back. It retries each time an application
+    /// ends, in order of arrival. Other applications may get executors before it.
     #[default]
     Retry,
-    /// They request the whole gang from the Master (`firesteel.app.gang`). The Master reserves room for the first
-    /// waiting gang.
+    /// An application requests the whole gang from the Master (`firesteel.app.gang`). The Master reserves resources for
+    /// the first waiting gang.
     Reserve,
 }
 
 /// How often Workers fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// The mean time until a Worker fails. Zero: none fails.
+    /// The mean time until a Worker fails. Zero: no Worker fails.
     pub every: Duration,
     pub seed: u64,
 }
 
-/// How long a Worker is away after a failure.
+/// How long a Worker is unavailable after a failure.
 const REPAIR: Duration = Duration::from_secs(600);
 
 #[derive(Clone, Debug, Default)]
@@ -88,7 +89,7 @@ pub fn replay(how: &Replay, workload: &Workload, apply: &mut impl Apply) -> Outc
     run.finish()
 }
 
-/// An event of an application or of a Worker. Ends come before arrivals at the same time.
+/// An event of an application or of a Worker. At the same time, ends come before arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ScheduledEvent {
     End,
@@ -105,7 +106,7 @@ struct Run<'a, A> {
     workers: usize,
     /// When each running application ends.
     ends: Vec<Option<Duration>>,
-    /// Since when each application that has begun has had no executors.
+    /// For each application that has begun, since when it has had no executors.
     pauses: Vec<Option<Duration>>,
     last_arrival: Duration,
     applications: &'a [TraceApplication],
@@ -121,7 +122,7 @@ impl<A: Apply> Run<'_, A> {
         self.calendar.insert((at, scheduled, driver), scheduled);
     }
 
-    /// The next event. The Master's own deadlines before it, such as preemptions, are handled first.
+    /// The next event. Earlier deadlines of the Master, such as preemptions, are handled first.
     fn next(&mut self) -> Option<((Duration, ScheduledEvent, usize), ScheduledEvent)> {
         loop {
             let (at, ..) = *self.calendar.first_key_value()?.0;
@@ -154,7 +155,7 @@ impl<A: Apply> Run<'_, A> {
         self.try_again();
     }
 
-    /// Lets waiting applications retry. An application is skipped if one with equal needs has just failed.
+    /// Lets waiting applications retry. An application is skipped if an application with equal needs has just failed.
     fn try_again(&mut self) {
         let mut failed: BTreeMap<_, u64> = BTreeMap::new();
         for driver in std::mem::take(&mut self.waiting) {
@@ -168,7 +169,8 @@ impl<A: Apply> Run<'_, A> {
         }
     }
 
-    /// Registers an application. Unregisters it if it cannot begin and incomplete gangs are given back.
+    /// Registers an application. If the application cannot begin and incomplete gangs are given back, unregisters it
+    /// again.
     fn try_to_begin(&mut self, driver: usize) -> Registration {
         let application = self.applications[driver];
         let gang = match self.gangs {
@@ -199,7 +201,7 @@ impl<A: Apply> Run<'_, A> {
         Registration::Withdrawn
     }
 
-    /// Passes changes of executors to drivers.
+    /// Reports changes of executors to drivers.
     fn learn(&mut self) {
         while let Some(change) = self.stage.next_change() {
             match change {
@@ -230,8 +232,8 @@ impl<A: Apply> Run<'_, A> {
         }
     }
 
-    /// An executor was taken from an application: all its executors together repeat the lost work. Without executors,
-    /// the application makes no progress.
+    /// An executor was taken from an application. All executors of the application together repeat the lost work.
+    /// Without executors, the application makes no progress.
     fn lost(&mut self, driver: usize, ran: Duration) {
         let (application, own) = (&self.applications[driver], &mut self.times[driver]);
         own.held -= 1;
@@ -256,7 +258,8 @@ impl<A: Apply> Run<'_, A> {
         }
     }
 
-    /// Draws when a Worker fails next. After the last arrival none fails, so that the replay ends.
+    /// Chooses a random time for the Worker's next failure. After the last arrival no Worker fails, so that the replay
+    /// ends.
     fn schedule_failure(&mut self, worker: usize) {
         if self.failures.every.is_zero() {
             return;
@@ -300,7 +303,7 @@ fn placing(application: &TraceApplication, gang: u64) -> Placing {
     Placing { gang, queue, priority: application.priority, ..Placing::default() }
 }
 
-/// The application as its driver registers it.
+/// The description of the application, as its driver registers it.
 pub(super) fn describe(application: &TraceApplication, placing: Placing) -> ApplicationDescription {
     let TraceApplication { executors, request, run_time, family, .. } = application;
     let cores = request.cores();

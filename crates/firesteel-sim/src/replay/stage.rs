@@ -1,4 +1,4 @@
-//! The Master, with simple models of Workers and drivers around it.
+//! A real Master with simple models of Workers and drivers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -19,21 +19,22 @@ use super::workload::Size;
 pub const GPU: &str = "gpu";
 /// Number of the first driver's connection.
 pub const DRIVERS: u64 = 1 << 40;
-/// The connections of a Worker are its number and multiples of this beyond it. Traces have fewer Workers.
+/// The distance between the connection numbers of one Worker. A Worker's first connection has the Worker's number.
+/// Traces have fewer Workers than this distance.
 const RETURNS: u64 = 1 << 24;
-/// A timeout that never expires, since nothing here sends heartbeats.
+/// A timeout that never expires, because the models send no heartbeats.
 const FOR_EVER: Duration = Duration::from_secs(1 << 40);
 
 /// Applies an event to the Master. A caller's closure may measure the time that this takes.
 pub trait Apply: FnMut(&mut Master, Timestamp, Event) -> Vec<Effect> {}
 impl<F: FnMut(&mut Master, Timestamp, Event) -> Vec<Effect>> Apply for F {}
 
-/// Applies an event to the Master without measuring time.
+/// Applies an event to the Master without a measurement.
 pub fn directly(master: &mut Master, now: Timestamp, event: Event) -> Vec<Effect> {
     master.apply(now, event)
 }
 
-/// A Master, Workers that answer at once, and drivers.
+/// A Master with Workers that answer immediately, and with drivers.
 pub(super) struct Stage<'a, A> {
     master: Master,
     apply: &'a mut A,
@@ -50,9 +51,9 @@ pub(super) struct Stage<'a, A> {
 /// A change of a driver's executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExecutorChange {
-    /// The driver has one more executor, on this Worker.
+    /// The driver got another executor, on this Worker.
     Launched { driver: u64, worker: usize },
-    /// An executor that had run for this time was taken from the driver.
+    /// The driver lost an executor that had run for this time.
     Lost { driver: u64, ran: Duration },
 }
 
@@ -83,7 +84,7 @@ impl<'a, A: Apply> Stage<'a, A> {
         });
     }
 
-    /// A Worker fails: its executors end at once, and its connection breaks.
+    /// A Worker fails: its executors end immediately, and its connection breaks.
     pub(super) fn fail_worker(&mut self, worker: usize) {
         for executor in self.allocations.on(worker) {
             self.ended(&executor);
@@ -97,8 +98,7 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.register_worker(worker);
     }
 
-    /// Tells the Master that an application prefers the host of this Worker, and then requests this number of
-    /// executors.
+    /// Tells the Master that an application prefers the host of this Worker. Then requests this number of executors.
     pub(super) fn prefer(&mut self, driver: u64, worker: usize, executors: u64) {
         let Some(app) = self.applications.get(&driver).cloned() else { return };
         let preferences = HostPreferences {
@@ -115,7 +115,7 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.say(driver, DriverToMaster::RequestExecutors { app, targets: vec![target] });
     }
 
-    /// Lets time pass, and wakes the Master at its deadlines.
+    /// Advances the time, and wakes the Master at its deadlines.
     pub(super) fn advance(&mut self, to: Timestamp) {
         while let Some((time, _)) = self.master.next_deadline().filter(|(time, _)| *time <= to) {
             let before = self.now;
@@ -128,7 +128,7 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.now = self.now.max(to);
     }
 
-    /// The Master's next deadline, since the beginning.
+    /// The Master's next deadline, as time since the beginning.
     pub(super) fn next_deadline(&self) -> Option<Duration> {
         self.master.next_deadline().map(|(time, _)| time.since(Timestamp::default()))
     }
@@ -137,7 +137,7 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.say(driver, DriverToMaster::RegisterApplication(Box::new(description)));
     }
 
-    /// Unregisters the application of this driver; its executors end.
+    /// Unregisters the application of this driver. Its executors end.
     pub(super) fn unregister(&mut self, driver: u64) {
         if let Some(app) = self.applications.remove(&driver) {
             self.drivers.remove(&app);
@@ -158,7 +158,8 @@ impl<'a, A: Apply> Stage<'a, A> {
         });
     }
 
-    /// Applies an event to the Master, performs its effects, and applies the events that follow, until there are none.
+    /// Applies an event to the Master, and performs its effects. Then applies the events that follow, until no event is
+    /// left.
     fn tell(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
@@ -217,7 +218,7 @@ impl<'a, A: Apply> Stage<'a, A> {
     }
 }
 
-/// These settings for a Master around which nothing sends heartbeats or fails to start.
+/// The same settings for a Master whose Workers and drivers send no heartbeats and never fail to start.
 #[must_use]
 pub fn in_virtual_time(config: Config) -> Config {
     Config {

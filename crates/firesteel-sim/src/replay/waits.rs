@@ -21,13 +21,13 @@ impl Waits {
         &self.0
     }
 
-    /// The mean in seconds; 0 if there are none.
+    /// The mean in seconds. 0 if there are no waiting times.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.0.iter().map(Duration::as_secs_f64).sum::<f64>() / self.0.len().max(1) as f64
     }
 
-    /// The quantile in seconds, by nearest rank: 0.5 is the median, 1.0 the longest. 0 if there are none.
+    /// The quantile in seconds, by nearest rank: 0.5 is the median, 1.0 the longest. 0 if there are no waiting times.
     #[must_use]
     pub fn quantile(&self, part: f64) -> f64 {
         let rank = (self.0.len() as f64 * part).ceil() as usize;

@@ -22,11 +22,11 @@ pub struct Size {
     pub memory: MiB,
     /// GPUs of a Worker, or of an executor.
     pub gpus: Amount,
-    /// The model of a Worker's GPUs, or the models that an executor accepts.
+    /// The model of a Worker's GPUs, or the set of models that an executor accepts.
     pub models: Models,
 }
 
-/// Number of applications left out because these Workers can never hold all their executors.
+/// The number of applications that were left out because these Workers can never hold all their executors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(pub u64);
 
@@ -36,13 +36,13 @@ impl Size {
         Self { cores: request.cores(), memory: request.memory, gpus: request.gpus, models: request.models }
     }
 
-    /// The amounts as numbers: cores, MiB, GPUs.
+    /// The amounts as numbers: cores, MiB and GPUs.
     #[must_use]
     pub fn amounts(self) -> [f64; 3] {
         [self.cores.0 as f64, self.memory.0 as f64, self.gpus.quantity().as_f64()]
     }
 
-    /// How many executors the GPUs of an empty Worker suffice for.
+    /// How many executors of this size the GPUs of an empty Worker are enough for.
     fn executors_on(self, whole: Self) -> u64 {
         let gpus = whole.gpus.addresses();
         match self.gpus {
@@ -52,7 +52,7 @@ impl Size {
         }
     }
 
-    /// How many of this size fit into `whole`, an empty Worker.
+    /// How many executors of this size fit on an empty Worker of the size `whole`.
     #[must_use]
     pub fn fits(self, whole: Self) -> u64 {
         let times = |whole: u64, part: u64| whole.checked_div(part).unwrap_or(u64::MAX);
@@ -64,7 +64,7 @@ impl Size {
 }
 
 impl Workload {
-    /// The whole trace. The seed determines the order of Workers, which decides ties.
+    /// The whole trace. The seed determines the order of Workers, which decides between equally good Workers.
     #[must_use]
     pub fn new(trace: &Trace, seed: u64) -> Self {
         let each = |kind: &WorkerKind| {
@@ -77,8 +77,8 @@ impl Workload {
         Self { workers, applications: trace.applications.clone() }
     }
 
-    /// A random sample of `count` applications. None is repeated before all were taken. [`at_load`](Self::at_load)
-    /// gives them new arrival times.
+    /// A random sample of `count` applications. An application is repeated only after all applications were taken.
+    /// [`at_load`](Self::at_load) gives them new arrival times.
     #[must_use]
     pub fn drawn(mut self, seed: u64, count: usize) -> Self {
         let mut dice = Dice::new(seed ^ 0xD4A3);
@@ -92,7 +92,7 @@ impl Workload {
         self
     }
 
-    /// The same workload, with run times cut to at most `longest`.
+    /// The same workload, with run times limited to at most `longest`.
     #[must_use]
     pub fn with_longest(mut self, longest: Duration) -> Self {
         for application in &mut self.applications {
@@ -101,8 +101,8 @@ impl Workload {
         self
     }
 
-    /// The same workload, without applications that do not fit on the empty cluster with all their executors. Requests
-    /// for GPUs are dropped if no Worker has a GPU. Requests for models are dropped if no GPU has a model.
+    /// The same workload, without applications whose executors do not all fit on the empty cluster. Requests for GPUs
+    /// are dropped if no Worker has a GPU. Requests for models are dropped if no GPU has a model.
     #[must_use]
     pub fn without_oversized(mut self) -> (Self, LeftOut) {
         if self.workers.iter().all(|size| size.gpus.is_none()) {
@@ -129,7 +129,7 @@ impl Workload {
         (self, left_out)
     }
 
-    /// The same workload with random arrival times, so that it has this load (see [`load`](Self::load)).
+    /// The same workload with random arrival times that lead to this load (see [`load`](Self::load)).
     #[must_use]
     pub fn at_load(mut self, seed: u64, load: f64) -> Self {
         let span = self.busy() / load;
@@ -142,16 +142,16 @@ impl Workload {
         self
     }
 
-    /// The load until the last application arrives: the mean share of the cluster that applications would use if none
-    /// ever waited. An application counts with its dominant share: its share of the resource of which it needs the
-    /// greatest part. 0 if all arrive at once.
+    /// The load until the last application arrives: the mean share of the cluster that applications would use if no
+    /// application ever waited. An application counts with its dominant share, which is its share of the resource of
+    /// which it needs most. 0 if all applications arrive at the same time.
     #[must_use]
     pub fn load(&self) -> f64 {
         let span = self.applications.last().map_or(0.0, |last| last.arrival.as_secs_f64());
         if span == 0.0 { 0.0 } else { self.busy() / span }
     }
 
-    /// The work of all applications, in seconds of the whole cluster.
+    /// The work of all applications, as seconds in which the whole cluster is busy.
     fn busy(&self) -> f64 {
         let capacity = self.capacity();
         let work = |application: &TraceApplication| {
@@ -163,8 +163,8 @@ impl Workload {
         self.applications.iter().map(work).sum()
     }
 
-    /// As many applications as request this share of the cluster together (see [`asked`](Self::asked)): the first ones,
-    /// repeated if there are too few. The last ones get fewer executors, to meet the share.
+    /// The first applications that together request this share of the cluster (see [`asked`](Self::asked)).
+    /// Applications are repeated if there are too few. The last applications get fewer executors, to match the share.
     #[must_use]
     pub fn with_demand(mut self, part: f64) -> Self {
         const ROUNDING: f64 = 1e-9;
@@ -194,8 +194,8 @@ impl Workload {
         self
     }
 
-    /// The share of the cluster that these cores, MiB and GPUs are. In a cluster with GPUs, only GPUs count; in any
-    /// other, the greater share of cores and memory.
+    /// The share of the cluster that these cores, MiB and GPUs make up. In a cluster with GPUs, only GPUs count. In any
+    /// other cluster, the greater share of cores and memory counts.
     #[must_use]
     pub fn asked(&self, amounts: [f64; 3]) -> f64 {
         let capacity = self.capacity();
@@ -204,7 +204,7 @@ impl Workload {
         if capacity[2] > 0.0 { gpus } else { f64::max(cores, memory) }
     }
 
-    /// Cores, MiB and GPUs of all Workers.
+    /// The cores, MiB and GPUs of all Workers.
     #[must_use]
     pub fn capacity(&self) -> [f64; 3] {
         self.workers.iter().fold([0.0; 3], |mut all, size| {

@@ -58,7 +58,7 @@ impl Row {
     }
 }
 
-/// Whole GPUs, or a part of one.
+/// Parses a number of whole GPUs, or a part of one GPU.
 fn gpus(text: &str) -> Result<Amount, Wrong> {
     let wanted = "a whole number of GPUs, or a part of one from 0.001 to 0.999";
     let wrong = || Wrong::Field { column: "gpus".to_owned(), found: text.to_owned(), wanted };
@@ -67,17 +67,17 @@ fn gpus(text: &str) -> Result<Amount, Wrong> {
     Ok(amount)
 }
 
-/// A number that may be missing.
+/// Checks a number that may be missing.
 fn number(column: &'static str, found: Option<u64>) -> Result<Option<u64>, Wrong> {
     found.map(|found| within(column, found, 0, most::NUMBER)).transpose()
 }
 
-/// A time that may be missing.
+/// Checks a time that may be missing.
 fn seconds(column: &'static str, found: Option<u64>) -> Result<Option<Duration>, Wrong> {
     found.map(|found| within(column, found, 1, most::SECONDS).map(Duration::from_secs)).transpose()
 }
 
-/// Cores in thousandths: at least one, and at most what a Worker can have.
+/// Converts cores to thousandths: at least one, and at most the maximum of a Worker.
 fn thousandths(cores: f64) -> Result<u64, Wrong> {
     let most = most::CORES as f64;
     if cores > 0.0 && cores <= most {

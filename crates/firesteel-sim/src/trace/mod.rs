@@ -40,7 +40,7 @@ pub struct WorkerKind {
     pub cores: Cores,
     pub memory: MiB,
     pub gpus: u64,
-    /// The model of its GPUs, or another name for the kind; may be empty.
+    /// The model of the Workers' GPUs, or another name for the kind. May be empty.
     pub model: String,
 }
 
@@ -51,31 +51,32 @@ pub struct TraceApplication {
     pub arrival: Duration,
     pub executors: u64,
     pub request: Request,
-    /// Its run time, once it has begun.
+    /// The application's run time, once it has begun.
     pub lifetime: Duration,
-    /// Number of executors that it needs to begin.
+    /// The number of executors that the application needs to begin.
     pub gang: u64,
-    /// Its queue, as an index into the Master's queues.
+    /// The application's queue, as an index into the Master's queues.
     pub queue: u64,
-    /// Its priority in the queue; higher numbers run first.
+    /// The application's priority in the queue. Higher numbers run first.
     pub priority: i32,
-    /// The run time that it announces; `None` if it announces none.
+    /// The run time that the application announces. `None` if it announces no run time.
     pub run_time: Option<Duration>,
-    /// Applications of one family have the same user and name. Those without a family also share a name.
+    /// The family of the application. Applications of one family have the same user and name. Applications without a
+    /// family also share a name.
     pub family: Option<u64>,
-    /// The Worker whose host it prefers; the number is taken modulo the number of Workers.
+    /// The Worker whose host the application prefers. The number is taken modulo the number of Workers.
     pub near: Option<u64>,
 }
 
-/// What an executor needs, in the trace's units.
+/// The needs of an executor, in the trace's units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Request {
     /// Thousandths of cores, at least 1.
     pub milli_cores: u64,
     pub memory: MiB,
-    /// GPUs: whole ones, or a part of one.
+    /// The GPUs: whole GPUs, or a part of one GPU.
     pub gpus: Amount,
-    /// The models of GPU that it accepts.
+    /// The models of GPU that the executor accepts.
     pub models: Models,
 }
 
@@ -91,14 +92,14 @@ impl Trace {
     /// Reads a trace in Firesteel's own form.
     ///
     /// # Errors
-    /// A line cannot be used; the error names the first one.
+    /// A line cannot be used. The error names the first such line.
     pub fn read(workers: impl Read, applications: impl Read) -> Result<Self, TraceError> {
         let workers = workers::read(workers)?;
         let (applications, models) = applications::read(applications, &workers)?;
         Ok(Self::of(workers, applications, models))
     }
 
-    /// A trace of these parts, with applications sorted by arrival.
+    /// A trace of these parts. The applications are sorted by arrival.
     fn of(workers: Vec<WorkerKind>, mut applications: Vec<TraceApplication>, models: ModelNames) -> Self {
         applications.sort_by_key(|application| application.arrival);
         Self { workers, applications, models }
@@ -111,7 +112,7 @@ impl Trace {
     }
 }
 
-/// Limits of a trace, so that no sum overflows and a typing error cannot use up all memory.
+/// Limits of a trace. They prevent overflows of sums, and that a typing error uses up all memory.
 pub mod most {
     pub const WORKERS: u64 = 1_000_000;
     pub const GPUS: u64 = 1_024;
@@ -122,6 +123,6 @@ pub mod most {
     pub const EXECUTORS: u64 = 100_000;
     /// Largest number of a queue, a family or a preferred Worker.
     pub const NUMBER: u64 = 1_000_000_000;
-    /// Maximum time of arrival and run time in seconds: a hundred years.
+    /// The maximum arrival time and run time, in seconds: a hundred years.
     pub const SECONDS: u64 = 100 * 365 * 24 * 3600;
 }

@@ -1,33 +1,34 @@
-//! The models of GPU of a cluster, and sets of them.
+//! The models of GPU of a cluster, and sets of models.
 
 use super::WorkerKind;
 use super::table::{Wrong, within};
 
-/// The maximum number of models: one bit each.
+/// The maximum number of models. Each model has one bit.
 const MOST: usize = 64;
 
-/// A set of models of GPU, one bit each.
+/// A set of GPU models. Each model has one bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Models(u64);
 
 impl Models {
-    /// Every model, and GPUs without a model.
+    /// The set of all models. It also allows GPUs without a model.
     pub const ANY: Self = Self(u64::MAX);
 
     fn one(number: usize) -> Self {
         Self(1 << number)
     }
 
-    /// Whether it contains all models of `model`.
+    /// Whether this set contains all models of the set `model`.
     #[must_use]
     pub fn allows(self, model: Self) -> bool {
         self.0 & model.0 == model.0
     }
 
-    /// The models of a request, joined by `|`; any if the text is empty. `one` returns the set of a named model.
+    /// Parses the models of a request, joined by `|`. An empty text allows any model. `one` returns the set of a named
+    /// model.
     ///
     /// # Errors
-    /// `one` knows no such model.
+    /// `one` does not know a model.
     pub fn read(
         spec: &str,
         column: &str,
@@ -60,12 +61,12 @@ impl Default for Models {
     }
 }
 
-/// The names of models; the index is the model's number.
+/// The names of models. The index of a name is the model's number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelNames(Vec<String>);
 
 impl ModelNames {
-    /// The set of this model. A new name gets the next number.
+    /// Adds a model and returns the set that contains only this model. A new name gets the next number.
     ///
     /// # Errors
     /// There are too many models.
@@ -101,7 +102,7 @@ impl<'a> AskedModels<'a> {
         Self { workers, names: ModelNames::default() }
     }
 
-    /// The models in this column of an application.
+    /// Parses the models in this column of an application.
     pub(super) fn read(&mut self, spec: &str, column: &str) -> Result<Models, Wrong> {
         Models::read(spec, column, |name| {
             let is_there = self.workers.iter().any(|kind| kind.model == name);

@@ -1,7 +1,7 @@
 //! The GPU trace that Alibaba published in 2023 (`openb`): `nodes.csv` and `pods.csv`.
 //!
-//! Each node becomes a Worker, each pod an application with one executor. Pods that were never scheduled are left out,
-//! since their run time is unknown.
+//! Each node becomes a Worker, and each pod becomes an application with one executor. Pods that were never scheduled
+//! are left out, because their run time is unknown.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -39,7 +39,7 @@ struct Pod {
 /// Reads the trace.
 ///
 /// # Errors
-/// A line cannot be used; the error names the first one.
+/// A line cannot be used. The error names the first such line.
 pub fn read(nodes: impl Read, pods: impl Read) -> Result<Trace, TraceError> {
     let workers = workers(nodes)?;
     let (applications, models) = applications(pods, &workers)?;
@@ -95,10 +95,10 @@ fn applications(
     Ok((applications, models.names()))
 }
 
-/// The GPUs of a pod: a number of whole ones, or thousandths of one.
+/// The GPUs of a pod: a number of whole GPUs, or thousandths of one GPU.
 ///
 /// # Errors
-/// The numbers do not belong together.
+/// The two numbers contradict each other.
 pub fn gpus(number: u64, thousandths_each: u64) -> Result<Amount, Wrong> {
     let number = within("num_gpu", number, 0, most::GPUS)?;
     let each = match number {
@@ -110,7 +110,7 @@ pub fn gpus(number: u64, thousandths_each: u64) -> Result<Amount, Wrong> {
 }
 
 impl Pod {
-    /// The application of this pod. `None` if it was never scheduled.
+    /// The application for this pod. `None` if the pod was never scheduled.
     fn application(&self, models: &mut AskedModels<'_>) -> Result<Option<TraceApplication>, Wrong> {
         let gpus = gpus(self.num_gpu, self.gpu_milli)?;
         let request = Request {

@@ -1,37 +1,37 @@
-//! Figures of a real cluster's applications, and how close a trace is to them.
+//! Distributions of a real cluster's applications, and the distance of a trace from them.
 //!
 //! The numbers were computed from the GPU trace that Alibaba published in 2023 (1,523 nodes, 8,152 pods).
 
 use super::{Trace, TraceApplication};
 
-/// Pairs of a share and the value that this share of all values does not exceed. Both columns ascend.
+/// Pairs of a share and a value. This share of all values is not greater than the value. Both columns ascend.
 pub type Quantiles = &'static [(f64, f64)];
 
 pub const CORES: Quantiles =
     &[(0.05, 3.2), (0.25, 4.0), (0.50, 11.3), (0.75, 12.0), (0.90, 16.4), (0.99, 32.0), (1.0, 120.0)];
-/// GiB of a request.
+/// The memory that an application's pod requests, in GiB.
 pub const GIB: Quantiles =
     &[(0.05, 5.5), (0.25, 14.9), (0.50, 40.6), (0.75, 48.0), (0.90, 57.0), (0.99, 123.0), (1.0, 720.0)];
-/// GiB per core of a request.
+/// The memory per core that an application's pod requests, in GiB.
 pub const GIB_PER_CORE: Quantiles = &[(0.05, 1.5), (0.25, 1.7), (0.50, 3.7), (0.75, 4.1), (0.95, 6.0)];
-/// Run time of applications, in seconds.
+/// The run time of applications, in seconds.
 pub const LIFETIME: Quantiles =
     &[(0.05, 50.0), (0.25, 175.0), (0.50, 616.0), (0.75, 2_236.0), (0.90, 7_763.0), (0.99, 114_035.0)];
-/// Mean run time in seconds. The longest hundredth of applications makes up nearly all of it.
+/// The mean run time in seconds. The hundredth of the applications that run longest makes up nearly all of it.
 pub const MEAN_LIFETIME: f64 = 28_949.0;
-/// Shares of the requests for no GPU, for one GPU, and for 2 to 8.
+/// The shares of requests for no GPU, for one GPU, and for 2 to 8 GPUs.
 pub const GPUS: [f64; 3] = [0.13, 0.86, 0.009];
 
 /// One figure of applications, with its distribution in the real cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     pub name: &'static str,
-    /// Its distribution in the real cluster.
+    /// The distribution of the figure in the real cluster.
     pub table: Quantiles,
     pub of: fn(&TraceApplication) -> f64,
 }
 
-/// The figures that are compared: those of requests first, then the run time.
+/// The figures that are compared: first those of requests, then the run time.
 pub const FIGURES: [Figure; 4] = [
     Figure { name: "cores", table: CORES, of: cores },
     Figure { name: "GiB", table: GIB, of: gib },
@@ -51,9 +51,9 @@ fn gib(application: &TraceApplication) -> f64 {
     application.request.memory.0 as f64 / 1024.0
 }
 
-/// Kolmogorov's distance between weighted values and a table. For each row of the table, it compares the share of
-/// values up to there with the row's own share. The greatest difference counts. If many values are equal, the share
-/// jumps; any share within the jump is accepted.
+/// Kolmogorov's distance between weighted values and a table. For each row of the table, the share of values up to the
+/// row's value is compared with the row's share. The greatest difference counts. If many values are equal, the share
+/// jumps at this value. Then every share within the jump is accepted.
 #[must_use]
 pub fn distance(values: impl Iterator<Item = (f64, f64)>, table: Quantiles) -> f64 {
     let values: Vec<_> = values.collect();
@@ -76,8 +76,8 @@ pub fn distances(trace: &Trace) -> [(&'static str, f64); 4] {
     })
 }
 
-/// The value that this share of all values does not exceed, at most `most`. Between two rows of the table its logarithm
-/// is interpolated.
+/// The value that this share of all values does not exceed, limited to `most`. Between two rows of the table, the
+/// logarithm of the value is interpolated.
 #[must_use]
 pub fn value(table: Quantiles, part: f64, most: f64) -> f64 {
     let above = table.iter().position(|(wanted, _)| *wanted > part);

@@ -1,12 +1,13 @@
 //! Makes a trace from a seed. Its requests and run times are distributed like those of a real cluster.
 //!
-//! Requests have [`SHAPES`] shapes; one shape is a fifth of all requests. Each shape has a number of cores and an
-//! amount of memory per core. Shapes swap their memory per core until cores, memory and memory per core match the
-//! [`quantiles`]. Run times are spread evenly over all quantiles, including the last hundredth, which makes up nearly
-//! all of the mean.
+//! Requests have [`SHAPES`] different shapes. One shape makes up a fifth of all requests. Each shape has a number of
+//! cores and an amount of memory per core. Shapes swap their memory per core until cores, memory and memory per core
+//! match the [`quantiles`]. Run times are spread evenly over all quantiles, including the last hundredth, which makes
+//! up nearly all of the mean.
 //!
-//! In the real trace each application has one executor. Here applications have 1 to [`MOST_EXECUTORS`] (Pareto's law);
-//! three of four with several executors are gangs. They arrive over a week, more by day than by night.
+//! In the real trace each application has one executor. Here each application has 1 to [`MOST_EXECUTORS`] executors
+//! (Pareto's law). Three of four applications with several executors are gangs. Applications arrive over a week, more
+//! by day than by night.
 //!
 //! The Workers are those of the real cluster in number and size: 27 kinds, of which two make up 61 %.
 
@@ -29,7 +30,7 @@ pub const MOST_EXECUTORS: u64 = 64;
 
 /// Maximum number of cores of an application: about a tenth of a cluster of 200 Workers.
 const MOST_CORES: u64 = 1_024;
-/// Pareto's exponent of the number of executors: a smaller exponent makes more large applications.
+/// The exponent of Pareto's law for the number of executors. A smaller exponent makes more large applications.
 const SKEW: f64 = 1.1;
 const WEEK: f64 = 7.0 * 86_400.0;
 /// The longest run time in seconds: about five months.
@@ -37,7 +38,7 @@ const LONGEST: f64 = 12_500_000.0;
 /// The largest accepted distance of the shapes from each table.
 const NEAR: f64 = 0.02;
 
-/// The kinds of Workers: count, cores, GiB and GPUs of each.
+/// The kinds of Workers, each with its count, cores, GiB and GPUs.
 const KINDS: [(u64, i64, i64, u64); 27] = [
     (550, 96, 384, 8),
     (380, 104, 512, 2),
@@ -102,7 +103,7 @@ fn kind((count, cores, gib, gpus): (u64, i64, i64, u64)) -> WorkerKind {
     WorkerKind { count, cores: Cores(cores), memory: MiB(gib * 1024), gpus, model }
 }
 
-/// A random arrival time. Four times as many applications arrive at noon as at midnight.
+/// A random arrival time. At noon, four times as many applications arrive as at midnight.
 fn arrival(dice: &mut Dice) -> f64 {
     loop {
         let time = dice.part() * WEEK;
@@ -119,7 +120,7 @@ fn executors(dice: &mut Dice, request: &Request) -> u64 {
     ((1.0 - dice.part()).powf(-1.0 / SKEW) as u64).min(most)
 }
 
-/// `all` requests, each shape as often as its weight demands.
+/// This number of requests (`all`). Each shape occurs as often as its weight demands.
 fn spread(shapes: &[(Request, f64)], all: u64) -> impl Iterator<Item = Request> {
     let (mut shape, mut upto) = (0, shapes[0].1);
     (0..all).map(move |n| {
@@ -167,15 +168,15 @@ fn shapes(dice: &mut Dice) -> Vec<(Request, f64)> {
     found
 }
 
-/// The weights: the first is a fifth; the others descend.
+/// The weights of the shapes. The first weight is a fifth. The other weights descend.
 fn weights() -> Vec<f64> {
     let others: Vec<f64> = (1..SHAPES).map(|shape| 1.0 / (shape as f64 + 8.0)).collect();
     let all: f64 = others.iter().sum();
     std::iter::once(0.2).chain(others.into_iter().map(|weight| 0.8 * weight / all)).collect()
 }
 
-/// The values of the shapes. In this order, each shape covers a range of the table's shares that is as wide as its
-/// weight. The first shape covers the range from 5 % to 25 %, where the table has many nearly equal values.
+/// The values of the shapes. In this order, each shape covers a range of the table's shares that is as wide as the
+/// shape's weight. The first shape covers the range from 5 % to 25 %, where many values of the table are nearly equal.
 fn scale(order: &[usize], weights: &[f64], table: Quantiles, most: f64) -> Vec<f64> {
     let mut values = vec![0.0; SHAPES];
     values[0] = value(table, 0.15, most);
@@ -202,8 +203,9 @@ fn greatest_distance(shapes: &[(Request, f64)]) -> f64 {
     quantiles::FIGURES[..3].iter().map(off).fold(0.0, f64::max)
 }
 
-/// Gives several GPUs to the shapes with the most cores, none to random others until the shares match, and one to the
-/// rest. In the real cluster four of five requests without a GPU ask for more than twelve cores; here all do.
+/// Gives several GPUs to the shapes with the most cores, no GPU to random other shapes until the shares match, and one
+/// GPU to the rest. In the real cluster, four of five requests without a GPU ask for more than twelve cores. Here, all
+/// of them do.
 fn give_gpus(shapes: &mut [(Request, f64)], dice: &mut Dice) {
     let [none, _, several] = quantiles::GPUS;
     let mut order: Vec<usize> = (1..shapes.len()).collect();

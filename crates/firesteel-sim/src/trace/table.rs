@@ -36,12 +36,12 @@ impl fmt::Display for Table {
     }
 }
 
-/// Why a trace cannot be read, with table and line.
+/// Why a trace cannot be read, with the table and the line.
 #[derive(Debug, thiserror::Error)]
 #[error("{table}: line {line}: {wrong}")]
 pub struct TraceError {
     pub table: Table,
-    /// Number of the line; the header is line 1.
+    /// The number of the line. The header is line 1.
     pub line: u64,
     pub wrong: Wrong,
 }
@@ -109,7 +109,7 @@ pub fn rows<Row: DeserializeOwned>(
     })
 }
 
-/// Turns an error of csv into the trace's own.
+/// Converts an error of the csv crate into an error of the trace.
 fn unread(error: csv::Error) -> Wrong {
     match error.into_kind() {
         ErrorKind::Io(error) => Wrong::Read(error),
@@ -121,7 +121,7 @@ fn unread(error: csv::Error) -> Wrong {
     }
 }
 
-/// The error for a missing field, or one of a wrong form.
+/// The error for a field that is missing or malformed.
 fn field_error(error: &csv::Error, header: &StringRecord, record: &StringRecord) -> Wrong {
     let ErrorKind::Deserialize { err, .. } = error.kind() else { return Wrong::Text };
     let at = err.field().and_then(|field| usize::try_from(field).ok());
@@ -150,10 +150,10 @@ fn kind(error: &csv::DeserializeError) -> &'static str {
     }
 }
 
-/// Returns the number if it is in its range.
+/// Returns the number if it is within its limits.
 ///
 /// # Errors
-/// It is not in its range.
+/// The number is not within its limits.
 pub fn within(column: &'static str, found: u64, least: u64, most: u64) -> Result<u64, Wrong> {
     if (least..=most).contains(&found) { Ok(found) } else { Err(Wrong::Range { column, found, least, most }) }
 }

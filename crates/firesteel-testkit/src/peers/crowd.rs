@@ -1,6 +1,7 @@
 //! A cluster of Workers and drivers that are only connections, so that one machine holds thousands of them.
 //!
-//! Workers report each executor as running as soon as they get the order. Everything ends when the crowd is dropped.
+//! Workers report each executor as running as soon as they receive the order to launch it. All Workers and drivers end
+//! when the crowd is dropped.
 
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -25,24 +26,24 @@ use super::link::Link;
 /// An application to start in the crowd.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The name that pages show.
+    /// The name of the application on the Master's pages.
     pub name: String,
-    /// The user that it belongs to.
+    /// The user to whom the application belongs.
     pub user: String,
     pub executors: u64,
     /// The cores and the memory in GiB of each executor.
     pub each: (i64, i64),
-    /// The number of executors that it wants at once, or none.
+    /// The number of executors that the application wants at the same time. 0: no gang.
     pub gang: u64,
-    /// Whether it ends at once, and with which result.
+    /// Whether the application ends immediately, and with which result.
     pub ends: Option<Ends>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
-    /// Without a word of its outcome.
+    /// The application ends without a report of its outcome.
     Well,
-    /// As one that failed.
+    /// The application ends as failed.
     Failed,
 }
 
@@ -53,7 +54,7 @@ pub struct Crowd {
 }
 
 enum Order {
-    /// A Worker with this number, these cores and GiB.
+    /// A Worker with this number, and with these cores and GiB.
     Worker(u64, i64, i64),
     Application(Asked),
 }
@@ -70,7 +71,7 @@ impl Crowd {
         Self { orders: Some(orders), thread: Some(thread) }
     }
 
-    /// Connects Workers with these numbers. Every fifth has double the cores and memory.
+    /// Connects Workers with these numbers. Every fifth Worker has twice the cores and memory.
     pub fn workers(&self, numbers: std::ops::Range<u64>) {
         for number in numbers {
             let (cores, memory) = if number % 5 == 4 { (32, 128) } else { (16, 64) };
@@ -171,7 +172,7 @@ async fn drive(link: Link, asked: Asked) {
     }
 }
 
-/// What this application registers with.
+/// The description with which this application registers.
 pub fn description(asked: Asked) -> ApplicationDescription {
     let Asked { name, user, executors, each: (cores, memory), gang, ends: _ } = asked;
     let resources = ResourceAmounts::new();

@@ -1,4 +1,4 @@
-//! One connection of a mock peer or of the null master: frames are queued, and written together.
+//! One connection of a mock peer or of the null master. Frames are queued, and then written together.
 
 use std::io;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::sleep;
 use tokio_util::codec::FramedRead;
 
-/// How often the kernel may reset a connection during its handshake.
+/// The maximum number of times that the kernel may reset a connection during its handshake.
 const MOST_RESETS: u32 = 5;
 
 /// A connection after the handshake.
 pub struct Link {
-    /// The frames that come.
+    /// The frames that the peer sends.
     pub incoming: Incoming,
-    /// The frames that go.
+    /// The frames that are sent to the peer.
     pub outgoing: Outgoing,
 }
 
@@ -35,8 +35,8 @@ pub struct Outgoing {
 }
 
 impl Link {
-    /// Connects and sends its hello. If very many peers connect at once, the kernel answers with SYN cookies, and
-    /// sometimes rejects one. This resets the connection, and the peer connects again.
+    /// Connects and sends the hello. If very many peers connect at the same time, the kernel answers with SYN cookies.
+    /// Sometimes it rejects such a cookie and resets the connection. The peer then connects again.
     pub async fn dial(address: &str, role: Role, name: &str) -> io::Result<Self> {
         let mut resets = 0;
         loop {
@@ -69,8 +69,8 @@ impl Link {
 }
 
 impl Incoming {
-    /// The next frame's body; `None` once the connection has ended. This future may be dropped and the method called
-    /// again.
+    /// The next frame's body. `None` once the connection has ended. If this future is dropped, the next call loses
+    /// nothing.
     pub async fn next(&mut self) -> Option<BytesMut> {
         self.0.next().await?.ok()
     }
@@ -96,7 +96,7 @@ impl Outgoing {
         true
     }
 
-    /// Writes bytes that hold whole frames.
+    /// Writes bytes that consist of whole frames.
     pub async fn write(&mut self, frames: BytesMut) -> bool {
         self.writer.write_all(&frames).await.is_ok()
     }

@@ -1,4 +1,4 @@
-//! Workers and drivers that are connections and no processes: one connection, and a crowd of them.
+//! Workers and drivers that are only connections, not processes: a single connection, and a crowd of them.
 
 pub mod crowd;
 pub mod link;

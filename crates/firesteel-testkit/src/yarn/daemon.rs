@@ -1,4 +1,4 @@
-//! One of Hadoop's daemons, as a process.
+//! One of Hadoop's daemons, run as a process.
 
 use std::fs::{self, File};
 use std::io;
@@ -30,9 +30,9 @@ const OPTIONS: [&str; 5] = [
     "-XX:MaxDirectMemorySize=32m",
 ];
 
-/// How many of a daemon's last lines are shown.
+/// The number of a daemon's last lines that are shown.
 const LAST_LINES: usize = 15;
-/// How many characters of a line are shown.
+/// The maximum number of characters of a line that are shown.
 const LONGEST_LINE: usize = 500;
 
 /// The file with the names of hosts, in a daemon's directory.
@@ -44,13 +44,13 @@ pub type Properties = Vec<(&'static str, String)>;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// YARN's scheduler.
+    /// Assigns the containers of a YARN cluster to machines.
     ResourceManager,
     /// Runs the containers of one machine.
     NodeManager,
-    /// Knows the files of HDFS.
+    /// Knows the names and blocks of the files of HDFS.
     NameNode,
-    /// Keeps the blocks of HDFS.
+    /// Stores the blocks of HDFS.
     DataNode,
 }
 
@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    /// The Hadoop user of the daemon, if it matters: a NameNode's user is the superuser.
+    /// The Hadoop user of the daemon, if it matters. A NameNode's user is the superuser.
     fn user(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::ResourceManager | Self::NodeManager => None,
@@ -90,7 +90,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts a daemon with these properties, in its own directory, which may exist.
+    /// Starts a daemon with these properties, in its own directory. The directory may already exist.
     pub fn start(kind: Kind, home: &Path, class_path: &str, properties: &Properties) -> io::Result<Self> {
         fs::create_dir_all(home)?;
         write_configuration(home, properties)?;
@@ -107,7 +107,7 @@ impl Daemon {
         Ok(Self { kind, home: home.to_owned(), class_path: class_path.to_owned(), launcher })
     }
 
-    /// Kills the daemon with SIGKILL, and waits for its end. Its children continue.
+    /// Kills the daemon with SIGKILL, and waits for its end. The daemon's children continue.
     pub fn kill(&mut self) {
         drop(self.launcher.stdin.take());
         // A daemon that does not end fails the next test, which cannot start it again.
@@ -122,7 +122,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// How the daemon ended, if it has, and its last lines.
+    /// How the daemon ended, with its last lines. `None` if it still runs.
     pub fn end(&mut self) -> Option<String> {
         let status = self.launcher.try_wait().ok().flatten()?;
         Some(format!("a {:?} ended with {status}\n{}", self.kind, self.last_words()))
@@ -132,7 +132,7 @@ impl Daemon {
         &self.home
     }
 
-    /// The last lines of its output, without stack traces. The class path, which is one line, is shortened.
+    /// The last lines of the daemon's output, without stack traces. The class path, which is one line, is shortened.
     pub fn last_words(&self) -> String {
         let text = fs::read_to_string(self.home.join("out")).unwrap_or_default();
         let told = |line: &&str| !line.starts_with("\tat ");
@@ -148,13 +148,13 @@ impl Drop for Daemon {
     }
 }
 
-/// The host names that a daemon looks up: Hadoop needs the machine's own, which may be in no other table.
+/// The host names that a daemon looks up. Hadoop needs the machine's own name, which may be in no other table.
 fn hosts() -> String {
     let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("127.0.0.1 localhost {machine}\n")
 }
 
-/// Java's arguments up to the class.
+/// Java's arguments before the class.
 fn options(kind: Kind, home: &Path, class_path: &str) -> Vec<String> {
     let hosts = format!("-Djdk.net.hosts.file={}", home.join(HOSTS).display());
     let class_path = format!("{}:{class_path}", home.display());
@@ -189,7 +189,8 @@ fn launch(kind: Kind, home: &Path, class_path: &str) -> io::Result<Child> {
         .spawn()
 }
 
-/// Writes Hadoop's configuration files: `yarn.*` into one, `dfs.*` into another, everything else into the first.
+/// Writes Hadoop's configuration files: `yarn.*` properties into one file, `dfs.*` properties into another, and all
+/// others into the first.
 pub fn write_configuration(directory: &Path, properties: &Properties) -> io::Result<()> {
     let file = |name: &str, rows: Vec<&(&str, String)>| {
         let row = |(name, value): &&(&str, String)| {
@@ -205,7 +206,7 @@ pub fn write_configuration(directory: &Path, properties: &Properties) -> io::Res
     file("core-site.xml", core)
 }
 
-/// The processes whose working directory is in this directory.
+/// The processes whose working directory is this directory or is below it.
 pub fn processes_within(directory: &Path) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let within = |id: &u32| {
@@ -215,7 +216,7 @@ pub fn processes_within(directory: &Path) -> Vec<u32> {
     entries.filter_map(id).filter(within).collect()
 }
 
-/// Kills processes with SIGKILL. Ended ones are ignored.
+/// Kills processes with SIGKILL. Processes that have already ended are ignored.
 pub fn kill(processes: &[u32]) {
     if !processes.is_empty() {
         let ids = processes.iter().map(u32::to_string);

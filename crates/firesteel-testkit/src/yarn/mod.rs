@@ -1,11 +1,12 @@
 //! A real YARN cluster: a ResourceManager and three NodeManagers of Hadoop, one process each, on 127.0.0.1 to 127.0.0.4
 //! and free ports.
 //!
-//! Each process is started by a shell that ends it when the shell's standard input, a pipe from here, is closed. So no
-//! process is left behind, however the starter ends; processes in containers end with the cluster.
+//! Each process is started by a POSIX shell, whose standard input is a pipe from the test. When this pipe is closed,
+//! the shell ends the process. So no process is left behind, however the test ends. Processes in containers end
+//! together with the cluster.
 //!
 //! The ResourceManager stores its applications in files, so that it can be killed and restarted. Nodes count as lost
-//! after six silent seconds, and ApplicationMasters after thirty.
+//! after six silent seconds, and ApplicationMasters after thirty silent seconds.
 
 pub mod daemon;
 mod page;
@@ -25,7 +26,7 @@ use crate::wait::poll;
 
 use daemon::{Daemon, Kind, Properties, kill, processes_within, write_configuration};
 
-/// The hosts of the NodeManagers, with their racks. A NodeManager registers under its address, since it has no name.
+/// The hosts of the NodeManagers, with their racks. A NodeManager registers under its address, because it has no name.
 pub const NODES: [(&str, &str); 3] =
     [("127.0.0.2", "/rack1"), ("127.0.0.3", "/rack1"), ("127.0.0.4", "/rack2")];
 
@@ -35,7 +36,7 @@ const LONGEST: Duration = Duration::from_secs(180);
 /// Each node's memory for containers, in MiB.
 pub const NODE_MEMORY: u64 = 2048;
 
-/// The node with more than memory and cores: its number of licences, and of gpus.
+/// The node with resources other than memory and cores: its host, its number of licences, and its number of gpus.
 pub const RICH_NODE: (&str, u32, u32) = ("127.0.0.4", 4, 2);
 
 /// A label that a node may have and queues may use.
@@ -43,9 +44,9 @@ pub const LABEL: &str = "gold";
 
 /// A cluster that runs until it is dropped.
 pub struct YarnCluster {
-    /// The address for users: `host:port`.
+    /// The address of the ResourceManager for clients: `host:port`.
     pub resource_manager: String,
-    /// The address for ApplicationMasters: `host:port`.
+    /// The address of the ResourceManager for ApplicationMasters: `host:port`.
     pub scheduler: String,
     /// The address of the ResourceManager's pages.
     pub pages: String,
@@ -78,7 +79,7 @@ impl YarnCluster {
     /// Waits until the ResourceManager's pages answer, and all nodes are active.
     ///
     /// # Errors
-    /// A process has ended, or it takes too long.
+    /// A process has ended, or the start takes too long.
     pub fn wait_until_up(&mut self) -> Result<(), String> {
         let pages = self.pages.clone();
         let up = poll(LONGEST, || match self.daemons().find_map(Daemon::end) {
@@ -132,12 +133,12 @@ impl YarnCluster {
         Ok(Self { resource_manager, scheduler, pages, class_path, manager, nodes, directory })
     }
 
-    /// The directory with Hadoop's configuration for clients: `HADOOP_CONF_DIR`.
+    /// The directory with Hadoop's configuration for clients, for the variable `HADOOP_CONF_DIR`.
     pub fn configuration(&self) -> PathBuf {
         self.directory.path().join("conf")
     }
 
-    /// A directory of the cluster's own, which every node can read.
+    /// The cluster's own directory, which every node can read.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -149,7 +150,8 @@ impl YarnCluster {
         kill(&processes_within(node.home()));
     }
 
-    /// Brings a lost machine back once its loss is known. It does not know what ran on it. Returns when it is active.
+    /// Brings a lost machine back once the ResourceManager knows of the loss. The machine no longer knows its earlier
+    /// containers. Returns when the machine is active.
     ///
     /// # Errors
     /// The machine does not become active.
@@ -167,8 +169,8 @@ impl YarnCluster {
         self.manager.kill();
     }
 
-    /// Restarts the ResourceManager from its files. Returns before nodes and ApplicationMasters have found it again.
-    /// One that needs half a minute counts as lost.
+    /// Restarts the ResourceManager from its files. Returns before nodes and ApplicationMasters have connected again. A
+    /// node or ApplicationMaster that is silent for too long counts as lost.
     pub fn bring_back_resource_manager(&mut self) -> io::Result<()> {
         self.manager.start_again()
     }
@@ -178,7 +180,7 @@ impl YarnCluster {
         kill(processes);
     }
 
-    /// The processes in a container on this host, by a part of its id.
+    /// The processes in a container on this host. `container` is a part of the container's id.
     pub fn processes_of(&self, host: &str, container: &str) -> Vec<u32> {
         let home = self.nodes.get(host).expect("it is one of the nodes").home();
         let inside = |id: &u32| {
@@ -188,7 +190,7 @@ impl YarnCluster {
         processes_within(home).into_iter().filter(inside).collect()
     }
 
-    /// The last lines of the daemons' output, for the report of a failure.
+    /// The last lines of the daemons' output, for failure messages.
     pub fn last_words(&self) -> String {
         [&self.manager].into_iter().chain(self.nodes.values()).map(Daemon::last_words).collect()
     }

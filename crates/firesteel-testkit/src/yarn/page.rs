@@ -4,10 +4,10 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// The time limit for a page.
+/// The time limit for the response with a page.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The number of active nodes; `None` while the pages do not answer.
+/// The number of active nodes. `None` while the ResourceManager's pages do not answer.
 pub(super) fn active_nodes(pages: &str) -> Option<usize> {
     let text = get(pages, "metrics").ok()?;
     let (_, rest) = text.split_once("\"activeNodes\":")?;
@@ -15,13 +15,13 @@ pub(super) fn active_nodes(pages: &str) -> Option<usize> {
     digits.parse().ok()
 }
 
-/// Whether the node on this host is active; `None` while the pages do not answer.
+/// Whether the node on this host is active. `None` while the ResourceManager's pages do not answer.
 pub(super) fn is_active(pages: &str, host: &str) -> Option<bool> {
     let text = get(pages, "nodes?states=RUNNING").ok()?;
     Some(text.contains(&format!("\"nodeHostName\":\"{host}\"")))
 }
 
-/// A page with its headers. This simple HTTP suffices, and the crate has no other.
+/// Gets a page with its headers. This simple HTTP client is sufficient, and the crate has no other.
 fn get(pages: &str, path: &str) -> io::Result<String> {
     let address: SocketAddr = pages.parse().map_err(io::Error::other)?;
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;

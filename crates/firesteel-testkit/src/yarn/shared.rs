@@ -1,7 +1,8 @@
-//! One cluster for all tests, since its start takes seconds: the first test that needs it starts it, the last ends it.
+//! One YARN cluster for all tests, because its start takes seconds. The first test that needs the cluster starts it,
+//! and the last test ends it.
 //!
 //! Each test begins when the cluster is ready. If the cluster does not start, one test fails with the reason, and the
-//! others do not run. A test that fails ends the cluster, and the next one starts another.
+//! others do not run. A test that fails ends the cluster, and the next test starts another cluster.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
@@ -23,19 +24,19 @@ static CLUSTER: Mutex<Cluster> = Mutex::new(Cluster::NotStarted);
 enum Cluster {
     NotStarted,
     Up(YarnCluster),
-    /// It did not start, for this reason.
+    /// The cluster did not start, for this reason.
     Down(String),
 }
 
 /// Checks that a cluster can be started.
 ///
 /// # Errors
-/// What is missing.
+/// The names of the missing programs or jars.
 pub fn can_start() -> Result<(), String> {
     CLASS_PATH.get_or_init(class_path).clone().map(drop)
 }
 
-/// Waits until the cluster is ready; starts one if there is none, or if one of its processes has ended.
+/// Waits until the cluster is ready. Starts a cluster if there is none, or if one of its processes has ended.
 pub fn prepare() -> Readiness {
     let mut cluster = cluster();
     match &mut *cluster {
@@ -62,12 +63,12 @@ pub fn prepare() -> Readiness {
     }
 }
 
-/// Why tests do not run because something did not start: the first line of the reason.
+/// The reason for tests that do not run because something did not start: the first line of `reason`.
 pub fn not_run(what: &str, reason: &str) -> String {
     format!("{what} did not come up: {}", reason.lines().next().unwrap_or_default())
 }
 
-/// Uses the cluster, which is ready. On failure, the daemons' last lines are shown, and the cluster ends.
+/// Uses the cluster, which must be ready. If `what` fails, shows the daemons' last lines, and ends the cluster.
 pub fn with<T>(what: impl FnOnce(&mut YarnCluster) -> T) -> T {
     let mut cluster = cluster();
     let Cluster::Up(up) = &mut *cluster else { panic!("no test runs before the cluster is up") };
@@ -80,7 +81,7 @@ pub fn with<T>(what: impl FnOnce(&mut YarnCluster) -> T) -> T {
     })
 }
 
-/// Runs the tests one at a time, since they share a cluster, and ends it.
+/// Runs the tests one at a time, because they share a cluster. Then ends the cluster.
 pub fn run(trials: impl IntoIterator<Item = Trial>) -> ExitCode {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let code = crate::component::run(&arguments, trials.into_iter().collect());

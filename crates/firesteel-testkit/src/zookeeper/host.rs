@@ -7,15 +7,15 @@ use std::process::Command;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Host {
     pub address: Ipv4Addr,
-    /// The name of its network namespace; `None` for this machine.
+    /// The name of the host's network namespace. `None` for this machine.
     namespace: Option<&'static str>,
 }
 
 impl Host {
-    /// This machine, on loopback.
+    /// This machine, at its loopback address.
     pub const LOOPBACK: Self = Self { address: Ipv4Addr::LOCALHOST, namespace: None };
 
-    /// The network namespace of this name, as `ip netns add` makes it.
+    /// The network namespace of this name, as `ip netns add` creates it.
     pub const fn namespace(name: &'static str, address: Ipv4Addr) -> Self {
         Self { address, namespace: Some(name) }
     }
@@ -24,8 +24,8 @@ impl Host {
         self.namespace.unwrap_or("localhost")
     }
 
-    /// Wraps a command so that it runs on this host. The started process becomes the program itself. Standard input and
-    /// outputs have to be set afterwards.
+    /// Wraps a command so that it runs on this host. The started process becomes the program itself. The caller must
+    /// set standard input and outputs afterwards.
     pub fn enter(&self, command: Command) -> Command {
         let Some(namespace) = self.namespace else { return command };
         let mut entering = Command::new("nsenter");

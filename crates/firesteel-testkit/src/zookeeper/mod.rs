@@ -1,4 +1,4 @@
-//! A real ZooKeeper ensemble: one server or three, a Java process each, on free ports of 127.0.0.1 or of separate
+//! A real ZooKeeper ensemble: one or three servers, each a Java process, on free ports of 127.0.0.1 or of separate
 //! hosts.
 //!
 //! No server is left behind, however the test ends. Each server has a watcher, which kills the server when the other
@@ -28,23 +28,23 @@ use crate::wait::poll;
 /// The tests' component: Java, and Maven with ZooKeeper's jars.
 pub const ZOOKEEPER: Component = Component { name: "zookeeper", look, prepare };
 
-/// The limit for servers to start serving.
+/// The time limit for servers to start serving.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The limit for a server to answer a command. A paused server accepts connections, and never answers.
+/// The time limit for a server to answer a command. A paused server accepts connections, but never answers.
 const LONGEST_ANSWER: Duration = Duration::from_secs(1);
 
 /// The number of lines of a server's log that a panic shows.
 const LAST_LINES: usize = 60;
 
-/// Starts the watcher, and becomes Java. The watcher checks the working directory of the process before it kills it:
-/// after Java's end, the process id may belong to another program.
+/// Starts the watcher, and becomes Java. Before the watcher kills the process, it checks the process's working
+/// directory. After Java's end, the process id may belong to another program.
 const LAUNCHER: &str = r#"
 exec 3<&0
 { read -r _ <&3; [ /proc/$$/cwd -ef . ] && kill -9 $$; } &
 exec java "$@" </dev/null 3<&-"#;
 
-/// Options of Java for little memory and a quick start, and those of the log.
+/// Options of Java for little memory and a quick start, and options of the log.
 const OPTIONS: [&str; 10] = [
     "-Xmx128m",
     "-XX:+UseSerialGC",
@@ -59,11 +59,11 @@ const OPTIONS: [&str; 10] = [
     "-cp",
 ];
 
-/// The default tick of servers: expired sessions are ended once in each tick.
+/// The default tick of servers. Expired sessions are ended once in each tick.
 pub const TICK: Duration = Duration::from_millis(500);
 
 /// The settings that all servers share. Sessions of 1 to 60 s are possible. Followers give up a silent leader after
-/// `syncLimit` ticks, which are 3 s. Log files on disk grow in steps of 1 MiB instead of 64 MiB.
+/// `syncLimit` ticks, which is 3 s. Log files on disk grow in steps of 1 MiB instead of 64 MiB.
 const SETTINGS: &str = "\
 initLimit=20
 syncLimit=6
@@ -74,24 +74,24 @@ admin.enableServer=false
 preAllocSize=1024
 ";
 
-/// The variable with the class path of ZooKeeper's jars, for a process that need not ask Maven again.
+/// The environment variable with the class path of ZooKeeper's jars. A process that has it does not ask Maven again.
 pub const JARS: &str = "FIRESTEEL_ZOOKEEPER_JARS";
 
 /// The class path of ZooKeeper's jars, determined once.
 static CLASS_PATH: OnceLock<Result<String, String>> = OnceLock::new();
 
-/// Why an ensemble did not start, if that happened.
+/// Why an ensemble did not start, if one failed to start.
 static NOT_STARTED: OnceLock<String> = OnceLock::new();
 
-/// Checks that a server can be started: Java and Maven are there, and Maven gets ZooKeeper's jars.
+/// Checks that a server can be started: Java and Maven are installed, and Maven gets ZooKeeper's jars.
 ///
 /// # Errors
-/// What is missing.
+/// The names of the missing programs or jars.
 pub fn look() -> Result<(), String> {
     class_path().map(drop)
 }
 
-/// Lets tests run until an ensemble does not start. That fails one test; later tests are not run.
+/// Lets tests run until an ensemble does not start. Then one test fails, and later tests do not run.
 pub fn prepare() -> Readiness {
     match NOT_STARTED.get() {
         None => Readiness::Ready,
@@ -108,10 +108,10 @@ pub fn class_path() -> Result<&'static str, String> {
     CLASS_PATH.get_or_init(find).as_deref().map_err(Clone::clone)
 }
 
-/// Servers that run until they are killed or dropped. Methods name a server by its index, from 0.
+/// Servers that run until they are killed or dropped. Methods identify a server by its index, counted from 0.
 pub struct Ensemble {
     servers: Vec<Server>,
-    /// Dropped after the servers that use it.
+    /// The directory of the servers. It is dropped after the servers that use it.
     _directory: TempDir,
 }
 
@@ -172,8 +172,8 @@ impl Ensemble {
         self.servers[index].kill();
     }
 
-    /// Starts a server again with the same data and ports; kills it first if it still runs. If the running servers are
-    /// then a majority, waits until all of them serve.
+    /// Starts a server again with the same data and ports. If the server still runs, kills it first. If the running
+    /// servers are then a majority, waits until all of them serve.
     ///
     /// # Panics
     /// A server ends, or does not serve within 60 s. The message contains its log.
@@ -197,26 +197,26 @@ impl Ensemble {
         }
     }
 
-    /// Stops a server with SIGSTOP. Its connections stay open, and nothing answers.
+    /// Stops a server with SIGSTOP. Its connections stay open, but it does not answer.
     pub fn pause(&mut self, index: usize) {
         self.servers[index].signal(Signal::SIGSTOP, State::Paused);
     }
 
-    /// Continues a paused server with SIGCONT. Returns at once.
+    /// Continues a paused server with SIGCONT. Returns immediately.
     pub fn resume(&mut self, index: usize) {
         self.servers[index].signal(Signal::SIGCONT, State::Running);
     }
 
-    /// The leading server: the only one, or the leader of three. `None` while there is none. A paused server is not
-    /// asked.
+    /// The leading server: the only one, or the leader of three. `None` while there is no leader. Paused servers are
+    /// not asked.
     pub fn leader(&self) -> Option<usize> {
         let running = self.servers.iter().enumerate().filter(|(_, server)| server.state == State::Running);
         // A paused leader may not know its successor yet, which has a higher transaction id.
         running.filter_map(|(index, server)| Some((server.leads()?, index))).max().map(|(_, index)| index)
     }
 
-    /// The answer of a server to a command of four letters: `srvr`, `ruok` or `mntr`. `None` if it does not answer
-    /// within a second.
+    /// The answer of a server to a command of four letters: `srvr`, `ruok` or `mntr`. `None` if the server does not
+    /// answer within a second.
     pub fn ask(&self, index: usize, command: &str) -> Option<String> {
         self.servers[index].ask(command)
     }
@@ -229,7 +229,7 @@ impl Ensemble {
     /// Waits until all running servers serve. Servers that were killed or paused do not count.
     ///
     /// # Errors
-    /// Which server does not serve, why, and the end of its log.
+    /// A server does not serve. The error contains its index, the reason, and the end of its log.
     fn wait_until_serving(&mut self) -> Result<(), String> {
         for (index, server) in self.servers.iter_mut().enumerate() {
             if server.state != State::Running {
@@ -261,7 +261,7 @@ struct Server {
     /// The address for clients.
     address: SocketAddr,
     class: &'static str,
-    /// Java itself, not a shell: signals reach the server.
+    /// The process of Java itself, not of a shell, so that signals reach the server.
     child: Child,
     state: State,
 }
@@ -323,8 +323,8 @@ impl Server {
         Some(answer)
     }
 
-    /// Its mode, `standalone`, `leader` or `follower`, and the id of its last transaction. `None` while it does not
-    /// serve.
+    /// The server's mode (`standalone`, `leader` or `follower`) and the id of its last transaction. `None` while the
+    /// server does not serve.
     fn mode(&self) -> Option<(String, u64)> {
         let answer = self.ask("srvr")?;
         let field = |name: &str| answer.lines().find_map(|line| line.strip_prefix(name));
@@ -332,7 +332,7 @@ impl Server {
         Some((field("Mode: ")?.to_owned(), zxid))
     }
 
-    /// The id of its last transaction, if it leads.
+    /// The id of the server's last transaction, if the server is the leader.
     fn leads(&self) -> Option<u64> {
         let (mode, zxid) = self.mode()?;
         ["leader", "standalone"].contains(&mode.as_str()).then_some(zxid)
@@ -343,7 +343,7 @@ impl Server {
         String::from_utf8_lossy(&log).into_owned()
     }
 
-    /// The end of its log.
+    /// The end of the server's log.
     fn last_words(&self) -> String {
         let log = self.log();
         let lines: Vec<&str> = log.lines().collect();

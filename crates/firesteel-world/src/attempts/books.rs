@@ -14,10 +14,11 @@ use firesteel_protocol::process::ExitStatus;
 /// How long an attempt waits for a driver that has disconnected, in virtual milliseconds.
 const RECONNECT: u64 = 10_000;
 
-/// An upper bound on how long an attempt first listens to a newly registered driver, in virtual milliseconds.
+/// The maximum time that an attempt waits for the requests of a newly registered driver, in virtual milliseconds.
 const LISTENING: u64 = 1_000;
 
-/// The facts about one attempt. They come from its events and effects, and share no code with the machine.
+/// The facts about one attempt. They are derived from the attempt's events and effects, and share no code with the
+/// state machine.
 #[derive(Clone, Debug)]
 pub(super) struct Books {
     pub(super) config: Config,
@@ -25,7 +26,7 @@ pub(super) struct Books {
     pub(super) executors: BTreeMap<ExecutorId, Row>,
     /// The containers that the manager reported as granted, each with its host.
     pub(super) granted: BTreeMap<ContainerId, String>,
-    /// The containers that are gone, each with its exit status.
+    /// The containers that have ended, each with its exit status.
     pub(super) gone: BTreeMap<ContainerId, i32>,
     /// The driver's connection, as the attempt knows it.
     pub(super) peer: Option<PeerId>,
@@ -34,10 +35,11 @@ pub(super) struct Books {
     pub(super) program: Program,
     /// The number of executors that the driver wants, by profile.
     pub(super) wanted: BTreeMap<ProfileId, u64>,
-    /// The final status and exit code that it announced for its end.
+    /// The final status and exit code that the attempt announced for its end.
     pub(super) finishing: Option<(FinalStatus, i32)>,
     pub(super) unregistering: bool,
-    /// The time by which its allocator must know the driver's targets. Until then it waits for the driver's requests.
+    /// The time by which the attempt's allocator must know the driver's targets. Until then, the allocator waits for
+    /// the driver's requests.
     pub(super) heard_by: u64,
     pub(super) exit: Option<Exit>,
     pub(super) facts: Facts,
@@ -48,7 +50,7 @@ pub(super) struct Row {
     pub(super) container: ContainerId,
     pub(super) profile: ProfileId,
     pub(super) fate: Fate,
-    /// Whether its driver requested its end.
+    /// Whether the driver requested the attempt's end.
     pub(super) killed: bool,
     pub(super) started: bool,
     /// The end that the attempt reported to its driver, if any.
@@ -61,11 +63,11 @@ pub(super) enum Fate {
     /// The process runs, as far as the attempt knows.
     Lives,
     NotStarted,
-    /// Its container ended with this status.
+    /// The executor's container ended with this status.
     Ended(i32),
 }
 
-/// The state of the manager, as the attempt knows it.
+/// The state of the manager, as far as the attempt knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manager {
     Stranger,
@@ -138,17 +140,17 @@ impl Books {
         self.facts.replaced || self.facts.not_registered
     }
 
-    /// Whether the attempt was asked to end at once, without waiting for the manager.
+    /// Whether the attempt was told to end immediately, without waiting for the manager.
     pub(super) fn was_hurried(&self) -> bool {
         self.facts.shutdown
     }
 
-    /// Whether it accepts targets from its driver.
+    /// Whether the attempt accepts targets from its driver.
     pub(super) fn serves(&self) -> bool {
         self.facts.driver && !self.facts.done && self.finishing.is_none()
     }
 
-    /// Records an event that the attempt is about to receive.
+    /// Enters an event that the attempt is about to receive.
     pub(super) fn hear(&mut self, now: u64, event: &Event) {
         match event {
             Event::Start => self.facts.started = now,
@@ -210,7 +212,7 @@ impl Books {
         }
     }
 
-    /// Records the loss of a container, which the same response may have granted.
+    /// Enters the loss of a container, which the same response may have granted.
     fn lose(&mut self, container: &ContainerId, status: i32) {
         let first = self.gone.insert(container.clone(), status).is_none();
         let blames = !matches!(status, 0 | -100 | -101 | -102 | -105 | -106 | -107);
@@ -265,12 +267,12 @@ impl Books {
         }
     }
 
-    /// Whether a driver outside a program has reported that its work failed.
+    /// Whether a driver outside a program has reported that the driver's work failed.
     fn driver_failed(&self) -> bool {
         self.config.mode != Mode::Cluster && matches!(self.facts.outcome, Some(Outcome::Failed(_)))
     }
 
-    /// Whether an attempt that ends with this status and code is the last one.
+    /// Whether an attempt that ends with this status and code is the last attempt of the application.
     pub(super) fn is_for_good(&self, status: FinalStatus, code: i32) -> bool {
         match status {
             FinalStatus::Succeeded | FinalStatus::Killed => true,
@@ -280,12 +282,12 @@ impl Books {
         }
     }
 
-    /// The outcome that status clients must be told.
+    /// The outcome that status clients must receive.
     pub(super) fn outcome(&self) -> Option<&Outcome> {
         self.facts.outcome.as_ref()
     }
 
-    /// Whether there is a reason to end with this status and code.
+    /// Whether the attempt has a reason to end with this status and code.
     pub(super) fn has_reason(&self, now: u64, status: FinalStatus, code: i32) -> bool {
         let facts = &self.facts;
         let gone = facts.away.is_some_and(|since| now >= since + RECONNECT);
@@ -325,7 +327,7 @@ impl Books {
     }
 }
 
-/// Whether these targets can be reached at all.
+/// Whether the manager can ever grant these targets.
 pub(super) fn are_sound(targets: &[ExecutorTarget]) -> bool {
     targets.iter().all(|target| target.profile.check().is_ok() && target.id.0 < 100)
 }

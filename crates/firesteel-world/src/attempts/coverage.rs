@@ -11,7 +11,7 @@ use crate::cluster::laws::coverage::tallies;
 use crate::cluster::{Row, Tally};
 
 tallies! {
-    /// How often each thing that can happen to ApplicationMasters has happened.
+    /// How often each event, effect and fault of ApplicationMasters occurred.
     AttemptCoverage
     "world" mode: Mode,
     "world" ending: Ending,

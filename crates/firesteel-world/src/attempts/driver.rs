@@ -1,34 +1,34 @@
-//! A driver as an ApplicationMaster sees it: the messages that it has sent and received.
+//! A driver as an ApplicationMaster sees it: the messages that the driver has sent and received.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_protocol::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
 use firesteel_protocol::messages::{ApplicationEnd, ExecutorState, MasterToDriver, Relaunch};
 
-/// A driver. In cluster mode each program has its own driver.
+/// A driver. In cluster mode, each program contains its own driver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Driver {
-    /// Its connection to an attempt, as the driver sees it.
+    /// The driver's connection to an attempt, as the driver sees it.
     pub(super) connection: Option<Connection>,
-    /// Whether it was told on this connection that it is registered.
+    /// Whether the driver was registered on this connection.
     pub(super) registered: bool,
-    /// Whether it was ever told that it is registered.
+    /// Whether the driver was ever registered.
     pub(super) has_been_registered: bool,
-    /// Its executors that have not ended, as far as it knows.
+    /// The driver's executors that have not ended, as far as the driver knows.
     pub(super) live: BTreeSet<ExecutorId>,
-    /// The executors whose end was reported to it.
+    /// The executors whose end was reported to the driver.
     pub(super) ended: BTreeSet<ExecutorId>,
-    /// The executors that it knows, from its Master or from the executor itself, each with its container.
+    /// The executors that the driver knows, from its Master or from the executors themselves. Each has its container.
     pub(super) met: BTreeMap<ExecutorId, ContainerId>,
-    /// The number of executors that it wants, by profile.
+    /// The number of executors that the driver wants, by profile.
     pub(super) wanted: BTreeMap<ProfileId, u64>,
     pub(super) profiles: BTreeMap<ExecutorId, ProfileId>,
     pub(super) done: bool,
-    /// Whether it is gone for good.
+    /// Whether the driver has disappeared for good.
     pub(super) vanished: bool,
-    /// Whether it was told that no executor is left.
+    /// Whether the driver was told that no executor is left.
     pub(super) gone: bool,
-    /// The end of its application, if it was told.
+    /// The end of the driver's application, if the driver was told.
     pub(super) removed: Option<ApplicationEnd>,
 }
 
@@ -42,12 +42,12 @@ pub(super) struct Connection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reaction {
     None,
-    /// It requests the executors of its targets.
+    /// The driver requests the executors of its targets.
     Request,
 }
 
 impl Driver {
-    /// The highest executor number that it has seen, plus one.
+    /// The highest executor number that the driver has seen, plus one.
     pub(super) fn first_executor(&self) -> ExecutorId {
         ExecutorId(self.met.keys().next_back().map_or(0, |highest| highest.0 + 1))
     }

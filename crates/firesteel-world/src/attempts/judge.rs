@@ -91,7 +91,7 @@ impl Books {
         Ok(())
     }
 
-    /// The manager must be asked for the executors of the driver's targets, minus those that ended for good.
+    /// Checks that the attempt requests the executors of the driver's targets, minus those that ended for good.
     fn judge_targets(&self, view: &AllocatorView) -> Verdict {
         for (id, wanted) in &self.wanted {
             let target = view.profiles.get(id).map_or(0, |profile| profile.target);
@@ -236,7 +236,7 @@ impl Books {
         }
     }
 
-    /// An executor's end must be reported once, after it has ended, and with the right state.
+    /// Checks the report of an executor's end: once, after the executor has ended, and with the right state.
     fn judge_loss(&mut self, executor: ExecutorId, state: &ExecutorState, effects: &[Effect]) -> Verdict {
         let Some(row) = self.executors.get_mut(&executor) else {
             return Err(format!("executor {executor} ended, and was never launched"));
@@ -308,7 +308,7 @@ impl Books {
         }
     }
 
-    /// The manager must be told of the end once, by the last attempt.
+    /// Checks that the manager is told of the end once, by the last attempt.
     fn judge_unregister(&mut self, status: FinalStatus) -> Verdict {
         let (attempt, most) = (self.config.attempt, self.config.most_attempts);
         if self.manager != Manager::Known {

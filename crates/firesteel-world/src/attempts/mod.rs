@@ -2,8 +2,8 @@
 //!
 //! Around the attempts are:
 //!
-//! - a fake manager that begins attempts, forgets them, gives them up and is told how they end
-//!   ([`Manager`](crate::containers::Manager) has its containers);
+//! - a fake manager that begins attempts, forgets them, gives them up and receives their ends
+//!   ([`Manager`](crate::containers::Manager) contains its containers);
 //! - a driver that connects, disconnects, returns, and changes its targets; in cluster mode a program that contains the
 //!   driver;
 //! - executors that fail, start late or never start;

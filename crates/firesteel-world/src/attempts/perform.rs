@@ -1,4 +1,4 @@
-//! The happenings of a world, and how it performs an attempt's effects.
+//! The events of a world, and the performance of an attempt's effects.
 
 use std::collections::BTreeMap;
 
@@ -140,7 +140,7 @@ impl World {
         self.tell(attempt, Event::ContainerStarted { container });
     }
 
-    /// Ends a program, and with it the driver.
+    /// Ends a program together with its driver.
     fn end_program(&mut self, attempt: usize, status: ExitStatus) {
         if self.plan.config.mode != Mode::Cluster || !self.attempts[attempt].alive {
             return;
@@ -150,7 +150,7 @@ impl World {
         self.tell(attempt, Event::ProgramEnded(status));
     }
 
-    /// The manager notices that an attempt is gone, or assumes so: the attempt's containers end.
+    /// The manager notices that an attempt has ended, or assumes so. The attempt's containers end.
     fn lose(&mut self, attempt: usize) {
         if !self.supervisor.accepts(attempt) {
             return;

@@ -17,34 +17,34 @@ use firesteel_protocol::process::{Command, Placeholder};
 use crate::containers::Scenario;
 use firesteel_sim::dice::Dice;
 
-/// An application, its cluster, and how badly both behave.
+/// An application and its cluster, with the probability of their faults.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The seed that generated this plan and that drives the run.
     pub seed: u64,
     pub cluster: Scenario,
-    /// The configuration of the first attempt. Later attempts differ only in their number.
+    /// The configuration of the first attempt. Only the attempt's number is different in later attempts.
     pub config: Config,
     /// The number of profiles that the driver uses.
     pub profiles: u32,
-    /// Which of its executors are replaced.
+    /// Which of the application's executors are replaced.
     pub relaunch: Relaunch,
-    /// How the application ends unless something else ends it first.
+    /// How the application ends unless another event ends it first.
     pub ending: Ending,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("ending")]
 pub enum Ending {
-    /// The driver finishes; in cluster mode its program then succeeds.
+    /// The driver finishes. In cluster mode, its program then succeeds.
     DriverDone,
-    /// The driver is gone for good. In client mode only.
+    /// The driver disappears for good. In client mode only.
     DriverVanishes,
     /// The program fails. In cluster mode only.
     ProgramFails,
     /// A user kills the application.
     Killed,
-    /// The ApplicationMaster is asked to end.
+    /// The ApplicationMaster is told to end.
     Shutdown,
 }
 
@@ -107,7 +107,7 @@ impl Plan {
         Config { attempt, ..self.config.clone() }
     }
 
-    /// The application, as its driver describes it.
+    /// The application's description, as the driver sends it.
     pub(super) fn description(&self, first_executor: ExecutorId, executors: u64) -> ApplicationDescription {
         let words = [
             Placeholder::ExecutorId,
@@ -135,7 +135,7 @@ impl Plan {
         )
     }
 
-    /// Targets for all profiles, within the room on machines that may be used.
+    /// Random targets for all profiles. They fit on the machines that may be used.
     pub(super) fn targets(&self, dice: &mut Dice) -> Vec<ExecutorTarget> {
         let mut room = self.cluster.room();
         let mut target = |number| {
@@ -146,7 +146,7 @@ impl Plan {
         (0..self.profiles).map(&mut target).collect()
     }
 
-    /// The preferred and the excluded hosts of tasks.
+    /// Random preferred and excluded hosts of tasks.
     pub(super) fn preferences(&self, dice: &mut Dice) -> HostPreferences {
         let hosts = self.cluster.machines.keys();
         let preferred: BTreeMap<String, u64> =
@@ -161,7 +161,7 @@ pub(super) fn target(number: u32, total: u64) -> ExecutorTarget {
     ExecutorTarget { id: ProfileId(number), profile: profile(number), total }
 }
 
-/// What the executors of a profile need.
+/// The needs of an executor of this profile.
 pub(super) fn profile(number: u32) -> ResourceProfile {
     ResourceProfile {
         cores: Some(Cores(i64::from(number) + 1)),

@@ -7,49 +7,49 @@ use firesteel_protocol::process::Placeholder;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptSabotage {
-    /// It does not report new executors to its driver.
+    /// The ApplicationMaster does not report new executors to its driver.
     DropAdded,
-    /// It does not report ended executors to its driver.
+    /// The ApplicationMaster does not report ended executors to its driver.
     DropEnded,
-    /// It reports an executor's end twice.
+    /// The ApplicationMaster reports an executor's end twice.
     DoubleEnded,
-    /// A driver reconnects, and is told only that it is registered.
+    /// A driver that reconnects is only told that it is registered, and nothing about its executors.
     DropStory,
     /// A later attempt starts numbering executors again.
     ReuseNumbers,
     WrongHost,
-    /// It does not fill in an executor's command.
+    /// The ApplicationMaster does not fill in an executor's command.
     ForgetWords,
-    /// It does not check a requester's identity.
+    /// The ApplicationMaster does not check a requester's identity.
     TrustStrangers,
     ForgetTargets,
     ForgetKills,
-    /// It replaces executors that ended for good.
+    /// The ApplicationMaster replaces executors that ended for good.
     MissTurn,
-    /// It never reports that no executor is left.
+    /// The ApplicationMaster never reports that no executor is left.
     DropGone,
-    /// It reports at once, and wrongly, that no executor is left.
+    /// The ApplicationMaster reports immediately, and wrongly, that no executor is left.
     EarlyGone,
-    /// It does not tell its driver that the application is over.
+    /// The ApplicationMaster does not report the end of the application to its driver.
     DropRemoved,
-    /// It calls the manager twice.
+    /// The ApplicationMaster calls the manager twice.
     DoubleCall,
-    /// It does not report the end to the manager.
+    /// The ApplicationMaster does not report its end to the manager.
     DropUnregister,
-    /// It reports the end to the manager twice.
+    /// The ApplicationMaster reports its end to the manager twice.
     DoubleUnregister,
-    /// It reports success in any case.
+    /// The ApplicationMaster always reports success.
     WrongStatus,
-    /// It treats the first attempt as the last.
+    /// The ApplicationMaster treats the first attempt as the last.
     EarlyLast,
     WrongCode,
-    /// It misreads the silence of the manager.
+    /// The ApplicationMaster misinterprets the silence of the manager.
     WrongSilence,
-    /// It removes what a later attempt needs.
+    /// The ApplicationMaster removes files that a later attempt needs.
     EarlyCleaning,
-    /// It never removes the staged files.
+    /// The ApplicationMaster never removes the staged files.
     DropCleaning,
-    /// It leaves its program behind.
+    /// The ApplicationMaster does not end its program.
     DropEndProgram,
 }
 
@@ -178,7 +178,7 @@ fn repeat(effects: &mut Vec<Effect>, which: impl Fn(&Effect) -> bool) {
     }
 }
 
-/// What a driver is told, in the books.
+/// A notice to a driver, in the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Notice {
     Added,

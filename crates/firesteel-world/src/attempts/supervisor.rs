@@ -1,10 +1,10 @@
-//! The manager's view of an application: its current attempt, and how it has ended.
+//! The manager's view of an application: its current attempt, and how the application has ended.
 
 use firesteel_application_master::FinalStatus;
 
 #[derive(Clone, Debug)]
 pub(super) struct Supervisor {
-    /// The last attempt that it has begun, counted from 0.
+    /// The last attempt that the manager has begun, counted from 0.
     pub(super) current: usize,
     pub(super) state: AttemptState,
     most: u32,
@@ -21,11 +21,11 @@ pub(super) struct Supervisor {
 pub(super) enum AttemptState {
     Begun,
     Known,
-    /// The manager was restarted: the attempt has to register again.
+    /// The manager was restarted, so the attempt has to register again.
     Forgotten,
-    /// The attempt is gone, and another one will begin.
+    /// The attempt has ended, and another one will begin.
     Between,
-    /// The application is over, with the status that its attempt reported, or because no attempt is left.
+    /// The application has ended, with the status that its attempt reported, or because no attempt is left.
     Over(Option<FinalStatus>),
 }
 
@@ -46,7 +46,7 @@ impl Supervisor {
         matches!(self.state, AttemptState::Over(_))
     }
 
-    /// Notices the end of an attempt. Returns whether another one begins.
+    /// The manager notices the end of an attempt. Returns whether another attempt begins.
     pub(super) fn lose(&mut self) -> bool {
         let more = (self.current as u64) + 1 < u64::from(self.most);
         self.state = if more { AttemptState::Between } else { AttemptState::Over(None) };

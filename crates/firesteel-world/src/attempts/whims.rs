@@ -44,7 +44,7 @@ impl World {
         self.driver_says(driver, message);
     }
 
-    /// A driver's connection breaks; its ApplicationMaster notices later.
+    /// A driver's connection breaks. Its ApplicationMaster notices later.
     pub(super) fn hang_up(&mut self, driver: usize) {
         if let Some(Connection { attempt, peer }) = self.drivers[driver].connection.take() {
             self.drivers[driver].registered = false;
@@ -72,7 +72,7 @@ impl World {
         }
     }
 
-    /// A driver does something at random.
+    /// A driver performs a random action.
     pub(super) fn whim(&mut self, driver: usize) {
         if self.calm {
             self.later(5_000, 20_000, ScheduledEvent::Whim(driver));
@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    /// A driver ends the executors beyond its target, because its ApplicationMaster does not do so.
+    /// A driver ends its executors in excess of the target, because its ApplicationMaster does not do so.
     fn end_excess(&mut self, driver: usize) {
         let state = &self.drivers[driver];
         let mut left = state.wanted.clone();

@@ -18,13 +18,13 @@ use super::supervisor::{AttemptState, Supervisor};
 use crate::containers::Manager;
 use firesteel_sim::dice::Dice;
 
-/// How long after the last fault everything may take to end, in virtual milliseconds.
+/// How long the application may take to end after the last fault, in virtual milliseconds.
 const OVER_AFTER: u64 = 3_600_000;
 
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub coverage: AttemptCoverage,
-    /// The broken law, if any: what should hold, and what was found.
+    /// The broken law, if any: what should be true, and what was found.
     pub violation: Option<String>,
     /// Whether everything recovered after the faults, and the application ended as planned.
     pub as_planned: bool,
@@ -46,11 +46,11 @@ pub fn run_sabotaged(plan: Plan, sabotage: AttemptSabotage) -> Outcome {
     World::new(plan, Some(sabotage)).run()
 }
 
-/// A happening in the queue. Attempts and drivers are counted from 0.
+/// An event in the queue. Attempts and drivers are counted from 0.
 #[derive(Clone, Debug)]
 pub(super) enum ScheduledEvent {
     Report(String),
-    /// An attempt receives an event from its shell or from a connection.
+    /// An attempt receives an event from its daemon or from a connection.
     Tell(usize, Event),
     /// A call reaches the manager, or is lost.
     Arrive(usize, Call, CallOutcome),
@@ -58,21 +58,21 @@ pub(super) enum ScheduledEvent {
     Register(usize),
     /// An attempt's request to unregister reaches the manager.
     Unregister(usize, FinalStatus),
-    /// A container's process has started, or failed to.
+    /// A container's process has started, or its start has failed.
     Started(usize, ContainerId),
     /// A container's process ends.
     Ends(ContainerId, i32),
     ProgramEnds(usize, ExitStatus),
-    /// The manager notices that an attempt is gone, or gives it up.
+    /// The manager notices that an attempt has ended, or gives it up.
     Lose(usize),
     Begin,
     /// A driver dials its ApplicationMaster.
     Dial(usize),
     HintRequest(usize),
     Whim(usize),
-    /// A status client sends a question.
+    /// A status client sends a request.
     Clients,
-    /// A fault strikes at the manager.
+    /// A fault occurs at the manager.
     Mischief,
 }
 
@@ -105,7 +105,7 @@ pub(super) struct World {
     pub(super) preferences: HostPreferences,
     sabotage: Option<AttemptSabotage>,
     pub(super) calm: bool,
-    /// The ending that was begun. No attempt may begin after it.
+    /// The ending that has begun. No attempt may begin after it.
     pub(super) ending: Option<Ending>,
     pub(super) outcome: Outcome,
 }
@@ -170,7 +170,7 @@ impl World {
         self.outcome
     }
 
-    /// Decides at random whether a fault strikes.
+    /// Decides at random whether a fault occurs.
     pub(super) fn strikes(&mut self, rarer: u64) -> bool {
         !self.calm && self.dice.one_in(self.plan.cluster.faults * rarer)
     }
@@ -181,8 +181,7 @@ impl World {
         self.queue.insert((at, self.sequence), scheduled);
     }
 
-    /// Runs the next happening: one of the world's queue, or an attempt's own deadline, which may come
-    /// late.
+    /// Runs the next event: an event in the world's queue, or an attempt's own deadline, which may come late.
     fn step(&mut self) {
         let due = |(index, attempt): (usize, &Attempt)| {
             let deadline = attempt.machine.next_deadline().filter(|_| attempt.alive);
@@ -278,7 +277,7 @@ impl World {
         effects.into_iter().for_each(|effect| self.perform(index, effect));
     }
 
-    /// Whether the driver has the executors of its targets and knows them, and nothing else is requested.
+    /// Whether the driver has the executors of its targets and knows them, and nothing more is requested.
     fn is_well(&self) -> bool {
         let current = self.supervisor.current;
         let (attempt, driver) = (&self.attempts[current], &self.drivers[self.driver_of(current)]);
@@ -345,7 +344,7 @@ impl World {
         }
     }
 
-    /// Checks that the application is over and has left nothing behind.
+    /// Checks that the application has ended and has left nothing behind.
     fn judge_over(&self) -> Result<(), String> {
         let AttemptState::Over(status) = self.supervisor.state else { return Ok(()) };
         let (begun, most) = (self.attempts.len(), self.plan.config.most_attempts);
@@ -402,7 +401,7 @@ impl World {
         self.tell(attempt, Event::Received { peer, message: Inbound::Client(message) });
     }
 
-    /// Marks a driver as done. Its program ends once it learns that no executor is left.
+    /// Marks a driver as done. The driver's program ends once the driver learns that no executor is left.
     pub(super) fn finish_driver(&mut self, driver: usize) {
         if self.drivers[driver].connection.is_some() {
             self.drivers[driver].done = true;

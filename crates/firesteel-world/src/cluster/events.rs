@@ -1,4 +1,5 @@
-//! Gives events to nodes: the node's machine applies each, its effects are compared with the laws and performed.
+//! Gives events to nodes. The node's machine applies each event, and its effects are compared with the laws and
+//! performed.
 
 use firesteel_engine::driver;
 use firesteel_master as master;
@@ -28,14 +29,14 @@ impl World {
         }
     }
 
-    /// A paused process continues and receives the events that came meanwhile.
+    /// A paused process continues and receives the events that arrived during the pause.
     pub(super) fn go_on_again(&mut self, node: NodeIndex) {
         for event in self.node_mut(node).waiting.take().unwrap_or_default() {
             self.tell(node, event);
         }
     }
 
-    /// Gives a node an event, performs its effects, and checks it.
+    /// Gives a node an event, performs the effects, and checks the node.
     pub(crate) fn tell(&mut self, node: NodeIndex, event: NodeEvent) {
         if !self.node(node).body.is_alive() || self.violation.is_some() {
             return;
@@ -94,7 +95,7 @@ impl World {
         self.set_alarm(node);
     }
 
-    /// Counts an event, and enters it in the books of its node.
+    /// Counts an event, and enters the event in the books of its node.
     fn note_event(&mut self, node: NodeIndex, event: &NodeEvent) {
         self.coverage.events += 1;
         self.count_event(event);
@@ -117,7 +118,7 @@ impl World {
         }
     }
 
-    /// Enters an event of the Master and its effects in the ledger, and performs them unless they wait for its disk.
+    /// Enters an event of the Master and its effects in the ledger. Performs the effects unless they wait for the disk.
     /// `before` are the Master's reservations before the event.
     fn take_decision(
         &mut self,

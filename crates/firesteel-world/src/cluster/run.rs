@@ -1,4 +1,4 @@
-//! One run: a cluster from its start, through its faults, until all is well again.
+//! One run: a cluster from its start, through its faults, until it has recovered.
 
 use super::laws::coverage::Coverage;
 use super::laws::healing::{CLEAN_AFTER, HEALED_AFTER};
@@ -35,7 +35,7 @@ pub struct Failure {
     /// Virtual milliseconds since the start.
     pub millis: u64,
     pub events: u64,
-    /// What should hold, and what was found.
+    /// What should be true, and what was found.
     pub sentence: String,
 }
 

@@ -1,4 +1,4 @@
-//! The happenings in the world's queue.
+//! The events in the world's queue.
 
 use firesteel_protocol::Leadership;
 use firesteel_protocol::ids::{AppId, AttemptId, DriverId, FetchId, PeerId};
@@ -13,7 +13,7 @@ use super::network::message::Message;
 use super::processes::node::NodeEvent;
 use super::world::NodeIndex;
 
-/// A happening with a time.
+/// An event in the world's queue.
 #[derive(Clone, Debug)]
 pub(crate) enum ScheduledEvent {
     /// A message arrives at this side of a connection.
@@ -27,7 +27,7 @@ pub(crate) enum ScheduledEvent {
         link: LinkIndex,
         side: Side,
     },
-    /// A dial is answered, or fails.
+    /// A connection attempt succeeds or fails.
     Dial {
         node: NodeIndex,
         target: Target,
@@ -38,7 +38,7 @@ pub(crate) enum ScheduledEvent {
         node: NodeIndex,
         at: u64,
     },
-    /// A node gets an event, if it is still alive.
+    /// A node receives an event, if the node is still alive.
     Tell {
         node: NodeIndex,
         event: NodeEvent,
@@ -56,21 +56,21 @@ pub(crate) enum ScheduledEvent {
     MasterTurn {
         node: NodeIndex,
     },
-    /// A Master begins to lead at this listener, unless another one leads.
+    /// A Master begins to lead at this listener, unless another Master leads.
     StartMaster {
         listener: usize,
     },
-    /// A Master begins to stand by at this listener, if it is empty.
+    /// A standby Master starts at this listener, if the listener is empty.
     StandBy {
         listener: usize,
     },
-    /// A Master that stands by at this listener learns of another leader.
+    /// A standby Master at this listener learns of another leader.
     Follow {
         listener: usize,
     },
-    /// The leader is deposed, at once or after its messages were held up.
+    /// The leader is deposed, immediately or after its messages were held up.
     Depose(Deposition),
-    /// The lease of a leader ends. It still receives messages for this many milliseconds.
+    /// The lease of a leader ends. The former leader still receives messages for this many milliseconds.
     EndLease {
         node: NodeIndex,
         lingers: u64,
@@ -85,7 +85,7 @@ pub(crate) enum ScheduledEvent {
         listener: usize,
         leadership: Leadership,
     },
-    /// A write of a Master's to its disk is over.
+    /// A write of the Master to its disk has ended.
     Synced {
         node: NodeIndex,
     },
@@ -95,12 +95,12 @@ pub(crate) enum ScheduledEvent {
     StartDriver {
         app: usize,
     },
-    /// A task is submitted to a driver; after the last one the input ends.
+    /// A task is submitted to a driver. After the last task, the input ends.
     Submit {
         node: NodeIndex,
         task: usize,
     },
-    /// An executor's process starts, or fails to.
+    /// An executor's process starts, or its start fails.
     ExecutorUp {
         node: NodeIndex,
     },
@@ -125,12 +125,12 @@ pub(crate) enum ScheduledEvent {
         driver: usize,
         fails: bool,
     },
-    /// The deadline of an executor that is idle since this time: it must have ended, unless it is wanted.
+    /// The time by which an executor that has been idle since `since` must have ended, unless it is wanted.
     IdleCheck {
         node: NodeIndex,
         since: u64,
     },
-    /// A task's process starts, or fails to.
+    /// A task's process starts, or its start fails.
     TaskUp {
         node: NodeIndex,
         attempt: AttemptId,
@@ -146,7 +146,7 @@ pub(crate) enum ScheduledEvent {
     },
     /// An operator asks for the end of some cluster driver.
     KillDriver,
-    /// The process of a cluster driver starts, or fails to.
+    /// The process of a cluster driver starts, or its start fails.
     ClusterDriverUp {
         driver: DriverId,
         start: u64,
@@ -157,7 +157,7 @@ pub(crate) enum ScheduledEvent {
         status: ExitStatus,
     },
     Strike,
-    /// A stranger sends a message, and has this many left to send.
+    /// A stranger sends a message, and then has this many messages left to send.
     Speak {
         node: NodeIndex,
         role: StrangerRole,
@@ -165,17 +165,17 @@ pub(crate) enum ScheduledEvent {
     },
     /// All faults stop for good.
     Calm,
-    /// Applications without executors request some; applications that can never end are cancelled.
+    /// Applications without executors request some. Applications that can never end are cancelled.
     Mend,
-    /// The Master's tables are compared with what really runs.
+    /// The Master's tables are compared with the running processes.
     Audit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KillReason {
-    /// Its Worker died.
+    /// The Worker of the executor died.
     Orphaned,
-    /// Its Worker was told to end it.
+    /// The Worker was told to end the executor.
     Ordered,
 }
 
@@ -188,7 +188,7 @@ pub(crate) enum Target {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The dial is accepted, if the target is alive.
+    /// The connection attempt succeeds, if the target is alive.
     Taken,
     Refused,
     TimesOut,
@@ -202,6 +202,6 @@ pub(crate) enum StrangerRole {
     Executor,
     Client,
     Master,
-    /// An executor that floods its driver with output, under another executor's id.
+    /// An executor that floods its driver with output under another executor's id.
     Impostor,
 }

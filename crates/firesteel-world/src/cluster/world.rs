@@ -1,4 +1,4 @@
-//! The world: virtual time, the queue of happenings, and the processes.
+//! The world: virtual time, the queue of events, and the processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -46,24 +46,25 @@ pub(crate) struct World {
     sequence: u64,
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Vec<Link>,
-    /// The Master that leads, while it is alive.
+    /// The leading Master, while it is alive.
     pub(crate) master: Option<NodeIndex>,
     pub(crate) master_inbox: MasterInbox,
     /// The addresses of Masters: two if they are elected.
     pub(crate) listeners: Vec<ListenerState>,
     pub(crate) terms: Terms,
-    /// The Master with held-up messages, and the end of the delay. It may have passed.
+    /// The Master whose messages are held up, and the time until which they are. This time may have passed.
     pub(crate) held_up: Option<(NodeIndex, u64)>,
     /// The connections to Masters on which the Master's hello has not arrived yet.
     pub(crate) ungreeted: BTreeSet<(NodeIndex, PeerId)>,
     pub(crate) unheard: UndeliveredOrders,
-    /// When the Master began, if it had no state of an earlier one.
+    /// When the current Master began. Set only if it had no state of an earlier Master.
     pub(crate) master_began: Timestamp,
     /// The partitions that have begun, each with its end.
     pub(crate) parted: Vec<(Partition, u64)>,
-    /// Whether a hostile peer has posed as a Worker, so that the Master may believe false reports about executors.
+    /// Whether a hostile peer has pretended to be a Worker, so that the Master may believe false reports about
+    /// executors.
     pub(crate) was_lied_to: bool,
-    /// The Worker of each machine, while one is alive.
+    /// The living Worker of each machine, if any.
     pub(crate) workers: Vec<Option<NodeIndex>>,
     pub(crate) drivers: Vec<DriverPhase>,
     /// The processes of executors that have not ended.
@@ -129,7 +130,7 @@ impl World {
         world
     }
 
-    /// Plans the happenings of the beginning.
+    /// Plans the first events of the world.
     fn set_out(&mut self) {
         // Sometimes the Master starts so late that early Workers and drivers have given up.
         let master_at = match self.dice.one_in(6) {
@@ -178,7 +179,7 @@ impl World {
         until == 0 || self.now > until + SETTLED_AFTER
     }
 
-    /// Whether faults still strike.
+    /// Whether faults still occur.
     pub(crate) fn is_rough(&self) -> bool {
         !self.is_calm
     }
@@ -197,18 +198,18 @@ impl World {
         }
     }
 
-    /// Plans a happening for this time.
+    /// Plans an event for this time.
     pub(crate) fn at(&mut self, time: u64, scheduled_event: ScheduledEvent) {
         self.sequence += 1;
         self.queue.insert((time.max(self.now), self.sequence), scheduled_event);
     }
 
-    /// Plans a happening for this many milliseconds later.
+    /// Plans an event after this many milliseconds.
     pub(crate) fn after(&mut self, millis: u64, scheduled_event: ScheduledEvent) {
         self.at(self.now + millis, scheduled_event);
     }
 
-    /// The happenings that are still in the queue.
+    /// The events that are still in the queue.
     pub(crate) fn pending(&self) -> impl Iterator<Item = &ScheduledEvent> {
         self.queue.values()
     }
@@ -239,7 +240,7 @@ impl World {
         &mut self.nodes[node.0]
     }
 
-    /// Runs the next happening. Returns whether there was one.
+    /// Runs the next event. Returns whether there was one.
     pub(crate) fn step(&mut self) -> bool {
         let Some(((time, _), scheduled_event)) = self.queue.pop_first() else { return false };
         self.now = time;
@@ -316,7 +317,7 @@ impl World {
         self.after(millis, ScheduledEvent::Tell { node, event: NodeEvent::Driver(event) });
     }
 
-    /// The connection for which a node uses this number.
+    /// The connection to which a node refers by this peer id.
     pub(crate) fn link_of(&self, node: NodeIndex, peer: PeerId) -> Option<LinkIndex> {
         let index = usize::try_from(peer.0).ok()?;
         self.node(node).connections.get(index).copied()

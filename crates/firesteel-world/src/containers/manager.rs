@@ -9,17 +9,18 @@ use firesteel_protocol::ids::{ContainerId, ProfileId};
 
 use firesteel_sim::dice::Dice;
 
-/// A manager as an application sees it. It counts the wanted containers at each place. When a machine reports, the
-/// manager grants containers one by one, nearest first if it can wait, and lowers the count itself.
+/// A container manager as an application sees it. It counts the wanted containers at each place. When a machine
+/// reports, the manager grants containers one by one, each for the nearest place if it can wait. It then lowers the
+/// count itself.
 #[derive(Clone, Debug)]
 pub struct Manager {
     topology: Topology,
-    /// The number of containers that each host has room for.
+    /// The number of containers that fit on each host.
     machines: BTreeMap<String, u64>,
     wanted: BTreeMap<(ProfileId, Location), u64>,
     memory: BTreeMap<ProfileId, MiB>,
     excluded: BTreeSet<String>,
-    /// The containers that are not gone.
+    /// The containers that have not ended.
     containers: BTreeMap<ContainerId, Held>,
     next: u64,
     /// The containers granted since the last response.
@@ -30,16 +31,16 @@ pub struct Manager {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
     pub host: String,
-    /// The profile that it was granted for.
+    /// The profile for which the container was granted.
     pub profile: ProfileId,
 }
 
-/// How carefully a manager chooses the machine of a container.
+/// How carefully a manager chooses the machine for a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantChoice {
-    /// It grants on a wanted host, if one is wanted.
+    /// The manager grants a container on a wanted host, if a host is wanted.
     Nearest,
-    /// It grants on the first machine with room.
+    /// The manager grants a container on the first machine with free resources.
     Anywhere,
 }
 
@@ -60,7 +61,7 @@ impl Manager {
         }
     }
 
-    /// How many containers of a profile it counts as wanted at this place.
+    /// How many containers of a profile the manager counts as wanted at this place.
     #[must_use]
     pub fn wanted(&self, profile: ProfileId, place: &Location) -> u64 {
         self.wanted.get(&(profile, place.clone())).copied().unwrap_or(0)
@@ -77,7 +78,7 @@ impl Manager {
         &self.excluded
     }
 
-    /// The containers that are not gone.
+    /// The containers that have not ended.
     #[must_use]
     pub fn containers(&self) -> &BTreeMap<ContainerId, Held> {
         &self.containers
@@ -87,13 +88,13 @@ impl Manager {
         self.machines.keys().map(String::as_str)
     }
 
-    /// Restarts the manager: containers keep running, and everything else is forgotten.
+    /// Restarts the manager. Containers keep running, and the manager forgets everything else.
     pub fn forget(&mut self) {
         self.wanted.clear();
         self.excluded.clear();
     }
 
-    /// Ends an attempt at the application. Its containers end, too, and are not reported.
+    /// Ends an attempt at the application. Its containers also end, and their ends are not reported.
     pub fn end_all(&mut self) {
         self.forget();
         self.containers.clear();
@@ -101,7 +102,7 @@ impl Manager {
         self.completed.clear();
     }
 
-    /// Takes a call. Its numbers replace the known ones.
+    /// Handles a call. The numbers in the call replace the earlier ones.
     pub fn hear(&mut self, call: &Call) {
         for ask in &call.asks {
             self.memory.insert(ask.profile, ask.size.memory);
@@ -119,7 +120,7 @@ impl Manager {
         }
     }
 
-    /// The response to a call: everything since the last response.
+    /// The response to a call: all changes since the last response.
     pub fn answer(&mut self) -> Allocated {
         Allocated {
             machines: self.machines.len() as u64,
@@ -129,19 +130,19 @@ impl Manager {
         }
     }
 
-    /// The containers that no response has reported yet.
+    /// The containers that were granted, but that no response has reported yet.
     pub fn undelivered(&self) -> impl Iterator<Item = &ContainerId> {
         self.granted.iter().map(|granted| &granted.container)
     }
 
-    /// How many more containers a machine has room for.
+    /// How many more containers fit on a machine.
     #[must_use]
     pub fn room(&self, host: &str) -> u64 {
         let used = self.containers.values().filter(|held| held.host == host).count() as u64;
         self.machines.get(host).copied().unwrap_or(0).saturating_sub(used)
     }
 
-    /// A machine reports, and gets a container if one is wanted there and it has room.
+    /// A machine reports. It gets a container if one is wanted there and still fits.
     pub fn offer(&mut self, host: &str, care: GrantChoice) -> Option<ContainerId> {
         if self.room(host) == 0 || self.excluded.contains(host) {
             return None;
@@ -176,7 +177,7 @@ impl Manager {
         Some(self.grant(host, profile, 0))
     }
 
-    /// Whether a machine with room is this near to a place where the profile is wanted.
+    /// Whether a container fits on a machine at this distance from a place where the profile is wanted.
     fn has_room(&self, profile: ProfileId, level: Locality) -> bool {
         let place = |host: &str| match level {
             Locality::Host => Some(Location::Host(host.into())),
@@ -210,7 +211,7 @@ impl Manager {
         self.granted.push(Granted { container, host, profile, memory });
     }
 
-    /// Ends a container; the next response reports it.
+    /// Ends a container. The next response reports the end.
     pub fn end(&mut self, container: &ContainerId, status: i32) {
         if self.containers.remove(container).is_some() {
             let diagnostics = String::new();

@@ -1,12 +1,11 @@
 //! A simulated world of one YARN allocator.
 //!
-//! A fake manager grants containers late, in the wrong place, too many, or twice, and loses containers.
-//! Executors fail. A driver changes its targets. Calls are lost on the way there or back, and the manager
-//! may forget everything.
+//! A fake manager grants containers late, in the wrong place, too many, or twice, and loses containers. Executors fail.
+//! A driver changes its targets. Calls or their responses are lost, and the manager may lose its whole state.
 //!
 //! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. While faults
 //! strike, the allocator's own invariants are checked after each event, and its effects are compared with the facts
-//! (`truth`). Then all faults stop. There must be exactly as many executors as wanted.
+//! (`truth`). Then all faults stop. From then on, there must be exactly as many executors as wanted.
 //!
 //! - `scenario`, `run`: the description of a world, and one run.
 //! - `manager`: the fake manager and its machines.
@@ -28,7 +27,7 @@ pub use run::{run, run_sabotaged};
 pub use sabotage::ContainerSabotage;
 pub use scenario::Scenario;
 
-/// The enums of everything that can happen to an allocator.
+/// The enums of all events, effects and faults of an allocator.
 fn all_kinds() -> [Kinds; 7] {
     [
         kinds::<Event>(),

@@ -1,4 +1,4 @@
-//! One run: from the registration, through the faults, until all is well again.
+//! One run: from the registration, through the faults, until everything has recovered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use super::{all_kinds, see_effect, see_event};
 use crate::Outcome;
 use firesteel_sim::dice::Dice;
 
-/// How long after the last fault everything must be well, in virtual milliseconds.
+/// How long after the last fault everything must have recovered, in virtual milliseconds.
 const HEALED_AFTER: u64 = 600_000;
 
 /// Runs a world with a correct allocator.
@@ -36,13 +36,13 @@ enum ScheduledEvent {
     Report(String),
     /// A call reaches the manager, or is lost.
     Arrive(Call, CallOutcome),
-    /// The allocator is told how its call ended.
+    /// The allocator learns how its call ended.
     Tell(Event),
-    /// A container's process has started, or failed to.
+    /// A container's process has started, or its start has failed.
     Start(ContainerId),
     End(ContainerId, i32),
     Driver,
-    /// A fault strikes at the manager.
+    /// A fault occurs at the manager.
     Mischief,
 }
 
@@ -52,7 +52,7 @@ enum CallOutcome {
     Sound,
     RequestLost,
     ResponseLost,
-    /// The manager was restarted and knows nothing.
+    /// The manager was restarted and has lost its state.
     Forgotten,
     /// The manager has begun another attempt.
     Replaced,
@@ -74,7 +74,7 @@ struct World {
     questions: u64,
     /// The last response, which may be repeated.
     last: Allocated,
-    /// Whether the allocator gave up the application for a good reason.
+    /// Whether the allocator gave up the application for a valid reason.
     failed: bool,
     outcome: Outcome,
 }
@@ -134,7 +134,7 @@ impl World {
         self.outcome
     }
 
-    /// Decides at random whether a fault strikes.
+    /// Decides at random whether a fault occurs.
     fn strikes(&mut self, rarer: u64) -> bool {
         !self.calm && self.dice.one_in(self.scenario.faults * rarer)
     }
@@ -145,8 +145,7 @@ impl World {
         self.queue.insert((at, self.sequence), scheduled);
     }
 
-    /// Runs the next happening: one of the world's queue, or the allocator's own deadline, which may come
-    /// late.
+    /// Runs the next event: an event in the world's queue, or the allocator's own deadline, which may come late.
     fn step(&mut self) {
         let deadline = self.allocator.next_deadline().map(|(at, _)| at.millis());
         let head = self.queue.keys().next().copied();
@@ -221,7 +220,7 @@ impl World {
         self.later(1, 30, ScheduledEvent::Tell(event));
     }
 
-    /// The allocator is told how a call, or its registration, ended.
+    /// The allocator learns how a call, or its registration, ended.
     fn hear(&mut self, event: Event) {
         match &event {
             Event::Allocated(answer) => {
@@ -344,7 +343,7 @@ impl World {
         }
     }
 
-    /// Whether there are exactly as many executors as wanted, nothing is requested, and both sides agree.
+    /// Whether there are exactly as many executors as wanted, nothing more is requested, and both sides agree.
     fn is_well(&self) -> bool {
         let view = self.allocator.view(Timestamp::from_millis(self.now));
         let settled = view.profiles.values().all(|profile| {

@@ -5,25 +5,25 @@ use firesteel_placement::advanced::locality::Locality;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContainerSabotage {
-    /// It gives no container back.
+    /// The allocator gives no container back.
     DropRelease,
-    /// It never lowers a request to zero.
+    /// The allocator never lowers a request to zero.
     DropZero,
-    /// It requests one container too many.
+    /// The allocator requests one container too many.
     AskForMore,
-    /// It launches two executors in one container.
+    /// The allocator launches two executors in one container.
     DoubleLaunch,
     WrongHost,
     ForgetGranted,
     DropEnded,
-    /// It reports an executor's end twice.
+    /// The allocator reports an executor's end twice.
     DoubleEnded,
     DropAnswer,
-    /// It does not tell the manager which hosts are no longer excluded.
+    /// The allocator does not tell the manager which hosts are no longer excluded.
     DropInclude,
-    /// Its matching function does not see hosts.
+    /// The allocator ignores hosts when it matches a container with a request.
     BlindToHosts,
-    /// Its matching function does not see racks.
+    /// The allocator ignores racks when it matches a container with a request.
     BlindToRacks,
 }
 

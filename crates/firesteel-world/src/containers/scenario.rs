@@ -12,7 +12,7 @@ use firesteel_protocol::ids::{ExecutorId, ProfileId};
 
 use firesteel_sim::dice::Dice;
 
-/// The machines of a YARN cluster, and how badly they and their manager behave.
+/// The machines of a YARN cluster, and the probability of their faults and the manager's faults.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
@@ -21,9 +21,9 @@ pub struct Scenario {
     pub config: Config,
     /// The number of profiles that the driver uses.
     pub profiles: u32,
-    /// The virtual time until which faults strike, in milliseconds.
+    /// The virtual time until which faults occur, in milliseconds.
     pub until: u64,
-    /// One chance for a fault in this many comes true; 0 means none.
+    /// One in this many chances for a fault is taken. 0 means none.
     pub faults: u64,
 }
 
@@ -75,14 +75,14 @@ impl Scenario {
         Self { seed, machines, config, profiles, until: dice.between(5_000, 60_000), faults }
     }
 
-    /// How many executors have room on the machines where they may run.
+    /// How many executors fit on the machines where they may run.
     #[must_use]
     pub fn room(&self) -> u64 {
         let usable = self.machines.iter().filter(|(host, _)| !self.config.never.contains(*host));
         usable.map(|(_, room)| *room).sum()
     }
 
-    /// The driver's next requests: targets within the room, with preferred and excluded hosts.
+    /// The driver's next requests: targets that fit, with preferred and excluded hosts.
     pub(super) fn preferences(&self, dice: &mut Dice) -> (Vec<Target>, BTreeSet<String>) {
         let mut room = self.room();
         let mut targets = Vec::new();

@@ -1,4 +1,4 @@
-//! The facts of a world, and what the allocator may do about them.
+//! The facts of a world, and the allocator's permitted reactions to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,22 +9,22 @@ use firesteel_placement::advanced::locality::{Locality, Topology};
 use firesteel_protocol::Timestamp;
 use firesteel_protocol::ids::{ContainerId, ExecutorId, ProfileId};
 
-/// The state of a container that the allocator knows.
+/// The state of a container that was granted to the allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// It was granted, and the allocator has not reacted yet.
+    /// The container was granted, and the allocator has not reacted yet.
     Granted,
-    /// An executor was launched in it.
+    /// An executor was launched in the container.
     Used(ExecutorId),
-    /// It was given back in a call, or ended before that.
+    /// The container was given back in a call, or ended before that.
     Released,
 }
 
-/// A second set of books, from the allocator's events and effects. It shares no code with the allocator.
+/// A second set of books, derived from the allocator's events and effects. The books share no code with the allocator.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Truth {
     fates: BTreeMap<ContainerId, Fate>,
-    /// The host of each container, and the profile that it was granted for.
+    /// The host of each container, and the profile for which the container was granted.
     hosts: BTreeMap<ContainerId, (String, ProfileId)>,
     /// The executors that were launched, each with its container and whether its end was reported.
     executors: BTreeMap<ExecutorId, (ContainerId, bool)>,
@@ -36,18 +36,18 @@ pub(super) struct Truth {
     questions: BTreeMap<u64, ExecutorId>,
     called: Option<Timestamp>,
     call_is_open: bool,
-    /// Whether it has just registered, so that its first call may come at once.
+    /// Whether the allocator has just registered, so that its first call may come immediately.
     fresh: bool,
-    /// The containers that came with the current response.
+    /// The containers that the current response granted.
     arrived: BTreeSet<ContainerId>,
-    /// The containers that were gone with the same response.
+    /// The containers that the current response reported as ended.
     gone: BTreeSet<ContainerId>,
 }
 
 type Verdict = Result<(), String>;
 
 impl Truth {
-    /// The manager knows nothing of the application yet.
+    /// The application has registered (again). From now on, the manager knows only what it receives after this.
     pub(super) fn registered(&mut self) {
         self.told.clear();
         self.fresh = true;
@@ -200,7 +200,7 @@ impl Truth {
         }
     }
 
-    /// Checks that a container serves the nearest request that it can.
+    /// Checks that a container serves the nearest matching request.
     fn judge_match(&mut self, container: &ContainerId, level: Locality, topology: &Topology) -> Verdict {
         let Some((host, profile)) = self.hosts.get(container) else { return Ok(()) };
         let places = [
@@ -241,7 +241,7 @@ impl Truth {
         }
     }
 
-    /// Checks the end: the executors whose end was not reported are exactly those that run.
+    /// Checks the end: the executors whose end was not reported are exactly the running ones.
     pub(super) fn judge_end(&self, live: &BTreeSet<ContainerId>) -> Verdict {
         for (executor, (container, ended)) in &self.executors {
             if *ended == live.contains(container) {

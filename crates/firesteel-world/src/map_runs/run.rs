@@ -19,7 +19,7 @@ use crate::Outcome;
 use crate::queue::{Next, Queue};
 use firesteel_sim::dice::Dice;
 
-/// The time by which the run must be over, in virtual milliseconds.
+/// The time by which the run must have ended, in virtual milliseconds.
 const OVER_BY: u64 = 1_000_000;
 
 /// Runs a world with a correct map run.
@@ -43,7 +43,7 @@ enum ScheduledEvent {
     Fault(Fault),
 }
 
-/// What the next item is.
+/// The next result of reading the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
     Sound,
@@ -76,7 +76,7 @@ struct World {
     driver: Driver,
     /// Tasks of the driver that have not ended.
     tasks: BTreeSet<TaskId>,
-    /// When the last report of the driver arrives. Reports keep their order.
+    /// When the last report of the driver arrives. Reports stay in order.
     reported: u64,
     printer: Printer,
     unprinted: BTreeSet<TaskId>,
@@ -148,7 +148,7 @@ impl World {
         self.at(self.reported, ScheduledEvent::Tell(event));
     }
 
-    /// Runs the next happening: one of the world's queue, or the run's own deadline, which may come late.
+    /// Runs the next event: an event in the world's queue, or the run's own deadline, which may come late.
     fn step(&mut self) {
         let deadline = self.run.next_deadline().map(|(at, _)| at.millis());
         match self.queue.next(deadline) {
@@ -230,7 +230,7 @@ impl World {
         self.drain();
     }
 
-    /// Ends the application once all tasks have ended, if no more come.
+    /// Ends the application once all tasks have ended and no more are submitted.
     fn drain(&mut self) {
         if self.driver == Driver::Draining && self.tasks.is_empty() {
             self.end_application(driver::Ending::Completed, 0);

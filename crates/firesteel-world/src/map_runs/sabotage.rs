@@ -5,27 +5,27 @@ use firesteel_protocol::messages::Outcome;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapSabotage {
-    /// It reads an item while it waits for one.
+    /// The run reads another item while it waits for one.
     ReadTwice,
     DropRead,
     SubmitTwice,
     DropSubmit,
-    /// It does not end the application when all is done.
+    /// The run does not end the application when all items are done.
     DropFinish,
-    /// It always reports success.
+    /// The run always reports success.
     ClaimSuccess,
-    /// It does not end the application, or its tasks.
+    /// The run does not end the application, or its tasks.
     DropCancel,
     DropPrint,
     PrintTwice,
-    /// It does not mark items that are done.
+    /// The run does not mark items that are done.
     DropMark,
-    /// It marks items as done before they are printed.
+    /// The run marks items as done before they are printed.
     MarkUnprinted,
     MissTaskEnd,
-    /// It does not record the remaining items.
+    /// The run does not record the remaining items.
     DropRest,
-    /// It finishes without recording the remaining items.
+    /// The run finishes without recording the remaining items.
     FinishEarly,
     FinishTwice,
 }
@@ -86,7 +86,7 @@ impl MapSabotage {
     }
 }
 
-/// The same effect, with a successful outcome.
+/// The same effect, but with a successful outcome.
 fn claim_success(effect: Effect) -> Effect {
     let outcome = Outcome::Succeeded;
     match effect {

@@ -6,7 +6,7 @@ use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 
 use firesteel_sim::dice::Dice;
 
-/// An input, a driver, a reader of outputs, and how badly they behave.
+/// An input, a driver and an output reader, with the probability of their faults.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
@@ -14,7 +14,7 @@ pub struct Scenario {
     pub items: u64,
     pub config: Config,
     pub executors: Vec<Cores>,
-    /// One task in this many fails for good; 0 means none.
+    /// One in this many tasks fails for good. 0 means none.
     pub failing: u64,
     /// The longest time that an item takes to be printed, in milliseconds.
     pub slowness: u64,
@@ -27,17 +27,17 @@ pub struct Scenario {
 pub enum Fault {
     /// The input cannot be read any further.
     InputUnreadable,
-    /// The next item cannot be made into a task.
+    /// The next item cannot become a task.
     ItemUnusable,
     /// A user presses ctrl-c.
     Interrupt,
-    /// The same signal arrives twice at once.
+    /// The same signal arrives twice within a moment.
     InterruptTwice,
-    /// The reader of the output closes it.
+    /// The program that reads the output closes it.
     ReaderLeaves,
     /// The disk with the outputs is full.
     OutputLost,
-    /// The disk with the record is full.
+    /// The disk with the run record is full.
     RecordLost,
     Killed,
     /// The driver's task panics.
@@ -61,7 +61,7 @@ impl Fault {
 }
 
 impl Scenario {
-    /// A random run of up to 300 items, mostly of a few.
+    /// A random run of up to 300 items, usually of a few.
     #[must_use]
     pub fn rolled(seed: u64) -> Self {
         let mut dice = Dice::new(seed);

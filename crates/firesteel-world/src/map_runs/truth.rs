@@ -10,10 +10,10 @@ use firesteel_protocol::messages::Outcome;
 
 use super::scenario::Scenario;
 
-/// The law that was broken: what should hold, and what was found.
+/// A broken law, if any: what should be true, and what was found.
 pub(super) type Verdict = Result<(), String>;
 
-/// How many items can run or wait at once, with 24 cores at most.
+/// The maximum number of items that can run or wait at once. There are at most 24 cores.
 const MOST_OPEN: usize = 24 * 5 + 64;
 
 /// The facts of a world.
@@ -22,27 +22,27 @@ pub(super) struct Truth {
     reads: bool,
     /// The items that were read from the input.
     pub(super) taken: BTreeSet<u64>,
-    /// Items that could not be made into a task.
+    /// Items that could not become a task.
     pub(super) unusable: u64,
     /// Whether the run was told that the input has no more items.
     input_is_over: bool,
     /// Every task that was submitted, with its item.
     submitted: BTreeMap<TaskId, u64>,
-    /// Whether the application was ended because all its tasks were over.
+    /// Whether the run ended the application because all its tasks had ended.
     has_finished: bool,
     pub(super) cancelled: Option<Until>,
-    /// How tasks ended, for ends that the run learned in time.
+    /// How tasks ended, as far as the run learned of the ends in time.
     ended: BTreeMap<TaskId, Ended>,
     /// Tasks whose output is to be printed.
     to_print: BTreeSet<TaskId>,
-    /// Tasks with printed output. The run may not have learned of it.
+    /// Tasks whose output was printed. The run may not have learned of this yet.
     printed: BTreeSet<TaskId>,
     output_closed: bool,
-    /// Items that are marked as done in the record.
+    /// Items that are marked as done in the run record.
     pub(super) marked: BTreeSet<u64>,
     /// Requests to end that were not repeated signals.
     pub(super) requests: Vec<(EndRequest, u64)>,
-    /// The number of remaining items, once they are recorded.
+    /// The number of remaining items, once the run has recorded them.
     left: Option<u64>,
     finished: bool,
 }
@@ -64,7 +64,7 @@ impl Truth {
         self.reads = false;
     }
 
-    /// The run learns the end of a task. This is too late if the remaining items were already recorded.
+    /// The run learns of the end of a task. If the remaining items were already recorded, this is too late.
     pub(super) fn task_ended(&mut self, task: TaskId, outcome: &TaskOutcome) {
         if self.left.is_none() {
             self.ended.insert(
@@ -78,12 +78,12 @@ impl Truth {
         }
     }
 
-    /// The run is told that the input has no more items.
+    /// The run learns that the input has no more items.
     pub(super) fn input_ended(&mut self) {
         self.input_is_over = true;
     }
 
-    /// The run is told what was printed.
+    /// The run learns which outputs were printed.
     pub(super) fn printed(&mut self, tasks: &[TaskId]) {
         if self.left.is_none() {
             self.printed.extend(tasks);
@@ -161,7 +161,7 @@ impl Truth {
         self.ended.values().filter(|other| **other == ended).count() as u64
     }
 
-    /// Checks the outcome of a finished application: how many items failed, or what else went wrong.
+    /// Checks the outcome of a finished application: how many items failed, or which other error occurred.
     fn judge_finish(&self, outcome: &Outcome, scenario: &Scenario) -> Verdict {
         let (failed, taken) = (self.count(Ended::Failed), self.taken.len());
         let is_told = match outcome {
@@ -179,7 +179,7 @@ impl Truth {
         }
     }
 
-    /// Checks the outcome of an application that is ended early: how many items are not done.
+    /// Checks the outcome of an application that is ended early. It must contain the number of items that are not done.
     fn judge_cancel(&self, outcome: &Outcome, scenario: &Scenario) -> Verdict {
         let taken = self.taken.len() as u64;
         let left = taken - self.count(Ended::Succeeded);

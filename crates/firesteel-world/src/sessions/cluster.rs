@@ -28,12 +28,12 @@ pub(super) struct Cluster {
     pub(super) tasks: BTreeSet<TaskId>,
 }
 
-/// Whether the driver lives.
+/// The state of the fake driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DriverState {
-    /// It does.
+    /// The driver runs.
     Open,
-    /// It does not end when it is asked to.
+    /// The driver does not end when it is told to.
     Hanging,
     /// The application is over.
     Over,
@@ -78,7 +78,7 @@ impl Cluster {
         }
     }
 
-    /// The Master assigns a missing executor, if one is missing.
+    /// The Master assigns a missing executor, if there is one.
     pub(super) fn assign(&mut self) -> Option<ExecutorId> {
         let held = |profile| self.executors.values().filter(|executor| executor.profile == profile).count();
         let missing = self.targets.iter().find(|(profile, total)| (held(**profile) as u64) < **total);
@@ -107,7 +107,7 @@ impl Cluster {
         Some(Note::ExecutorRegistered { executor: id, profile, host, cores })
     }
 
-    /// An executor ends. Another one may come.
+    /// An executor ends. A replacement may be assigned later.
     pub(super) fn lose(&mut self, id: ExecutorId, state: ExecutorState) -> Option<Note> {
         let host = self.executors.remove(&id)?.host;
         Some(Note::ExecutorLost { executor: id, host, loss: ExecutorLoss::Ended(state), tasks: 0 })
@@ -117,7 +117,7 @@ impl Cluster {
         self.executors.keys().next().copied()
     }
 
-    /// The number of executors of a profile is changed, or the change is refused.
+    /// The user changes the number of executors of a profile, or the change is refused.
     pub(super) fn request(&mut self, dice: &mut Dice, profile: ProfileId, total: u64) -> Note {
         if dice.one_in(5) {
             return Note::TargetIsDynamic { total };
@@ -126,7 +126,7 @@ impl Cluster {
         Note::TargetSet { profile, total }
     }
 
-    /// A profile is added, or refused.
+    /// The user adds a profile, or the profile is refused.
     pub(super) fn add(&mut self, dice: &mut Dice, profile: ProfileId, total: u64) -> Option<Note> {
         if dice.one_in(5) {
             return Some(Note::ProfileRefused { profile, reason: RefusedProfile::TooMany });
@@ -135,7 +135,7 @@ impl Cluster {
         None
     }
 
-    /// Executors are to end.
+    /// The user ends executors.
     pub(super) fn kill(&mut self, executors: &[ExecutorId], replacement: Replacement) {
         for id in executors {
             let Some(executor) = self.executors.get_mut(id) else { continue };
@@ -148,7 +148,7 @@ impl Cluster {
         }
     }
 
-    /// What the Master says.
+    /// The shortfalls that the Master reports. `None` if no Master has the application.
     pub(super) fn explain(&self) -> Option<Shortfalls> {
         let shortfall = Shortfall {
             missing: Missing::Executors { missing: 1, of: 2 },
@@ -159,7 +159,7 @@ impl Cluster {
     }
 }
 
-/// How a task ends by itself.
+/// A random outcome of a task that ends by itself.
 pub(super) fn outcome(dice: &mut Dice, task: TaskId, failing: u64) -> TaskOutcome {
     let (attempt, executor) = (AttemptId { task, attempt: 0 }, ExecutorId(0));
     if !dice.one_in(failing) {

@@ -1,4 +1,4 @@
-//! One command of a session, as its user sees it: what was done for it, and what it should have come to.
+//! One command of a session, as its user sees it: the actions for the command, and its expected result.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use firesteel_engine::session::{Answer, Complaint, Request, RunMode, exit_code};
 use firesteel_protocol::Kind;
 use firesteel_protocol::ids::TaskId;
 
-/// The law that was broken: what should hold, and what was found.
+/// A broken law, if any: what should be true, and what was found.
 pub(super) type Verdict = Result<(), String>;
 
 pub(super) fn held(holds: bool, sentence: impl Into<String>) -> Verdict {
@@ -18,11 +18,11 @@ pub(super) fn held(holds: bool, sentence: impl Into<String>) -> Verdict {
 #[derive(Clone, Debug)]
 pub(super) struct Fact {
     pub(super) place: RunMode,
-    /// How it ended, once the session was told.
+    /// How the task ended, once the session has learned of it.
     pub(super) outcome: Option<TaskOutcome>,
-    /// Whether its record was completed.
+    /// Whether the task's recorded output was completed.
     pub(super) is_closed: bool,
-    /// Whether its record was dropped.
+    /// Whether the task's recorded output was deleted.
     pub(super) is_dropped: bool,
 }
 
@@ -54,23 +54,23 @@ impl Facts {
 #[derive(Clone, Debug)]
 pub(super) struct Command {
     pub(super) request: Result<Request, String>,
-    /// The kinds of its answers.
+    /// The kinds of the answers to the command.
     answers: Vec<&'static str>,
-    /// The kinds and the exit codes of its complaints.
+    /// The kinds and the exit codes of the command's complaints.
     complaints: Vec<(&'static str, u8)>,
-    /// The task that was submitted for it.
+    /// The task that was submitted for the command.
     pub(super) task: Option<TaskId>,
-    /// The task whose record is printed for it.
+    /// The task whose recorded output is printed for the command.
     pub(super) watched: Option<TaskId>,
-    /// Whether its task has ended, and everything is printed.
+    /// Whether the command's task has ended, and everything is printed.
     pub(super) is_printed: bool,
     /// Whether tasks were cancelled.
     pub(super) is_done: bool,
     /// Whether a ctrl-c was shown.
     pub(super) is_interrupted: bool,
-    /// The exit code of its map run or of its file.
+    /// The exit code of the command's map run or file.
     pub(super) code: Option<u8>,
-    /// The tasks that it waits for.
+    /// The tasks that the command waits for.
     waits: Vec<TaskId>,
 }
 
@@ -95,7 +95,7 @@ impl Command {
         }
     }
 
-    /// The task in the foreground that it waits for.
+    /// The foreground task that the command waits for.
     pub(super) fn foreground(&self) -> Option<TaskId> {
         match &self.request {
             Ok(Request::Run(run)) if run.place == RunMode::Foreground => self.task,
@@ -107,7 +107,7 @@ impl Command {
         self.request.as_ref().is_ok_and(|request| names.contains(&request.kind()))
     }
 
-    /// It is answered.
+    /// Enters an answer to the command.
     pub(super) fn print(&mut self, answer: &Answer) -> Verdict {
         let kind = answer.kind();
         let fits = match answer {
@@ -125,7 +125,7 @@ impl Command {
         Ok(())
     }
 
-    /// It fails, at least in part.
+    /// Enters a failure of the command, which may be partial.
     pub(super) fn complain(&mut self, complaint: &Complaint, tasks: &Facts) -> Verdict {
         let code = match complaint {
             Complaint::Unparsed(_) | Complaint::ItemsFailed(_) => 2,
@@ -141,7 +141,7 @@ impl Command {
         Ok(())
     }
 
-    /// Its exit code, by the facts.
+    /// The exit code of the command, computed from the facts.
     pub(super) fn exit_code(&self, tasks: &Facts) -> u8 {
         if let Some(code) = self.code {
             return code;
@@ -159,7 +159,7 @@ impl Command {
         }
     }
 
-    /// It is over: whether it was served.
+    /// Checks at the end of the command that it was carried out.
     pub(super) fn end(&self, tasks: &Facts, script: bool) -> Verdict {
         let has_ended = |task: &TaskId| tasks.outcome(*task).is_some();
         let served = match &self.request {

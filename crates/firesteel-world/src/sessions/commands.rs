@@ -1,4 +1,4 @@
-//! What is typed in a world, and what its files have.
+//! Random input of a world: the typed lines, and the contents of files.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub(super) fn line(dice: &mut Dice) -> String {
     commands.join(" ; ").replace("& ;", "&")
 }
 
-/// A line of commands in the background.
+/// A line with this number of background commands.
 pub(super) fn crowd(count: u64) -> String {
     (0..count).map(|_| "run true & ").collect()
 }
@@ -19,7 +19,7 @@ pub(super) fn crowd(count: u64) -> String {
 /// The path of a file that reads itself.
 const ITSELF: &str = "itself";
 
-/// A file of commands. Some read a file that reads itself.
+/// The random contents of a file of commands. Some files read a file that reads itself.
 pub(super) fn file(dice: &mut Dice, path: &Path, recursive: u64) -> String {
     if path == Path::new(ITSELF) {
         return format!("source {ITSELF}");

@@ -1,4 +1,4 @@
-//! The laws of a session: its effects, and its state, against the facts.
+//! The laws of a session, which compare its effects and its state with the facts.
 
 use firesteel_engine::session::{
     Answer, Complaint, Effect, Ending, Message, Remark, Request, Route, RunMode, Session,
@@ -9,7 +9,7 @@ use firesteel_protocol::ids::TaskId;
 use super::command::{Fact, Verdict, held};
 use super::truth::Truth;
 
-/// How long a session may take to end when it is asked to, in milliseconds.
+/// How long a session may take to end after a request to end, in milliseconds.
 const FAREWELL: u64 = 7_000;
 
 impl Truth {
@@ -112,7 +112,7 @@ impl Truth {
         }
     }
 
-    /// One thing is asked for at a time.
+    /// Checks that the session makes only one request at a time.
     fn ask(&mut self) -> Verdict {
         let is_asked = std::mem::replace(&mut self.asks, true);
         held(!is_asked, "something is asked for while an answer is awaited")
@@ -170,7 +170,7 @@ impl Truth {
         held(self.is_leaving, "the session ends, and its application goes on")
     }
 
-    /// Checks what must hold after every event.
+    /// Checks the conditions that must be true after every event.
     pub(super) fn judge_state(&self, now: u64, session: &Session) -> Verdict {
         self.broken.clone().map_or(Ok(()), Err)?;
         if self.finished {
@@ -197,7 +197,7 @@ impl Truth {
         self.judge_routes(session)
     }
 
-    /// Checks where the outputs of the latest tasks would go, and those of the next.
+    /// Checks where the outputs of the latest tasks and of the next task would go.
     fn judge_routes(&self, session: &Session) -> Verdict {
         let expected = |fact: &Fact| match (self.is_leaving, fact.place) {
             (true, _) => Route::Nowhere,

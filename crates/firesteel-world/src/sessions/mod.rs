@@ -1,15 +1,15 @@
-//! A simulated world of one session of `firesteel shell`: a user or a script, a driver with executors and tasks, a
-//! terminal and map runs, all fake.
+//! A simulated world of one session of `firesteel shell`: a fake user or script, driver with executors and tasks,
+//! terminal and map runs.
 //!
 //! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. Commands of
 //! every kind come, one by one and from files inside files. Tasks fail and take long, requests are refused, the Master
 //! hangs, terminals are slow, readers leave, and records are lost. Users interrupt at any time. The application is
 //! killed, or the driver panics. After each event the session's own invariants are checked, and its effects are
-//! compared with the facts: every command is answered once before the next one begins, nothing begins after the end, a
-//! session that is asked to end does so, and its exit code is that of the commands.
+//! compared with the facts. Every command is answered once before the next command begins, and no command begins after
+//! the end. A session that is told to end does so, with the exit code of its commands.
 //!
-//! - `scenario`, `commands`, `run`: the description of a world, what is typed in it, and one run.
-//! - `perform`, `cluster`: what the session wants done, and the fake driver with its executors and tasks.
+//! - `scenario`, `commands`, `run`: the description of a world, the typed commands, and one run.
+//! - `perform`, `cluster`: how the session's effects are performed, and the fake driver with its executors and tasks.
 //! - `truth`, `command`, `judge`: the facts, and the laws.
 //! - `sabotage`: the deliberate bugs.
 
@@ -33,7 +33,7 @@ pub use run::{run, run_sabotaged};
 pub use sabotage::SessionSabotage;
 pub use scenario::{Fault, Scenario};
 
-/// All that can happen to a session.
+/// The enums of all events, effects and faults of a session.
 fn all_kinds() -> [Kinds; 9] {
     [
         kinds::<Event>(),

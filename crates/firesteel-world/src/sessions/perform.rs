@@ -8,7 +8,7 @@ use super::cluster::DriverState;
 use super::commands;
 use super::run::World;
 
-/// How long a task runs at most, mostly.
+/// The usual maximum duration of a task, in milliseconds.
 const TASK: u64 = 2_000;
 
 impl World {

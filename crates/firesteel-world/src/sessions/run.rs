@@ -17,7 +17,7 @@ use crate::Outcome;
 use crate::queue::{Next, Queue};
 use firesteel_sim::dice::Dice;
 
-/// The time by which the session must be over, in virtual milliseconds.
+/// The time by which the session must have ended, in virtual milliseconds.
 const OVER_BY: u64 = 20_000_000;
 
 /// Runs a world with a correct session.
@@ -32,7 +32,7 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: SessionSabotage) -> Outcome {
     World::new(scenario, Some(sabotage)).run()
 }
 
-/// What happens in the world at some time.
+/// An event in the world at some time.
 type ScheduledEvent = Box<dyn FnOnce(&mut World)>;
 
 pub(super) struct World {
@@ -43,11 +43,11 @@ pub(super) struct World {
     truth: Truth,
     sabotage: Option<SessionSabotage>,
     pub(super) cluster: Cluster,
-    /// When the last report of the driver arrives. Reports keep their order.
+    /// When the last report of the driver arrives. Reports stay in order.
     reported: u64,
-    /// The number of the last question of the session. Only the answer to that one is waited for.
+    /// The number of the session's last request. The session waits only for the answer to this request.
     questions: u64,
-    /// Lines that were read.
+    /// The number of lines that were read.
     lines: u64,
     lines_fail: bool,
     pub(super) reader_is_gone: bool,
@@ -98,7 +98,7 @@ impl World {
         self.outcome.violation = Some(sentence.to_owned());
     }
 
-    /// Something happens after at most this many milliseconds.
+    /// Plans an event within this many milliseconds.
     pub(super) fn later(&mut self, most: u64, scheduled: impl FnOnce(&mut Self) + 'static) {
         let at = self.queue.now() + self.dice.below(most + 1);
         self.queue.put(at, Box::new(scheduled));
@@ -114,19 +114,19 @@ impl World {
         self.queue.put(self.reported, Box::new(scheduled));
     }
 
-    /// The number of what the session asks now.
+    /// The number of the session's new request.
     pub(super) fn ask(&mut self) -> u64 {
         self.questions += 1;
         self.questions
     }
 
-    /// An answer to what the session asks now.
+    /// Plans an answer to the session's latest request.
     pub(super) fn answer(&mut self, most: u64, event: Event) {
         let number = self.ask();
         self.later(most, move |world| world.answer_to(number, |_| event));
     }
 
-    /// An answer that comes among the driver's reports, as things are then.
+    /// Plans an answer that comes in order with the driver's reports. Its contents are computed at that time.
     pub(super) fn answer_as_driver(&mut self, after: u64, answer: fn(&Cluster) -> Event) {
         let number = self.ask();
         if self.cluster.is_up() {
@@ -191,7 +191,7 @@ impl World {
         self.report(Event::TaskEnded(task, outcome));
     }
 
-    /// The map run ends by itself with 0, or by a ctrl-c.
+    /// The map run ends by itself with code 0, or because of a ctrl-c.
     pub(super) fn end_map(&mut self, code: u8) {
         if self.truth.maps {
             let failed = u64::from(self.dice.one_in(3));

@@ -1,4 +1,4 @@
-//! Deliberate bugs: what a session is told or does is tampered with, as if it had erred.
+//! Deliberate bugs: they change the events and effects of a session.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use firesteel_protocol::ids::TaskId;
 use firesteel_protocol::messages::{TaskDirectory, TaskSpec};
 use firesteel_protocol::process::Command;
 
-/// A bug of a session.
+/// A deliberate bug of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionSabotage {
     DropWant,
     WantTwice,
     DropSubmit,
     SubmitTwice,
-    /// Tasks that run in the background are submitted as if they did not.
+    /// Background tasks are submitted as foreground tasks.
     MisplaceTask,
     /// A task is submitted after the end of the application.
     SubmitAtEnd,
@@ -26,7 +26,7 @@ pub enum SessionSabotage {
     AnswerTwice,
     DropComplaint,
     MissTaskEnd,
-    /// Requests to end are missed, other than ctrl-c.
+    /// The session misses requests to end, other than ctrl-c.
     MissRequest,
     MissApplicationEnd,
     DropRecordEnd,
@@ -60,7 +60,7 @@ impl SessionSabotage {
         }
     }
 
-    /// What the session does in place of this effect.
+    /// The effects of the session in place of this effect.
     pub(super) fn tamper(self, effect: Effect) -> Vec<Effect> {
         match (self, effect) {
             (Self::DropWant, Effect::WantLine)

@@ -9,23 +9,23 @@ use firesteel_protocol::messages::TaskDirectory;
 
 use firesteel_sim::dice::Dice;
 
-/// A user or a script, and how badly everything around the session behaves.
+/// A user or a script, and the probability of faults around the session.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
     pub config: Config,
-    /// The number of lines that are typed, or that the script has.
+    /// The number of lines that the user types, or that the script has.
     pub lines: u64,
-    /// Commands of the first line that run a task in the background.
+    /// The number of commands in the first line that run a task in the background.
     pub crowd: u64,
-    /// One task in this many fails; 0 means none.
+    /// One in this many tasks fails. 0 means none.
     pub failing: u64,
-    /// One file in this many reads itself; 0 means none.
+    /// One in this many files reads itself. 0 means none.
     pub recursive: u64,
     /// The longest time that printing takes, in milliseconds.
     pub slowness: u64,
-    /// The longest time that the Master and executors take, in milliseconds.
+    /// The longest time that the Master and executors take to answer, in milliseconds.
     pub delay: u64,
     /// The faults, each with its time in milliseconds from the start.
     pub faults: Vec<(u64, Fault)>,
@@ -41,11 +41,11 @@ pub enum Fault {
     /// A user kills the application.
     Killed,
     DriverPanics,
-    /// The driver does not end when it is asked to.
+    /// The driver does not end when it is told to.
     DriverHangs,
-    /// No Master has the application for a while.
+    /// No Master has the application for some time.
     MasterLost,
-    /// The Master comes back, and does not know the application.
+    /// The Master returns, and does not know the application.
     MasterRestarted,
     /// An attempt fails, and its task runs again.
     AttemptFails,
@@ -59,7 +59,7 @@ const FAULTS: [Fault; 11] = [
 ];
 
 impl Scenario {
-    /// A session of up to 20 lines.
+    /// A random session of up to 20 lines.
     #[must_use]
     pub fn rolled(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
@@ -105,7 +105,7 @@ fn dynamic() -> Allocation {
     })
 }
 
-/// Half of the faults are interrupts, which mean something else for each command.
+/// A random fault. Half of the faults are interrupts, whose effect depends on the current command.
 fn fault(dice: &mut Dice, lines: u64) -> (u64, Fault) {
     let at = dice.below(200 + 1_000 * lines);
     match dice.one_in(2) {

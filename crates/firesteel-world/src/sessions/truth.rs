@@ -14,20 +14,22 @@ use super::command::{Command, Facts};
 pub(super) struct Truth {
     is_script: bool,
     stops_at_failure: bool,
-    /// What is still to be served.
+    /// The steps that are still to be carried out.
     steps: VecDeque<Step>,
-    /// The commands that read files, one inside the other, each with the exit code of the last that failed in its file.
+    /// The commands that read files, nested in one another. Each has the exit code of the last command that failed in
+    /// its file.
     sources: Vec<(Command, u8)>,
-    /// The command at hand.
+    /// The current command.
     pub(super) current: Option<Command>,
     pub(super) tasks: Facts,
-    /// Profiles that were said to be added.
+    /// Profiles that the session has confirmed as added (`Answer::ProfileAdded`).
     pub(super) profiles: BTreeSet<ProfileId>,
     /// The number of the next task.
     pub(super) next: TaskId,
     pub(super) last_failure: u8,
     pub(super) warned: bool,
-    /// Whether a line is wanted, an answer is awaited, outputs are dropped, and a map run is under way.
+    /// Whether the session has requested a line. The fields below: whether it waits for an answer, discards outputs,
+    /// and has a map run.
     pub(super) reads: bool,
     pub(super) asks: bool,
     pub(super) muted: bool,
@@ -39,23 +41,23 @@ pub(super) struct Truth {
     /// The task that a ctrl-c must end.
     pub(super) to_cancel: Option<TaskId>,
     pub(super) requests: Vec<EndRequest>,
-    /// When the end was asked for first, not by ctrl-c, and before the session came to it by itself.
+    /// When the end was first requested, other than by ctrl-c and before the session ended by itself.
     pub(super) asked: Option<u64>,
-    /// Whether the session must come to its end at once.
+    /// Whether the session must end immediately.
     pub(super) must_leave: bool,
-    /// Whether missing executors were explained.
+    /// Whether the session has explained why executors are missing.
     pub(super) explained: bool,
     pub(super) over: Option<driver::Ending>,
     pub(super) driver_is_gone: bool,
     pub(super) reader_is_gone: bool,
     pub(super) is_leaving: bool,
-    /// Whether the session has given the effect `Finish`.
+    /// Whether the session has returned the effect `Finish`.
     pub(super) finished: bool,
     /// The first law that an event has shown to be broken.
     pub(super) broken: Option<String>,
 }
 
-/// What a line or a file has.
+/// One step of a line or a file.
 #[derive(Debug)]
 enum Step {
     Command(Entry),
@@ -72,7 +74,7 @@ impl Truth {
         }
     }
 
-    /// Something happens to the session.
+    /// Enters an event of the session.
     pub(super) fn told(&mut self, now: u64, event: &Event) {
         match event {
             Event::LineRead(_) | Event::LineDiscarded | Event::LinesEnded | Event::LinesFailed(_) => {
@@ -140,7 +142,7 @@ impl Truth {
         }
     }
 
-    /// Everything is printed: the command at hand is over, unless it was the output of its task.
+    /// Everything is printed. The current command is over, unless only its task's output was printed.
     fn settled(&mut self) {
         let Some(mut command) = self.current.take().filter(|_| !self.is_leaving) else { return };
         if !command.is_printed && command.foreground().is_some_and(|task| self.tasks.outcome(task).is_some())

@@ -1,4 +1,4 @@
-//! Frames of Spark's peers: recorded ones, with other names and numbers.
+//! Frames of Spark's peers, made from recorded frames with other names and numbers.
 
 use std::sync::LazyLock;
 
@@ -42,7 +42,7 @@ macro_rules! recorded {
 static RECORDED: LazyLock<[Recorded; RELEASES]> =
     LazyLock::new(|| [recorded!("3.5.7", "3.5.9"), recorded!("4.0.1", "4.0.1")]);
 
-/// A Worker of a release whose serial version ids must be asked for.
+/// The recorded frames of a Worker whose release uses serial version ids that the Master must ask for.
 static WORKER_4_1: LazyLock<Vec<Frame>> = LazyLock::new(|| recording!("4.1.4", "worker-to-master"));
 
 /// The number of releases of drivers and clients. Workers have one more.
@@ -54,7 +54,7 @@ const HOST: &str = "127.0.0.1";
 /// The prefix of most class names.
 const DEPLOY: &str = "org.apache.spark.deploy.DeployMessages$";
 
-/// How a peer speaks: its release, and the host in its address.
+/// How a peer presents itself: its release, and the host in its address.
 #[derive(Clone, Debug)]
 pub(super) struct PeerIdentity {
     pub(super) release: usize,
@@ -74,7 +74,7 @@ fn frames(recorded: &'static [u8]) -> Vec<Frame> {
     decoded.collect()
 }
 
-/// The frame's body; empty for a failed answer.
+/// The body of a frame. Empty for a failed answer.
 pub(super) fn body(frame: &Frame) -> Bytes {
     match frame {
         Frame::Request { body, .. } | Frame::OneWay { body } | Frame::Response { body, .. } => body.clone(),
@@ -96,13 +96,13 @@ fn with_body(frame: &Frame, body: Bytes) -> Frame {
     }
 }
 
-/// The text in the form of Java and of the envelope: its length, then its bytes.
+/// The text as Java and the envelope encode it: its length, then its bytes.
 fn written(text: &str) -> Vec<u8> {
     let length = u16::try_from(text.len()).expect("it is short");
     [&length.to_be_bytes()[..], text.as_bytes()].concat()
 }
 
-/// The frame with texts replaced.
+/// The frame with these texts replaced.
 pub(super) fn renamed(frame: &Frame, edits: &[(&str, &str)]) -> Frame {
     let mut bytes = body(frame).to_vec();
     for (old, new) in edits {
@@ -123,7 +123,7 @@ pub(super) fn renamed(frame: &Frame, edits: &[(&str, &str)]) -> Frame {
     with_body(frame, bytes.into())
 }
 
-/// The frame with fields of its message replaced.
+/// The frame with these fields of its message replaced.
 pub(super) fn with_fields(frame: &Frame, fields: &[(&str, New<'_>)]) -> Frame {
     let (envelope, object) = opened(frame).expect("it has a message");
     let (mut graph, root) = java::read(&object, Bounds::default()).expect("a recorded message");
@@ -138,17 +138,17 @@ pub(super) fn with_fields(frame: &Frame, fields: &[(&str, New<'_>)]) -> Frame {
     with_body(frame, envelope.around(&java::write(&graph, root)))
 }
 
-/// The same request with this number, or the same message as a request.
+/// The same request with this number, or the same message turned into a request.
 pub(super) fn request(frame: &Frame, id: i64) -> Frame {
     Frame::Request { id, body: body(frame) }
 }
 
-/// The same frame as a message without an answer.
+/// The same frame turned into a message without an answer.
 pub(super) fn one_way(frame: &Frame) -> Frame {
     Frame::OneWay { body: body(frame) }
 }
 
-/// The frame as a later release sends it: with another serial version id of its class.
+/// The frame as a later release sends it, with another serial version id of its class.
 pub(super) fn of_later_release(frame: &Frame) -> Frame {
     let (_, object) = opened(frame).expect("it has a message");
     let (graph, value) = java::read(&object, Bounds::default()).expect("a recorded message");
@@ -163,7 +163,7 @@ pub(super) fn of_unknown_class(frame: &Frame, class: &str) -> Frame {
     renamed(frame, &[(&format!("{DEPLOY}{class}"), &format!("{DEPLOY}Nonsense"))])
 }
 
-/// The frame without the address that its sender uses for the Master.
+/// The frame without the address under which its sender knows the Master.
 pub(super) fn without_address(frame: &Frame) -> Frame {
     let (envelope, object) = opened(frame).expect("it has a message");
     with_body(frame, Envelope { receiver: None, ..envelope }.around(&object))
@@ -192,7 +192,7 @@ impl PeerIdentity {
         renamed(&recorded[number], &[(HOST, &self.host)])
     }
 
-    /// Asks whether the endpoint is a Master.
+    /// A request that asks whether the endpoint is a Master.
     pub(super) fn asks_for_master(&self, id: i64) -> Frame {
         request(&self.driver(0), id)
     }
@@ -207,7 +207,7 @@ impl PeerIdentity {
         renamed(&frame, &[(&registration.application.name, name)])
     }
 
-    /// Registers an application with amounts that no Master accepts.
+    /// A registration of an application with amounts that no Master accepts.
     pub(super) fn registers_nonsense(&self) -> Frame {
         let frame = self.driver(1);
         let (envelope, object) = opened(&frame).expect("it has a message");
@@ -223,12 +223,12 @@ impl PeerIdentity {
         with_body(&frame, envelope.around(&java::write(&graph, root)))
     }
 
-    /// Requests executors. `which` selects one of the recorded requests, which differ in their numbers.
+    /// A request for executors. `which` selects one of the recorded requests, which differ in their numbers.
     pub(super) fn asks_for_executors(&self, app: &str, which: usize, id: i64) -> Frame {
         request(&with_fields(&self.driver(2 + which % 6), &[("appId", New::Text(app))]), id)
     }
 
-    /// Requests an impossible number of executors.
+    /// A request for an impossible number of executors.
     pub(super) fn asks_for_nonsense(&self, app: &str, id: i64) -> Frame {
         let frame = self.driver(2);
         let (envelope, object) = opened(&frame).expect("it has a message");
@@ -251,7 +251,7 @@ impl PeerIdentity {
         renamed(&application, &[(&recorded_app(&application), app)])
     }
 
-    /// Acknowledges a Master that was restarted.
+    /// The driver's acknowledgement of a Master that was restarted.
     pub(super) fn acknowledges(&self, app: &str) -> Frame {
         let frame = renamed(&self.recorded().acknowledgement[0], &[(HOST, &self.host)]);
         with_fields(&frame, &[("appId", New::Text(app))])
@@ -261,7 +261,7 @@ impl PeerIdentity {
         request(&self.client(1), id)
     }
 
-    /// Submits a cluster driver that no Worker can start.
+    /// A submission of a cluster driver that no Worker can start.
     pub(super) fn submits_nonsense(&self, id: i64) -> Frame {
         let frame = self.client(1);
         let (envelope, object) = opened(&frame).expect("it has a message");
@@ -288,7 +288,7 @@ impl PeerIdentity {
         with_body(&frame, bytes.into())
     }
 
-    /// Answers a message that a client's endpoint does not accept.
+    /// The error with which a client's endpoint answers a message that it does not accept.
     pub(super) fn fails(&self, id: i64) -> Frame {
         Frame::Response { id, body: Bytes::from_static(self.recorded().failure) }
     }
@@ -307,7 +307,7 @@ impl PeerIdentity {
         with_fields(&self.worker(3), &[("workerId", New::Text(worker))])
     }
 
-    /// A Worker reports that an executor runs.
+    /// A Worker's report that an executor runs.
     pub(super) fn reports_running(&self, app: &str, executor: i32, id: i64) -> Frame {
         let fields = [("appId", New::Text(app)), ("execId", New::Int(executor))];
         request(&with_fields(&self.worker(4), &fields), id)
@@ -318,8 +318,8 @@ impl PeerIdentity {
         request(&with_fields(&self.worker(5), &fields), id)
     }
 
-    /// A Worker's list of its executors and cluster drivers, after its registration or when a restarted Master calls
-    /// it.
+    /// A Worker's list of its executors and cluster drivers, sent after its registration or after a call of a restarted
+    /// Master.
     pub(super) fn lists(
         &self,
         occasion: ReportTime,
@@ -336,7 +336,7 @@ impl PeerIdentity {
     }
 }
 
-/// When a Worker lists what it runs.
+/// The occasion on which a Worker lists its executors and drivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReportTime {
     Registered,
@@ -368,7 +368,7 @@ fn object(graph: &mut Graph, class: ClassId, fields: &[Value]) -> Value {
     Value::Object(graph.add_object(Object::Instance { class, parts: vec![part] }))
 }
 
-/// Makes the object of the message in which a Worker lists these executors and drivers.
+/// The object of the message in which a Worker lists these executors and drivers.
 fn listed(
     graph: &mut Graph,
     occasion: ReportTime,
@@ -411,7 +411,7 @@ fn listed(
     object(graph, message, &[names, rows, id])
 }
 
-/// Asks whether the Master works.
+/// A request that asks whether the Master works.
 pub(super) fn readyz(id: i64) -> Frame {
     let serial = |number: i64| number.to_be_bytes().to_vec();
     let object = [
@@ -432,7 +432,7 @@ pub(super) fn readyz(id: i64) -> Frame {
     Frame::Request { id, body: envelope.around(&object.concat()) }
 }
 
-/// A JVM's failure, which reveals the serial version id of the class in question.
+/// A JVM's error that contains the serial version id of the class in question.
 pub(super) fn tells(id: i64, question: &Bytes, serial: i64) -> Frame {
     let (graph, value) = java::read(question, Bounds::default()).expect("a question is an object");
     let class = Node { graph: &graph, value }.class_name().expect("it has a class").to_owned();
@@ -443,7 +443,7 @@ pub(super) fn tells(id: i64, question: &Bytes, serial: i64) -> Frame {
     Frame::Failure { id, reason }
 }
 
-/// What a peer reads in a frame that it receives.
+/// The contents of a frame, as its receiver reads them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Read {
     /// The address to which the frame is sent.
@@ -455,7 +455,7 @@ pub(super) struct Read {
     pub(super) app: Option<String>,
     pub(super) executor: Option<i32>,
     pub(super) driver: Option<String>,
-    /// Whether it is the object for `true`.
+    /// Whether the object is `true`. `None` if it is no boolean.
     pub(super) is_yes: Option<bool>,
 }
 

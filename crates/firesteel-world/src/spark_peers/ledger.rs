@@ -1,4 +1,4 @@
-//! The second set of books: who is on each connection, and the required effects of each event.
+//! The second set of books: the peers on each connection, and the required effects of each event.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -23,7 +23,7 @@ type Verdict = Result<(), String>;
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     accounts: BTreeMap<u64, Account>,
-    /// The connection, the channel and the name of each of the Master's peers that has not left.
+    /// The peers of the Master that have not left. Each has its connection, its channel and its name.
     peers: BTreeMap<PeerId, (u64, Channel, String)>,
 }
 
@@ -31,17 +31,17 @@ pub(super) struct Ledger {
 struct Account {
     host: String,
     limits: Limits,
-    /// The id of the peer that is called, if the Master opened the connection.
+    /// The id of the called peer, if the Master opened the connection.
     called: Option<String>,
     is_closed: bool,
-    /// How many requests with each number wait for an answer.
+    /// For each request number, how many requests wait for an answer.
     requests: BTreeMap<i64, u32>,
-    /// The numbers of our questions: all of them, and the open ones.
+    /// The numbers of the Master's questions: all numbers, and those of the open questions.
     numbers: BTreeSet<i64>,
     questions: BTreeSet<i64>,
     channels: BTreeMap<Channel, ChannelBooks>,
     left: BTreeSet<Channel>,
-    /// The executors that Workers on this connection were told to run, or report as running.
+    /// The executors that the Master told Workers on this connection to run, or that these Workers report as running.
     running: BTreeSet<(String, u32)>,
 }
 
@@ -49,13 +49,13 @@ struct Account {
 struct ChannelBooks {
     role: Role,
     name: String,
-    /// Its address and endpoint, once it has registered.
+    /// The address and endpoint of the peer on the channel, once it has registered.
     address: Option<(Address, String)>,
-    /// The applications that the Master gave it.
+    /// The applications that the Master gave to the peer.
     apps: BTreeSet<String>,
-    /// Its requests that the Master must still answer, oldest first.
+    /// The peer's requests that the Master must still answer, oldest first.
     pending: VecDeque<i64>,
-    /// The Worker and the token under which it is in the directory.
+    /// The Worker and the token under which the channel is in the directory of Workers.
     entered: Option<(WorkerId, Secret)>,
 }
 
@@ -95,12 +95,12 @@ impl Ledger {
         self.accounts.insert(line, account);
     }
 
-    /// Records which peer of the Master a channel is.
+    /// Records the Master's peer to which a channel belongs.
     pub(super) fn name(&mut self, peer: PeerId, line: u64, channel: Channel, name: &str) {
         self.peers.insert(peer, (line, channel, name.to_owned()));
     }
 
-    /// A peer is gone, and must no longer be in the directory.
+    /// Checks that a peer that has left is no longer in the directory of Workers.
     pub(super) fn gone(&mut self, peer: PeerId, directory: &Directory) -> Verdict {
         let Some((line, channel, name)) = self.peers.remove(&peer) else {
             return Err(format!("{peer} leaves the Master twice"));
@@ -111,7 +111,7 @@ impl Ledger {
         law(found != Some(peer), || format!("{name} has left, and is still in the directory"))
     }
 
-    /// A message for a Worker goes to the Worker's peer on another connection.
+    /// Checks that a message for a Worker goes to the Worker's peer on another connection.
     pub(super) fn elsewhere(&self, line: u64, worker: &WorkerId, peer: PeerId) -> Verdict {
         let Some((there, _, name)) = self.peers.get(&peer) else {
             return Err(format!("{worker} is found at {peer}, which is gone"));
@@ -122,7 +122,7 @@ impl Ledger {
         })
     }
 
-    /// The Master has crashed, and all connections with it.
+    /// Empties the books: the Master has crashed, and all connections have ended.
     pub(super) fn crash(&mut self) {
         *self = Self::default();
     }
@@ -163,7 +163,7 @@ impl Account {
         frame.body_length()
     }
 
-    /// The request that a message to this channel answers: the oldest one, if its driver waits for one.
+    /// The request that a message to this channel answers: the oldest request, if its driver waits for an answer.
     fn before_told(&mut self, event: &Event) -> Option<i64> {
         let Event::Outgoing { channel, message: Outbound::Driver(message) } = event else { return None };
         let channel_books = self.channels.get_mut(channel)?;
@@ -232,8 +232,8 @@ impl Account {
         }
     }
 
-    /// Checks a frame: an answer belongs to a request that waits; a question has a new number, and not too many are
-    /// open.
+    /// Checks a frame. An answer belongs to a waiting request. A question has a new number, and not too many questions
+    /// are open.
     fn judge_frame(&mut self, frame: &Frame) -> Verdict {
         match frame {
             Frame::Response { id, .. } | Frame::Failure { id, .. } => {
@@ -276,7 +276,7 @@ impl Account {
         law(address.as_ref() == Some(known), || format!("{address:?} registers on the channel of {known:?}"))
     }
 
-    /// Checks that no peer speaks to the Master under another's name.
+    /// Checks that no peer sends a message to the Master under another peer's name.
     fn judge_said(&mut self, event: &Event, channel: Channel, message: &Inbound) -> Verdict {
         match message {
             Inbound::Driver(message) => self.judge_driver(event, channel, message),
@@ -362,7 +362,7 @@ impl Account {
         law(sent == noted, || format!("{sent} failures are sent, and {noted} are in the log"))
     }
 
-    /// Checks that a frame registers at most once, so that the Master answers once.
+    /// Checks that a frame registers at most one peer, so that the Master answers once.
     fn judge_registrations(&self, effects: &[Effect]) -> Verdict {
         let registers = |effect: &&Effect| {
             let message = match effect {
@@ -435,7 +435,7 @@ impl Account {
         }
     }
 
-    /// Checks ends: a dismissed peer leaves; at the end of a connection all peers have left, and it is closed.
+    /// Checks ends. A dismissed peer leaves. A connection that ends has no peers left, and is closed.
     fn judge_ends(&mut self, event: &Event, effects: &[Effect]) -> Verdict {
         match event {
             Event::Dismissed { channel, .. } => {

@@ -7,7 +7,7 @@ use firesteel_protocol::ids::PeerId;
 use firesteel_spark::connection::{Channel, Connection, PeerEnd};
 use firesteel_spark::frame::Frame;
 
-/// A peer at the other end of a connection.
+/// A party at the other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Party {
     /// An honest peer, by number.
@@ -49,7 +49,7 @@ impl<T> InFlight<T> {
     }
 }
 
-/// What arrives at one end of a connection.
+/// An item that arrives at one end of a connection.
 #[derive(Debug)]
 pub(super) enum Arrival {
     Frame(Frame),
@@ -73,15 +73,16 @@ pub(super) struct ChannelQueue {
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) connection: Connection,
-    /// The machine at the other end.
+    /// The host of the other end.
     pub(super) host: String,
     pub(super) parties: Vec<Party>,
     pub(super) channels: BTreeMap<Channel, ChannelQueue>,
-    /// Three directions: from the other end to the connection, back, and from the connection to the Master.
+    /// The items in transit from the other end to the connection. The fields below: in the reverse direction, and from
+    /// the connection to the Master.
     pub(super) here: InFlight<Arrival>,
     pub(super) there: InFlight<Arrival>,
     pub(super) to_master: InFlight<MasterEvent>,
-    /// Whether this side, or the other side, has ended the connection.
+    /// Whether the Master's side, or the other side, has ended the connection.
     pub(super) is_closed: bool,
     pub(super) is_left: bool,
 }

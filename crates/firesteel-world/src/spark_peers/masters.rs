@@ -1,4 +1,4 @@
-//! How Masters begin, end and crash, and call the peers that wait for them.
+//! The starts, ends and crashes of Masters, and their calls to waiting peers.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::line::{OutgoingItem, Party};
 use super::run::{ScheduledEvent, World, machine};
 
 impl World {
-    /// A Master begins with the records of the one before it, and calls the peers that wait for it.
+    /// A Master begins with the records of the former Master, and calls the peers that wait for it.
     pub(super) fn begin_master(&mut self) {
         self.generation += 1;
         let config = Config {
@@ -64,7 +64,7 @@ impl World {
         self.later(50, 3_000, ScheduledEvent::MasterGone);
     }
 
-    /// The process at this side of a connection is gone.
+    /// The process at this side of a connection has ended.
     fn drop_line(&mut self, number: u64) {
         let Some(line) = self.lines.get_mut(&number) else { return };
         line.is_closed = true;

@@ -1,9 +1,9 @@
 //! Simulated worlds of Spark's peers at one Master.
 //!
 //! Drivers, Workers and clients connect, each through a real [`Connection`](firesteel_spark::connection::Connection) to
-//! a real Master, and send recorded frames. Connections break, messages on one overtake those on another, peers share a
-//! connection, and the Master ends or crashes and is recovered. Hostile peers send garbage, register incompletely, and
-//! use others' names.
+//! a real Master, and send recorded frames. Connections break, and messages on one connection overtake messages on
+//! another. Peers share a connection. The Master ends or crashes and is recovered. Hostile peers send garbage, register
+//! incompletely, and use others' names.
 //!
 //! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. Each event of
 //! a connection and its effects are compared with a second set of books (`ledger`). Then faults stop and hostile peers
@@ -11,8 +11,8 @@
 //!
 //! - `scenario`, `run`, `perform`: the description of a world, one run, and how effects are performed.
 //! - `line`: one connection with both its ends.
-//! - `masters`: how Masters begin, end and crash.
-//! - `forge`: recorded frames, with other names in them.
+//! - `masters`: the starts, ends and crashes of Masters.
+//! - `forge`: frames made from recorded frames, with other names.
 //! - `people`, `strangers`: honest and hostile peers.
 //! - `ledger`: the second set of books, and the laws.
 //! - `sabotage`: the deliberate bugs.
@@ -36,7 +36,7 @@ pub use run::{run, run_sabotaged};
 pub use sabotage::SparkSabotage;
 pub use scenario::Scenario;
 
-/// The enums of everything that can happen to a connection.
+/// The enums of all events, effects and faults of a connection.
 fn all_kinds() -> [Kinds; 5] {
     [kinds::<Event>(), kinds::<Effect>(), kinds::<Note>(), kinds::<Closing>(), kinds::<PeerEnd>()]
 }

@@ -13,20 +13,20 @@ const PROFILE_OF_4_1: i64 = -2_517_983_430_696_660_228;
 /// How long a driver waits for an answer to its registration before it registers again, in milliseconds.
 const PATIENCE: u64 = 20_000;
 
-/// A peer of Spark's.
+/// An honest peer of Spark.
 #[derive(Debug)]
 pub(super) struct Person {
     pub(super) identity: PeerIdentity,
     pub(super) name: String,
     pub(super) role: Role,
-    /// The number of its connection. `None` if it has none.
+    /// The number of the peer's connection. `None` if it has no connection.
     pub(super) line: Option<u64>,
-    /// Its former connection, if that is still open: a Worker reports over both.
+    /// The peer's former connection, if that is still open. A Worker reports over both.
     earlier: Option<u64>,
-    /// Its unanswered requests, each with its connection.
+    /// The peer's unanswered requests, each with its connection.
     pub(super) asked: BTreeMap<i64, u64>,
     next_request: i64,
-    /// Since when it waits for a Master.
+    /// Since when the peer has been waiting for a Master.
     since: u64,
 }
 
@@ -41,21 +41,21 @@ pub(super) enum Role {
 /// The progress of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DriverState {
-    /// It has sent its registration.
+    /// The driver has sent its registration.
     Waits,
-    /// It has registered as this application.
+    /// The driver has registered as this application.
     Has(String),
-    /// It has ended its application, or lost it.
+    /// The driver has ended its application, or lost it.
     Over,
 }
 
 /// The progress of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// It has not submitted yet, or its submission was lost.
+    /// The client has not submitted a driver yet, or its submission was lost.
     Begins,
     Submitted(String),
-    /// It has received the driver's state.
+    /// The client has received the state of its driver.
     Done,
 }
 
@@ -63,9 +63,9 @@ pub(super) enum Step {
 pub(super) enum Act {
     Connect,
     Send(Frame),
-    /// It sends a frame over this connection, which need not be its latest.
+    /// The peer sends a frame over this connection, which need not be its latest one.
     SendBy(u64, Frame),
-    /// It ends its connection.
+    /// The peer ends its connection.
     Hang,
 }
 
@@ -85,7 +85,7 @@ impl Person {
         }
     }
 
-    /// The number for a new request, which now waits for an answer.
+    /// The number for a new request of the peer, which now waits for an answer.
     fn ask(&mut self) -> i64 {
         self.next_request += 1;
         if let Some(line) = self.line {
@@ -94,7 +94,7 @@ impl Person {
         self.next_request
     }
 
-    /// Its connection is gone, so that its requests stay unanswered.
+    /// The peer's connection has ended, so that its requests stay unanswered.
     pub(super) fn lose(&mut self, line: u64, now: u64, is_master_down: bool) {
         self.asked.retain(|_, asked| *asked != line);
         if self.earlier == Some(line) {
@@ -115,7 +115,7 @@ impl Person {
         }
     }
 
-    /// It has opened a connection. Returns its first messages.
+    /// The peer has opened a connection. Returns its first messages.
     pub(super) fn begin(&mut self, line: u64, now: u64) -> Vec<Act> {
         self.earlier = self.line.replace(line);
         self.since = now;
@@ -137,12 +137,12 @@ impl Person {
         }
     }
 
-    /// A Master has called it over a connection.
+    /// A Master has called the peer over a connection.
     pub(super) fn answer_call(&mut self, line: u64) {
         self.line = Some(line);
     }
 
-    /// One of its random actions. In a calm world it only does what keeps it registered.
+    /// A random action of the peer. In a calm world the peer only stays registered.
     pub(super) fn wake(&mut self, now: u64, is_calm: bool, dice: &mut Dice) -> Vec<Act> {
         match &self.role {
             Role::Driver(_) => self.wake_driver(now, is_calm, dice),
@@ -232,7 +232,7 @@ impl Person {
         }]
     }
 
-    /// It receives a frame, already read, over a connection.
+    /// The peer receives a frame, already read, over a connection.
     pub(super) fn hear(&mut self, line: u64, frame: &Frame, read: &Read) -> Vec<Act> {
         match frame {
             Frame::Request { id, .. } => vec![Act::SendBy(line, self.answer(*id, frame))],
@@ -253,7 +253,7 @@ impl Person {
         }
     }
 
-    /// Answers a question about its classes.
+    /// Answers a question about the peer's classes.
     fn answer(&self, id: i64, question: &Frame) -> Frame {
         match &self.role {
             Role::Client(_) => self.identity.fails(id),
@@ -316,7 +316,7 @@ impl Person {
         }
     }
 
-    /// What is wrong with its state; `None` if nothing is.
+    /// Describes an error in the peer's state. `None` if there is no error.
     pub(super) fn complaint(&self) -> Option<String> {
         let name = &self.name;
         if !self.asked.is_empty() && !matches!(self.role, Role::Client(Step::Begins)) {

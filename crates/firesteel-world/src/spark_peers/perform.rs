@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// The effects of an event on a connection, which may be sabotaged. The books check them.
+    /// The effects of an event on a connection, which a deliberate bug may change. Compares the effects with the books.
     fn effects_of(&mut self, number: u64, mut event: Event) -> Vec<Effect> {
         let now = self.now();
         let Some(line) = self.lines.get_mut(&number) else { return Vec::new() };
@@ -63,7 +63,7 @@ impl World {
         effects
     }
 
-    /// This side closes the connection.
+    /// The Master's side closes the connection.
     fn close(&mut self, number: u64, closing: Closing) {
         let Some(line) = self.lines.get_mut(&number) else { return };
         line.is_closed = true;
@@ -73,7 +73,7 @@ impl World {
         self.end_there(number);
     }
 
-    /// Performs an effect. Returns the event that follows at once, if any.
+    /// Performs an effect. Returns the event that follows immediately, if any.
     fn perform(&mut self, number: u64, effect: Effect) -> Option<Event> {
         match effect {
             Effect::Send(frame) => {
@@ -166,7 +166,7 @@ impl World {
         self.queue.put(at, ScheduledEvent::ArriveChannel(number, channel));
     }
 
-    /// Tells the Master of an event, and performs its effects.
+    /// Gives the Master an event, and performs the Master's effects.
     pub(super) fn tell_master(&mut self, event: MasterEvent) {
         let now = self.now();
         let Some(master) = &mut self.master else { return };
@@ -192,7 +192,7 @@ impl World {
     }
 }
 
-/// The beginning of an event's or effect's text, since frames are long.
+/// The beginning of the text of an event or effect. Frames are long.
 fn short(shown: &impl fmt::Debug) -> String {
     let mut line = Beginning(String::new());
     // Writing fails at the limit, which cuts the text off.
@@ -200,7 +200,7 @@ fn short(shown: &impl fmt::Debug) -> String {
     line.0
 }
 
-/// Keeps the beginning of a text.
+/// A text of which only the beginning is kept.
 struct Beginning(String);
 
 impl fmt::Write for Beginning {

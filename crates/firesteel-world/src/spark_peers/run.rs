@@ -1,4 +1,4 @@
-//! One run: from the first connection, through faults and hostile peers, until all is well again.
+//! One run: from the first connection, through faults and hostile peers, until everything has recovered.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use super::strangers::{Stranger, Victims};
 use crate::Outcome;
 use crate::queue::{Next, Queue};
 
-/// How long after the last fault everything must be well, in virtual milliseconds.
+/// How long after the last fault everything must have recovered, in virtual milliseconds.
 const HEALED_AFTER: u64 = 300_000;
 
 /// Runs a world with correct connections.
@@ -41,15 +41,15 @@ pub fn run_sabotaged(scenario: Scenario, sabotage: SparkSabotage) -> Outcome {
 pub(super) enum ScheduledEvent {
     /// An honest or a hostile peer acts.
     Wake(Party),
-    /// The next frame arrives at a connection, or at its other end.
+    /// The next frame arrives at the Master's end of a connection, or at the other end.
     ArriveHere(u64),
     ArriveThere(u64),
     /// The next event of a connection arrives at the Master, or the next message on a channel.
     ArriveMaster(u64),
     ArriveChannel(u64, Channel),
-    /// A fault strikes.
+    /// A fault occurs.
     Mischief,
-    /// A restart in three steps: the Master ends or crashes, its connections learn it, the next Master begins.
+    /// A step of a restart: the Master ends or crashes, its connections learn of it, or the next Master begins.
     Restart,
     MasterGone,
     MasterBegins,
@@ -151,7 +151,7 @@ impl World {
         self.outcome
     }
 
-    /// What is wrong with the world; `None` if nothing is.
+    /// Describes an error in the world. `None` if there is no error.
     fn complaint(&self) -> Option<String> {
         if self.master.is_none() {
             return Some("there is no Master".to_owned());
@@ -163,7 +163,7 @@ impl World {
         Timestamp::from_millis(self.queue.now())
     }
 
-    /// Decides at random whether a fault strikes.
+    /// Decides at random whether a fault occurs.
     pub(super) fn strikes(&mut self, rarer: u64) -> bool {
         !self.is_calm && self.dice.one_in(self.scenario.faults * rarer)
     }
@@ -247,7 +247,7 @@ impl World {
         self.lines.iter().filter(|(_, line)| !line.is_closed).map(|(number, _)| *number).collect()
     }
 
-    /// The other side notices that this side has ended the connection.
+    /// The other side notices that the Master's side has ended the connection.
     pub(super) fn end_there(&mut self, number: u64) {
         let at = self.delayed();
         let Some(line) = self.lines.get_mut(&number) else { return };
@@ -272,7 +272,7 @@ impl World {
         number
     }
 
-    /// A peer opens a connection, or joins one of its machine. `None` if there is no Master.
+    /// A peer opens a connection, or joins a connection of its machine. `None` if there is no Master.
     fn connect(&mut self, party: Party, host: String, shares: bool) -> Option<u64> {
         self.master.as_ref()?;
         if shares {
@@ -332,7 +332,7 @@ impl World {
         self.queue.put(at, ScheduledEvent::ArriveHere(number));
     }
 
-    /// A peer at the other end leaves; the last one ends the connection.
+    /// A peer at the other end leaves. The last peer that leaves ends the connection.
     fn hang(&mut self, number: u64, party: Party) {
         self.forget(number, party);
         let at = self.delayed();
@@ -470,7 +470,7 @@ impl World {
         }
     }
 
-    /// Whether a frame is for this peer, which may share its connection with others.
+    /// Whether a frame is addressed to this peer. Several peers may share one connection.
     fn is_for(&self, number: usize, frame: &Frame, read: &forge::Read) -> bool {
         let person = &self.people[number];
         match frame {

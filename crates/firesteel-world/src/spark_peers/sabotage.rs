@@ -9,37 +9,37 @@ use firesteel_spark::messages;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SparkSabotage {
-    /// It passes a peer's message on for another channel.
+    /// The connection passes a peer's message on for another channel.
     WrongChannel,
-    /// It sends the Master's message to another peer.
+    /// The connection sends the Master's message to another peer.
     WrongPeer,
-    /// It leaves a channel open after its end.
+    /// The connection leaves a channel open after the channel's end.
     DropLeave,
     DoubleLeave,
     DoubleAnswer,
     DropAnswer,
-    /// It answers `false` instead of `true`.
+    /// The connection answers `false` instead of `true`.
     FalseAnswer,
-    /// It sends a frame after its end.
+    /// The connection sends a frame after its end.
     SpeakOn,
-    /// It speaks for a Worker without having its token.
+    /// The connection sends messages for a Worker without the Worker's token.
     IgnoreToken,
     DoubleOrder,
     DropOrder,
-    /// It stays in the directory when it leaves.
+    /// A Worker's connection is not removed from the directory of Workers when the Worker leaves.
     DropWithdraw,
-    /// It is not entered in the directory.
+    /// A Worker's connection is not entered in the directory of Workers.
     DropEnter,
-    /// It keeps peers that never register.
+    /// The connection keeps peers that never register.
     NeverMute,
-    /// It does not log what it refuses.
+    /// The connection does not log the messages that it refuses.
     DropNote,
-    /// It reports that messages have no bytes.
+    /// The connection reports that messages have no bytes.
     DropBytes,
-    /// It gives all questions the same number.
+    /// The connection gives all questions the same number.
     SameNumber,
     DoubleRegister,
-    /// It lets a Worker report under another Worker's id.
+    /// The connection lets a Worker report under another Worker's id.
     OtherWorker,
 }
 
@@ -66,7 +66,7 @@ impl SparkSabotage {
         Self::OtherWorker,
     ];
 
-    /// Changes an event for the connection, which has these channels.
+    /// Changes an event for the connection, whose channels are `channels`.
     pub(super) fn event(self, event: &mut Event, channels: &[Channel]) {
         if let (Self::WrongPeer, Event::Outgoing { channel, .. }) = (self, event)
             && let Some(other) = channels.iter().find(|other| *other != channel)
@@ -75,7 +75,7 @@ impl SparkSabotage {
         }
     }
 
-    /// Changes the effects of an event on the connection, which has these channels.
+    /// Changes the effects of an event on the connection, whose channels are `channels`.
     pub(super) fn effects(self, event: &Event, effects: &mut Vec<Effect>, channels: &[Channel]) {
         effects.iter_mut().for_each(|effect| self.effect(event, effect, channels));
         let is_answer = |effect: &Effect| matches!(effect, Effect::Send(Frame::Response { .. }));

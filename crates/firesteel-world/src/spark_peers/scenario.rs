@@ -5,30 +5,30 @@ use firesteel_spark::connection::Limits;
 
 use super::forge::RELEASES;
 
-/// The peers of a Master, and how badly the network, the Master and hostile peers behave.
+/// The peers of a Master, and the probability of faults of the network, the Master and hostile peers.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
-    /// The release of each driver, as an index into the recorded ones.
+    /// The release of each driver, as an index into the recorded releases.
     pub drivers: Vec<usize>,
-    /// The release of each Worker, as an index into the recorded ones.
+    /// The release of each Worker, as an index into the recorded releases.
     pub workers: Vec<usize>,
-    /// The release of each client that submits cluster drivers, as an index into the recorded ones.
+    /// The release of each client that submits cluster drivers, as an index into the recorded releases.
     pub clients: Vec<usize>,
     pub strangers: u64,
-    /// The virtual time until which faults strike and hostile peers act, in milliseconds.
+    /// The virtual time until which faults occur and hostile peers act, in milliseconds.
     pub until: u64,
-    /// One chance for a fault in this many comes true; 0 means none.
+    /// One in this many chances for a fault is taken. 0 means none.
     pub faults: u64,
     pub restarts: u64,
-    /// One peer in this many shares the connection of another peer of its machine; 0 means none.
+    /// One in this many peers shares the connection of another peer of its machine. 0 means none.
     pub sharing: u64,
     pub limits: Limits,
 }
 
 impl Scenario {
-    /// Generates a world of a few peers and up to three hostile ones.
+    /// Generates a world of a few honest peers and up to three hostile peers.
     #[must_use]
     pub fn rolled(seed: u64) -> Self {
         let mut dice = Dice::new(seed);

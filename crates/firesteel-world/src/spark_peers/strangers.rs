@@ -1,4 +1,5 @@
-//! Hostile peers: garbage, incomplete registrations, others' names, answers to questions that were never asked.
+//! Hostile peers: they send garbage, incomplete registrations, other peers' names, and answers to questions that were
+//! never asked.
 
 use bytes::Bytes;
 use firesteel_sim::dice::Dice;
@@ -9,22 +10,22 @@ use super::forge::{
     to_endpoint, without_address,
 };
 
-/// A hostile peer on a machine of its own.
+/// A hostile peer, which has its own machine.
 #[derive(Debug)]
 pub(super) struct Stranger {
     identity: PeerIdentity,
-    /// Its connection; `None` if it has none.
+    /// The hostile peer's connection. `None` if it has no connection.
     pub(super) line: Option<u64>,
     next_request: i64,
-    /// The last application that it was registered as.
+    /// The last application that the hostile peer registered.
     app: Option<String>,
-    /// The last question that it received: its number and its object.
+    /// The last question that the hostile peer received: its number and its object.
     question: Option<(i64, Bytes)>,
-    /// Whether it never sends anything.
+    /// Whether the hostile peer never sends a frame.
     pub(super) is_mute: bool,
 }
 
-/// Names of honest peers that a hostile one knows.
+/// Names of honest peers that a hostile peer knows.
 pub(super) struct Victims<'a> {
     pub(super) apps: &'a [String],
     pub(super) workers: &'a [(String, String)],
@@ -59,7 +60,7 @@ impl Stranger {
         }
     }
 
-    /// Its next frames, with a word for the trace.
+    /// The hostile peer's next frames, with a word for the trace.
     pub(super) fn act(&mut self, dice: &mut Dice, victims: &Victims<'_>) -> (&'static str, Vec<Frame>) {
         match dice.below(6) {
             0 => self.garble(dice),
@@ -93,7 +94,7 @@ impl Stranger {
         ("garble", vec![frame])
     }
 
-    /// Registers as a release about which nothing is known, and may answer questions with nonsense.
+    /// Registers as an unknown release, and may answer questions with nonsense.
     fn half_register(&mut self, dice: &mut Dice) -> (&'static str, Vec<Frame>) {
         let id = self.id();
         let frames = match (dice.below(6), self.question.take()) {

@@ -1,4 +1,4 @@
-//! The summary as lines for people.
+//! The summary as lines of text.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,7 +14,7 @@ const NAMED: usize = 10;
 /// Number of hosts per failed item that the text names.
 const NAMED_HOSTS: usize = 4;
 
-/// The lines for people: the counts, the executors by host, the failed items.
+/// Writes the lines: the counts, the executors by host, the failed items.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unread = self.unread.unwrap_or(0);
@@ -88,7 +88,7 @@ impl Summary {
     }
 }
 
-/// A duration in words: `0.42 s`, `75.0 s`, `2 h 05 min`.
+/// A duration as text: `0.42 s`, `75.0 s`, `2 h 05 min`.
 fn seconds(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {

@@ -1,4 +1,4 @@
-//! Firesteel's own rule: excludes executors and hosts that are worse than the others of the application.
+//! Firesteel's own rule: excludes executors and hosts that are worse than the application's other executors and hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,17 +10,17 @@ use super::failure_rates::{FailureRates, Subject};
 use super::health_tracker::{Affected, NewExclusion, Success};
 use crate::driver::ExclusionCause;
 
-/// How long the first exclusion lasts. The time doubles each time that a trial fails.
+/// How long the first exclusion lasts. This time doubles after each failed trial.
 const FIRST: Duration = Duration::from_secs(60);
 /// The longest time that an exclusion lasts.
 const LONGEST: Duration = Duration::from_secs(900);
-/// How many executors in a row must fail to start on a host before the driver avoids it.
+/// After this many executors in a row have failed to start on a host, the driver avoids the host.
 const FAILED_STARTS: u32 = 2;
 
 /// Compares executors of the same profile with each other, and the hosts of these executors.
 ///
 /// As in Spark, a failed task counts against an executor once it has succeeded on another one; a task that fails
-/// everywhere counts against none. [`Evidence`](super::evidence::Evidence) decides what such failures prove. An
+/// everywhere counts against no executor. [`Evidence`](super::evidence::Evidence) decides what such failures prove. An
 /// executor or host that is proven worse than the others is excluded for a minute. Then one task is tried there. If it
 /// succeeds, the executor or host is trusted again; if it fails and succeeds elsewhere, it is excluded for twice as
 /// long.
@@ -28,7 +28,7 @@ const FAILED_STARTS: u32 = 2;
 pub(in crate::driver) struct Comparison {
     executors: BTreeMap<ProfileId, FailureRates>,
     hosts: BTreeMap<ProfileId, FailureRates>,
-    /// Executors and hosts that are proven worse than the others and have not been excluded since.
+    /// Executors and hosts that are proven worse than the others, and have not been excluded since this was proven.
     suspects: BTreeSet<Subject>,
     /// Executors and hosts that were excluded and are not trusted again yet.
     records: BTreeMap<Subject, Record>,
@@ -46,7 +46,7 @@ pub(in crate::driver) struct Comparison {
 #[derive(Clone, Debug)]
 struct Record {
     host: String,
-    /// How many times it was excluded.
+    /// How many times the executor or host was excluded.
     times: u32,
     trust: TrustState,
 }
@@ -64,13 +64,13 @@ struct Record {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TrustState {
-    /// It gets tasks.
+    /// The executor or host gets tasks.
     Trusted,
-    /// It gets no tasks until this time.
+    /// The executor or host gets no tasks until this time.
     Excluded(Timestamp),
-    /// Its next task is a trial.
+    /// The next task of the executor or host is a trial.
     Due,
-    /// This task is the trial. If it still runs at this time, the trial has passed.
+    /// This task is the trial. If it is still running at this time, the executor or host is trusted again.
     Tried(TaskId, Timestamp),
     /// The trial's task failed here and has not ended elsewhere yet.
     Failed(TaskId),
@@ -86,7 +86,7 @@ impl TrustState {
         }
     }
 
-    /// The task of the trial, which decides about trust.
+    /// The task of the trial, whose result decides about trust.
     fn trial(self) -> Option<TaskId> {
         match self {
             Self::Tried(task, _) | Self::Failed(task) => Some(task),
@@ -94,7 +94,7 @@ impl TrustState {
         }
     }
 
-    /// When the state changes by itself.
+    /// The time at which the state changes without an event.
     fn until(self) -> Option<Timestamp> {
         match self {
             Self::Excluded(until) | Self::Tried(_, until) => Some(until),
@@ -169,7 +169,7 @@ impl Comparison {
         hosts
     }
 
-    /// A task begins on an executor. It is a trial if the executor is due for one.
+    /// A task begins on an executor. The task is a trial if the executor is due for one.
     pub(in crate::driver) fn launched(
         &mut self,
         task: TaskId,
@@ -189,7 +189,7 @@ impl Comparison {
         }
     }
 
-    /// A task failed on an executor, and will be tried again.
+    /// A task failed on an executor, and will be retried.
     pub(in crate::driver) fn failed(&mut self, task: TaskId) {
         for record in self.records.values_mut() {
             if matches!(record.trust, TrustState::Tried(tried, _) if tried == task) {
@@ -198,7 +198,7 @@ impl Comparison {
         }
     }
 
-    /// A task ended without success on any executor. If it was a trial, the next task is a trial.
+    /// A task ended without success on any executor. If the task was a trial, the next task is the trial.
     pub(in crate::driver) fn over(&mut self, task: TaskId) {
         for record in self.records.values_mut() {
             if record.trust.trial() == Some(task) {
@@ -208,14 +208,15 @@ impl Comparison {
         }
     }
 
-    /// A task succeeded. The success counts for its executor, and against the executors where the task failed before.
+    /// A task succeeded. The success counts in favour of its executor, and against the executors where the task failed
+    /// before.
     pub(in crate::driver) fn succeeded(&mut self, success: &Success) {
         let Success { task, profile, on, host, .. } = success;
         let (here, at) = (Subject::Executor(*on), Subject::Host(host.clone()));
         let executors = self.executors.entry(*profile).or_default();
         executors.succeeded(&here);
         for (executor, _) in success.failed_on.iter().filter(|(executor, _)| executor != on) {
-            // An executor that is gone need not be excluded. Its host may.
+            // An executor that has ended need not be excluded, but its host may be.
             if success.live.contains(executor) {
                 let subject = Subject::Executor(*executor);
                 executors.failed(&subject, *executor);
@@ -240,7 +241,7 @@ impl Comparison {
         self.clear(&at);
     }
 
-    /// A task succeeded that may have been a trial.
+    /// Handles the success of a task that may have been a trial.
     fn judge(&mut self, task: TaskId, success: &Success) {
         let tried = self.records.iter().filter(|(_, record)| record.trust.trial() == Some(task));
         let tried: Vec<Subject> = tried.map(|(subject, _)| subject.clone()).collect();
@@ -262,7 +263,7 @@ impl Comparison {
         }
     }
 
-    /// A task succeeded on this executor or host, which may end the suspicion against it.
+    /// A task succeeded on this executor or host. This may end the suspicion against the executor or host.
     fn clear(&mut self, subject: &Subject) {
         if self.suspects.contains(subject)
             && !self.rates_of(subject).any(|rates| rates.convinced(subject).is_some())
@@ -275,7 +276,7 @@ impl Comparison {
         }
     }
 
-    /// Trusts an executor or a host again. Few failures are enough to end this trust.
+    /// Trusts an executor or a host again. A few failures are enough to end this trust.
     fn trust(&mut self, subject: &Subject) {
         if let Some(record) = self.records.get_mut(subject) {
             record.trust = TrustState::Trusted;
@@ -316,7 +317,7 @@ impl Comparison {
         }
     }
 
-    /// Forgets an executor that has ended. Its number is not used again.
+    /// Forgets an executor that has ended. The executor's number is not used again.
     pub(in crate::driver) fn executor_ended(&mut self, executor: ExecutorId) {
         let subject = Subject::Executor(executor);
         self.rates_of_mut(&subject).for_each(|rates| rates.remove(&subject));
@@ -324,7 +325,7 @@ impl Comparison {
         self.suspects.remove(&subject);
     }
 
-    /// Forgets all executors, because the Master starts to number them again.
+    /// Forgets all executors, because the Master starts to number executors again.
     pub(in crate::driver) fn forget_executors(&mut self) {
         self.executors.clear();
         self.records.retain(|subject, _| matches!(subject, Subject::Host(_)));
@@ -381,7 +382,7 @@ impl Comparison {
         self.records.get(subject).is_none_or(|record| record.trust == TrustState::Trusted)
     }
 
-    /// Excludes an executor or a host; each exclusion lasts twice as long as the one before. Returns how long.
+    /// Excludes an executor or a host. Each exclusion lasts twice as long as the one before. Returns its duration.
     pub(super) fn exclude(&mut self, &NewExclusion { cause, there, now }: &NewExclusion<'_>) -> Duration {
         if let ExclusionCause::HostAvoided { host, .. } = cause {
             self.changes += 1;
@@ -404,7 +405,7 @@ impl Comparison {
         }
     }
 
-    /// Avoids a host for a while. Returns how long.
+    /// Avoids a host for some time. Returns for how long.
     fn avoid(&mut self, host: &str, now: Timestamp) -> Duration {
         let starts = self.starts.entry(host.to_owned()).or_default();
         starts.times = starts.times.saturating_add(1);
@@ -425,7 +426,7 @@ impl Comparison {
         delay
     }
 
-    /// Ends the exclusion of an executor, and of its host with all executors there.
+    /// Ends the exclusion of an executor and of its host, with all executors on that host.
     pub(super) fn readmit(&mut self, executor: ExecutorId, host: &str) {
         self.trust(&Subject::Executor(executor));
         let at = Subject::Host(host.to_owned());
@@ -434,13 +435,13 @@ impl Comparison {
         }
     }
 
-    /// The next time at which a state changes by itself.
+    /// The next time at which a state changes without an event.
     pub(in crate::driver) fn deadline(&self) -> Option<Timestamp> {
         let records = self.records.values().filter_map(|record| record.trust.until());
         records.chain(self.starts.values().filter_map(|starts| starts.until)).min()
     }
 
-    /// Ends exclusions and trials that are over now.
+    /// Ends exclusions and trials whose time is over.
     pub(super) fn expire(&mut self, now: Timestamp) {
         let over = |record: &Record| record.trust.until().is_some_and(|until| until <= now);
         let over: Vec<Subject> = self
@@ -468,7 +469,7 @@ impl Comparison {
     }
 }
 
-/// How long exclusion number `times` lasts.
+/// The duration of exclusion number `times`.
 fn delay(times: u32) -> Duration {
     doubled(FIRST, times.saturating_sub(1), LONGEST)
 }

@@ -1,20 +1,22 @@
-//! How strongly the failures of an executor or a host speak against it.
+//! The strength of the evidence against an executor or a host with failed tasks.
 
-/// The value of [`Evidence::level`] that a bet of one unit begins with.
+/// The value of [`Evidence::level`] at the start of a bet of one unit.
 const ONE: u128 = 1 << 64;
 
-/// The level at which chance is ruled out. By chance alone, at most one of 10,000 executors reaches it.
+/// The level at which failures are no longer explained by chance. By chance alone, at most one of 10,000 executors
+/// reaches it.
 const CONVINCING: u128 = 10_000 * ONE;
 
-/// The highest level. A higher one would prove no more, and would take longer to fall.
+/// The highest level. A higher level would prove no more, and would take longer to fall.
 const HIGHEST: u128 = 32 * CONVINCING;
 
-/// The level of an executor or a host after a trial began: at most three failures are convincing then.
+/// The level of an executor or a host after a trial began. From this level, at most three failures are convincing.
 const ON_PROBATION: u128 = CONVINCING / 32;
 
 /// The evidence that tasks fail on an executor or a host more often than elsewhere.
 ///
-/// It is the wealth of a gambler who bets on it. The odds are fair if failures are no more frequent here:
+/// The evidence is the wealth of a gambler who bets that this is true. The odds are fair if failures are no more
+/// frequent here:
 ///
 /// - A task failed on this or another executor. If all executors are alike, the probability that it failed here is this
 ///   executor's *share* of the tasks that ended lately. The gambler bets that failures are `ratio` times as frequent
@@ -43,7 +45,7 @@ pub(in crate::driver) struct Share {
 }
 
 impl Evidence {
-    /// Whether chance is ruled out.
+    /// Whether chance no longer explains the failures.
     pub(super) fn is_convincing(&self) -> bool {
         self.level >= CONVINCING
     }
@@ -71,18 +73,18 @@ impl Evidence {
         self.level = bet(self.level, 1, share, ratio);
     }
 
-    /// Starts afresh: the failures so far have led to an exclusion.
+    /// Starts again from the lowest suspicion, because the failures so far have led to an exclusion.
     pub(in crate::driver) fn settle(&mut self) {
         self.level = 0;
     }
 
-    /// A trial begins: few more failures are convincing.
+    /// A trial begins. From now on, a few more failures are convincing.
     pub(super) fn put_on_probation(&mut self) {
         self.level = ON_PROBATION;
     }
 }
 
-/// `level * won / (1 + (ratio - 1) * share)`, rounded down.
+/// Computes `level * won / (1 + (ratio - 1) * share)`, rounded down.
 fn bet(level: u128, won: u128, Share { part, whole }: Share, ratio: u64) -> u128 {
     let (part, whole) = (u128::from(part.min(whole)), u128::from(whole.max(1)));
     level * won * whole / (whole + u128::from(ratio.saturating_sub(1)) * part)
@@ -94,7 +96,7 @@ mod tests {
 
     const SIXTEENTH: Share = Share { part: 1, whole: 16 };
 
-    /// The number of failures in a row that are convincing, if there is none elsewhere.
+    /// How many failures in a row are convincing, if no task fails elsewhere.
     fn failures_until_convinced(share: Share, ratio: u64) -> u32 {
         let mut evidence = Evidence::default();
         (1..)

@@ -1,4 +1,4 @@
-//! Spark's rule: excludes an executor or host after a number of tasks failed there and succeeded elsewhere.
+//! Spark's rule: excludes an executor or host after a number of tasks failed on it and succeeded elsewhere.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use super::health_tracker::{Affected, NewExclusion};
 use crate::driver::ExclusionCause;
 use crate::driver::config::ExclusionPolicy;
 
-/// Counts failures by executor and host, and remembers what is excluded.
+/// Counts failures by executor and host, and remembers the excluded executors and hosts.
 ///
 /// A failed task counts against an executor once the same task has succeeded on another executor. A task that fails
-/// everywhere counts against none. An executor with too many such tasks is excluded. A host is excluded if it has too
-/// many excluded executors, or if too many executors in a row ended there before they registered. Exclusions expire.
-/// The tracker does not know whether the application can do without an executor. The caller gets the suspects from
-/// [`to_exclude`](Self::to_exclude), and decides.
+/// everywhere counts against no executor. An executor with too many such tasks is excluded. A host is excluded if it
+/// has too many excluded executors, or if too many executors in a row ended there before they registered. Exclusions
+/// expire. The tracker does not know whether the application can do without an executor. The caller gets the suspects
+/// from [`to_exclude`](Self::to_exclude), and decides.
 ///
 /// Source: Spark's driver, 4.0.1 (`HealthTracker`), which counts the failures of task sets that succeeded.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub(in crate::driver) struct FailureLimits {
 #[derive(Clone, Debug)]
 struct FailedTasks {
     host: String,
-    /// Each task, and the time from which it no longer counts.
+    /// Each task, with the time after which it no longer counts.
     tasks: BTreeMap<TaskId, Timestamp>,
 }
 
@@ -72,7 +72,7 @@ impl FailureLimits {
         self.changes
     }
 
-    /// Readmits all hosts, and the executors on them. Returns the hosts.
+    /// Ends the exclusion of all hosts, and of the executors on these hosts. Returns the hosts.
     pub(super) fn readmit_hosts(&mut self) -> Vec<String> {
         self.changes += 1;
         let hosts: Vec<String> = std::mem::take(&mut self.hosts).into_keys().collect();
@@ -84,8 +84,8 @@ impl FailureLimits {
         self.hosts.keys().map(String::as_str)
     }
 
-    /// A task succeeded on executor `on`: its failures on other executors now count against these. An executor's count
-    /// stops at the limit.
+    /// A task succeeded on executor `on`. Its earlier failures on other executors now count against those executors. An
+    /// executor's count stops at the limit.
     pub(in crate::driver) fn succeeded(
         &mut self,
         task: TaskId,
@@ -114,7 +114,7 @@ impl FailureLimits {
         self.failed_starts.remove(host);
     }
 
-    /// Forgets all executors, because the Master starts to number them again.
+    /// Forgets all executors, because the Master starts to number executors again.
     pub(in crate::driver) fn forget_executors(&mut self) {
         self.failures.clear();
         self.executors.clear();
@@ -168,7 +168,7 @@ impl FailureLimits {
         self.policy.timeout
     }
 
-    /// Ends the exclusion of an executor, of its host, and of all executors on that host.
+    /// Ends the exclusion of an executor, of the executor's host, and of all executors on that host.
     pub(super) fn readmit(&mut self, executor: ExecutorId, host: &str) {
         self.executors.remove(&executor);
         if self.hosts.remove(host).is_some() {

@@ -6,26 +6,26 @@ use firesteel_protocol::ids::ExecutorId;
 
 use super::evidence::{Evidence, Share};
 
-/// The weight of one task. The weights are halved from time to time.
+/// The weight of one task. All weights are halved from time to time.
 const TASK: u64 = 16;
 
-/// The weights are halved when each row has this many ended tasks on average.
+/// The average number of ended tasks per row at which the weights are halved.
 const TASKS_PER_ROW: u64 = 16;
 
-/// The least number of tasks after which the weights are halved.
+/// The smallest number of tasks after which the weights are halved.
 const FEWEST_TASKS: u64 = 128;
 
 /// The largest ratio of failures that the gambler bets on.
 const LARGEST_RATIO: u64 = 32;
 
-/// What is compared: an executor, or all executors on a host.
+/// An executor, or all executors on a host, compared with the others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::driver) enum Subject {
     Executor(ExecutorId),
     Host(String),
 }
 
-/// The executors of one profile, or their hosts, and how often tasks failed there lately.
+/// How often tasks failed lately on each executor of one profile, or on each host of these executors.
 ///
 /// Old tasks count less, because all weights are halved from time to time. A new executor begins with the average
 /// weight, so that its first failures are not overrated.
@@ -38,7 +38,7 @@ pub(in crate::driver) struct FailureRates {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Weights {
-    /// The weight of tasks that succeeded or failed. A failure counts once its task has succeeded elsewhere.
+    /// The weight of tasks that succeeded or failed. A failure counts only after its task has succeeded elsewhere.
     ended: u64,
     failed: u64,
 }
@@ -50,14 +50,14 @@ struct Row {
     spell: RecentTasks,
 }
 
-/// The latest tasks, going back as far as more than a quarter of them failed.
+/// The latest tasks: the longest period in which more than a quarter of the tasks failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct RecentTasks {
     pub(in crate::driver) failed: u64,
     pub(in crate::driver) ended: u64,
-    /// The executor where the first of them failed.
+    /// The executor where the first failed task of the period failed.
     first: Option<ExecutorId>,
-    /// Whether tasks also failed on another executor.
+    /// Whether tasks of the period failed on more than one executor.
     pub(super) on_several: bool,
 }
 
@@ -101,7 +101,7 @@ impl FailureRates {
         self.all.failed += TASK;
     }
 
-    /// If the subject is proven worse than the others, returns its latest tasks.
+    /// The latest tasks of the subject, if the subject is proven worse than the others.
     pub(super) fn convinced(&self, subject: &Subject) -> Option<&RecentTasks> {
         self.rows.get(subject).filter(|row| row.evidence.is_convincing()).map(|row| &row.spell)
     }
@@ -111,7 +111,7 @@ impl FailureRates {
         self.rows.get(subject).is_none_or(|row| row.evidence.is_weak())
     }
 
-    /// Starts afresh: the failures of the subject have led to an exclusion.
+    /// Starts again without suspicion: the failures of the subject have led to an exclusion.
     pub(in crate::driver) fn settle(&mut self, subject: &Subject) {
         if let Some(row) = self.rows.get_mut(subject) {
             row.evidence.settle();
@@ -119,7 +119,7 @@ impl FailureRates {
         }
     }
 
-    /// Trusts a subject again; few failures are enough to end this.
+    /// Trusts a subject again. A few failures are enough to end this trust.
     pub(super) fn put_on_probation(&mut self, subject: &Subject) {
         if let Some(row) = self.rows.get_mut(subject) {
             row.evidence.put_on_probation();
@@ -166,8 +166,8 @@ impl FailureRates {
     }
 }
 
-/// How many times as frequent failures would be on this row as on the others, if half of its tasks fail; at least 2. If
-/// the others have few tasks, more successes are assumed for them.
+/// How many times as frequent failures would be on this row as on the others, if half of the row's tasks fail. Never
+/// less than two. If the others have few tasks, more successes are assumed for them.
 fn ratio(all: Weights, row: Weights) -> u64 {
     let ended = all.ended - row.ended + 64 * TASK;
     let failed = all.failed - row.failed + TASK;
@@ -182,8 +182,8 @@ mod tests {
         Subject::Executor(ExecutorId(number))
     }
 
-    /// Lets sixteen executors take turns; `fails` tells whether the task on an executor fails in a round. Returns which
-    /// executors are found worse than the others, and after which round.
+    /// Lets sixteen executors take turns. `fails` returns whether the task on an executor fails in a round. Returns
+    /// which executors are found worse than the others, and after which round.
     fn rounds(rounds: u32, fails: impl Fn(u32, u32) -> bool) -> Vec<(u32, u32)> {
         let mut rates = FailureRates::default();
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The health tracker: excludes executors and hosts where tasks fail that succeed elsewhere, by one of two rules.
+//! The health tracker: excludes executors and hosts where tasks fail that succeed elsewhere. It uses one of two rules.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,26 +13,26 @@ use crate::driver::Readmission;
 use crate::driver::config::{Exclusion, ExclusionPolicy};
 
 /// Remembers which executors and hosts are excluded. The tracker does not know whether the application can do without
-/// them: the caller asks for [`to_exclude`](Self::to_exclude) and decides.
+/// these executors and hosts. The caller calls [`to_exclude`](Self::to_exclude) and decides.
 #[derive(Clone, Debug)]
 pub(in crate::driver) enum HealthTracker {
     Off,
-    /// Firesteel's rule: those that are worse than the others.
+    /// Firesteel's rule: excludes executors and hosts that are worse than the others.
     ByComparison(Comparison),
-    /// Spark's rule: those that have reached a limit.
+    /// Spark's rule: excludes executors and hosts that have reached a limit.
     ByLimits(FailureLimits),
 }
 
-/// A task that succeeded, and the executors where it had failed.
+/// A task that succeeded, and the executors where this task had failed before.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Success {
     pub(in crate::driver) task: TaskId,
     pub(in crate::driver) profile: ProfileId,
     pub(in crate::driver) on: ExecutorId,
     pub(in crate::driver) host: String,
-    /// The executors where it failed before, with their hosts.
+    /// The executors where the task failed before, with their hosts.
     pub(in crate::driver) failed_on: Vec<(ExecutorId, String)>,
-    /// Those of `failed_on` that have not ended.
+    /// The executors of `failed_on` that have not ended.
     pub(in crate::driver) live: BTreeSet<ExecutorId>,
 }
 
@@ -47,16 +47,16 @@ pub enum ExclusionCause {
     Executor {
         executor: ExecutorId,
         host: String,
-        /// The number of tasks that failed there and succeeded elsewhere.
+        /// How many tasks failed on the executor and succeeded on another one.
         tasks: usize,
     },
     /// By Spark's rule: a host with excluded executors.
     #[display("excluded host {host}: it has {}", counted(*executors, "excluded executor"))]
     HostOfExcluded { host: String, executors: usize },
-    /// By Spark's rule: a host on which executors failed before they registered.
+    /// By Spark's rule: a host where several executors in a row ended before they registered.
     #[display("excluded host {host}: {} in a row failed to start there", counted(*starts, "executor"))]
     HostOfFailedStarts { host: String, starts: u32 },
-    /// An executor where tasks fail far more often than on the others.
+    /// An executor where tasks fail far more often than on other executors.
     #[display(
         "excluded executor {executor} on {host}: {failed} of its last {ended} tasks failed there and \
         succeeded elsewhere"
@@ -64,20 +64,20 @@ pub enum ExclusionCause {
     WorseExecutor {
         executor: ExecutorId,
         host: String,
-        /// The number of its latest tasks that failed there and succeeded elsewhere.
+        /// How many of the executor's latest tasks failed on it and succeeded on another executor.
         failed: u64,
-        /// The number of its latest tasks.
+        /// The number of the executor's latest tasks.
         ended: u64,
     },
-    /// A host where tasks fail far more often than on the others, on several executors.
+    /// A host where tasks fail far more often than on other hosts. They fail on several executors of the host.
     #[display(
         "excluded host {host}: {failed} of its last {ended} tasks failed there and succeeded elsewhere"
     )]
     WorseHost {
         host: String,
-        /// The number of its latest tasks that failed there and succeeded elsewhere.
+        /// How many of the host's latest tasks failed on it and succeeded on another host.
         failed: u64,
-        /// The number of its latest tasks.
+        /// The number of the host's latest tasks.
         ended: u64,
     },
     /// An excluded executor where the trial's task failed, too.
@@ -89,13 +89,13 @@ pub enum ExclusionCause {
     /// An excluded host where the trial's task failed, too.
     #[display("excluded host {host} again: a task that was tried there failed and succeeded elsewhere")]
     HostAgain { host: String },
-    /// A host on which executors failed before they registered. Executors that already run there stay.
+    /// A host where several executors in a row ended before they registered. Executors that already run there stay.
     #[display("avoiding host {host}: {} in a row failed to start there", counted(*starts, "executor"))]
     HostAvoided { host: String, starts: u32 },
 }
 
 impl ExclusionCause {
-    /// Whether it was excluded before, and a trial failed.
+    /// Whether the executor or host was excluded before, and a trial failed.
     #[must_use]
     pub fn is_again(&self) -> bool {
         match self {
@@ -124,11 +124,11 @@ impl ExclusionCause {
     }
 }
 
-/// An exclusion that begins.
+/// An exclusion that is about to begin.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct NewExclusion<'a> {
     pub(in crate::driver) cause: &'a ExclusionCause,
-    /// The executor or host that an exclusion affects.
+    /// The live executors that the exclusion affects.
     pub(in crate::driver) there: &'a [ExecutorId],
     pub(in crate::driver) now: Timestamp,
 }
@@ -165,7 +165,7 @@ impl HealthTracker {
         }
     }
 
-    /// Whether this rule excludes at most half of the executors at a time. Spark's rule only leaves one.
+    /// Whether this rule excludes at most half of the executors at a time. Spark's rule only leaves one executor.
     pub(super) fn spares_half(&self) -> bool {
         match self {
             Self::ByComparison(_) => true,
@@ -200,7 +200,7 @@ impl HealthTracker {
         }
     }
 
-    /// Readmits all hosts, and the executors on them. Returns the hosts.
+    /// Ends the exclusion of all hosts, and of the executors on these hosts. Returns the hosts.
     pub(super) fn readmit_hosts(&mut self) -> Vec<String> {
         match self {
             Self::Off => Vec::new(),
@@ -209,7 +209,7 @@ impl HealthTracker {
         }
     }
 
-    /// A task succeeded: its failures on other executors now count against these.
+    /// A task begins on an executor. With Firesteel's rule, the task may be a trial.
     pub(in crate::driver) fn launched(
         &mut self,
         task: TaskId,
@@ -222,21 +222,21 @@ impl HealthTracker {
         }
     }
 
-    /// An executor on this host ended by itself before it registered.
+    /// A task failed on an executor, and will be retried.
     pub(in crate::driver) fn failed(&mut self, task: TaskId) {
         if let Self::ByComparison(comparison) = self {
             comparison.failed(task);
         }
     }
 
-    /// An executor registered on this host, so executors can start there.
+    /// A task ended without success on any executor.
     pub(in crate::driver) fn over(&mut self, task: TaskId) {
         if let Self::ByComparison(comparison) = self {
             comparison.over(task);
         }
     }
 
-    /// Forgets all executors, because the Master starts to number them again.
+    /// A task succeeded. Its earlier failures on other executors now count against those executors.
     pub(in crate::driver) fn succeeded(&mut self, success: Success, now: Timestamp) {
         match self {
             Self::Off => {}
@@ -275,7 +275,8 @@ impl HealthTracker {
         }
     }
 
-    /// The executors and hosts that should be excluded and are not yet. `host_of` names the host of a live executor.
+    /// The executors and hosts that are to be excluded and are not excluded yet. `host_of` names the host of a live
+    /// executor.
     pub(super) fn to_exclude(&self, host_of: impl Fn(ExecutorId) -> Option<String>) -> Vec<ExclusionCause> {
         match self {
             Self::Off => Vec::new(),
@@ -284,7 +285,7 @@ impl HealthTracker {
         }
     }
 
-    /// Excludes an executor or a host. Returns how long the exclusion lasts.
+    /// Excludes an executor or a host. Returns the duration of the exclusion.
     pub(super) fn exclude(&mut self, new: &NewExclusion<'_>) -> Duration {
         match self {
             Self::Off => Duration::ZERO,
@@ -293,7 +294,7 @@ impl HealthTracker {
         }
     }
 
-    /// Ends the exclusion of an executor, of its host, and of all executors on that host.
+    /// Ends the exclusion of an executor, of the executor's host, and of all executors on that host.
     pub(super) fn readmit(&mut self, executor: ExecutorId, host: &str) {
         match self {
             Self::Off => {}
@@ -311,7 +312,7 @@ impl HealthTracker {
         }
     }
 
-    /// Ends exclusions that are over now. Returns whether an exclusion has ended since the last call.
+    /// Ends exclusions whose time is over. Returns whether an exclusion has ended since the last call.
     pub(super) fn expire(&mut self, now: Timestamp) -> bool {
         match self {
             Self::Off => false,

@@ -1,4 +1,4 @@
-//! Excluding executors and hosts, and readmitting them.
+//! The exclusion of executors and hosts, and its end.
 
 mod comparison;
 mod evidence;
@@ -17,8 +17,8 @@ use super::executors::executor::{Executor, Trust};
 use super::{Driver, ExclusionCause, Note, Readmission};
 
 impl Driver {
-    /// Excludes executors and hosts while other executors can do their work. Ends expired exclusions. Readmits an
-    /// executor if no other is left.
+    /// Excludes executors and hosts if other executors can do their work. Ends expired exclusions. If no other executor
+    /// is left, readmits an excluded one.
     pub(super) fn update_exclusions(&mut self, now: Timestamp) {
         let over = self.health.expire(now);
         let host_of = |executor| self.executors.get(executor).map(|row| row.host.clone());
@@ -32,7 +32,7 @@ impl Driver {
             }
         }
         if !self.health.hosts().is_empty() && !self.executors.iter().any(|(_, row)| row.could_offer()) {
-            // The Master launches no executors on excluded hosts, and there may be no room elsewhere.
+            // The Master launches no executors on excluded hosts, and other hosts may have no free resources.
             let hosts = self.health.readmit_hosts();
             self.apply_exclusions(Readmission::NoOtherLeft);
             self.effects.note(Note::HostsReadmitted { hosts });
@@ -46,7 +46,7 @@ impl Driver {
         }
     }
 
-    /// A task begins on an executor. A trial runs alone there.
+    /// A task begins on an executor. If the task is a trial, the executor gets no other task.
     pub(super) fn begin_on(&mut self, now: Timestamp, task: TaskId, executor: ExecutorId) {
         let host = &self.executors.live(executor).host;
         self.health.launched(task, executor, host, now);
@@ -55,7 +55,7 @@ impl Driver {
         }
     }
 
-    /// Lets an executor take tasks exactly if the health tracker does not exclude it.
+    /// Lets each executor take tasks, except the executors that the health tracker excludes.
     fn apply_exclusions(&mut self, why: Readmission) {
         let change = |(id, row): (ExecutorId, &Executor)| {
             let excluded = self.health.is_excluded(id, &row.host);
@@ -74,8 +74,9 @@ impl Driver {
         }
     }
 
-    /// Whether enough other executors can do the work of the excluded ones. They have the same profile and are large
-    /// enough for every task. Spark's rule needs one such executor; Firesteel's needs as many as would be excluded.
+    /// Whether enough other executors can do the work of the executors that would be excluded. The other executors have
+    /// the same profile and are large enough for every task. Spark's rule needs one such executor. Firesteel's rule
+    /// needs as many as would be excluded.
     fn can_do_without(&self, cause: &ExclusionCause) -> bool {
         let large = |row: &Executor| row.could_offer() && row.cores >= self.tasks.largest(row.profile);
         let all = || self.executors.iter().filter(|(_, row)| large(row));
@@ -93,7 +94,7 @@ impl Driver {
         others().next().is_some() && hit.into_iter().all(enough)
     }
 
-    /// An excluded executor to readmit, because no equally good executor of its profile takes tasks.
+    /// An excluded executor that should be readmitted, because no equally good executor of its profile takes tasks.
     pub(super) fn last_resort(&self) -> Option<(ExecutorId, String)> {
         if !self.health.any_excluded() {
             return None;
@@ -109,7 +110,7 @@ impl Driver {
     }
 }
 
-/// Whether this exclusion would take tasks from this executor.
+/// Whether the executor would get no more tasks because of this exclusion.
 fn is_affected(cause: &ExclusionCause, executor: ExecutorId, row: &Executor) -> bool {
     match cause.affected() {
         Affected::Executor(id, _) => id == executor,

@@ -1,11 +1,11 @@
 //! Executors where one task after the other fails, before any of these tasks has succeeded elsewhere.
 //!
 //! A failure says nothing about its executor until the task has been tried elsewhere. If good tasks take long, the
-//! other executors have no room to try it. Then an executor that fails every task at once would take all of them. So an
-//! executor is suspected after several failures in a row that no other host has confirmed or refuted. It then takes no
-//! more tasks while another host runs some; the next free core there goes to the tasks that failed. The doubt about a
-//! task ends when the task ends, or fails on another host. Doubt excludes nobody: only evidence does, which bounds the
-//! rate of false alarms.
+//! other executors have no free cores to try the task. Then an executor that fails every task immediately would take
+//! all tasks. So an executor is suspected after several failures in a row that no other host has confirmed or refuted.
+//! It then takes no more tasks while another host runs some; the next free core there goes to the tasks that failed.
+//! The doubt about a task ends when the task ends, or fails on another host. Doubt does not exclude an executor. Only
+//! evidence does, so the rate of false alarms stays bounded.
 
 use firesteel_protocol::ids::{ExecutorId, TaskId};
 
@@ -13,11 +13,11 @@ use crate::driver::Driver;
 use crate::driver::config::Exclusion;
 use crate::driver::executors::executor::Executor;
 
-/// How many tasks must fail in a row for an executor to be in doubt.
+/// How many tasks must fail in a row before the driver suspects an executor.
 pub(in crate::driver) const SUSPECTED: usize = 8;
 
 impl Driver {
-    /// A task failed on an executor and will be tried again.
+    /// A task failed on an executor and will be retried.
     pub(in crate::driver) fn suspect(&mut self, task: TaskId, executor: ExecutorId, host: &str) {
         let elsewhere = self.tasks.failed_on(task).into_iter().any(|(_, failed_at)| failed_at != host);
         if elsewhere {
@@ -30,14 +30,14 @@ impl Driver {
         }
     }
 
-    /// A task no longer counts as a doubt about executors: it has ended, or failed on several hosts.
+    /// A task no longer causes doubt about executors: the task has ended, or has failed on several hosts.
     pub(in crate::driver) fn clear_suspicion(&mut self, task: TaskId) {
         for (executor, _) in self.tasks.failed_on(task) {
             self.executors.clear_suspicion(executor, task);
         }
     }
 
-    /// Gives no tasks to suspected executors while other executors take some.
+    /// Gives no tasks to suspected executors while other executors take tasks.
     pub(in crate::driver) fn hold_suspects(&mut self) {
         for id in self.executors.suspects() {
             let held = self.others_of(id).next().is_some();
@@ -45,7 +45,8 @@ impl Driver {
         }
     }
 
-    /// Lets suspected executors take tasks again if other hosts run none. Returns whether there are any.
+    /// Lets suspected executors take tasks again if executors on other hosts run no tasks. Returns whether any executor
+    /// was released.
     pub(in crate::driver) fn release_suspects(&mut self) -> bool {
         let alone = |id: &ExecutorId| {
             self.executors.live(*id).held

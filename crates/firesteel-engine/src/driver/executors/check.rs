@@ -1,4 +1,4 @@
-//! The invariants of the table of executors: its indexes agree with its rows.
+//! The invariants of the table of executors: the indexes agree with the rows.
 
 use firesteel_protocol::ids::{ExecutorId, TaskId};
 
@@ -6,7 +6,7 @@ use super::Executors;
 use crate::driver::tasks::waiting::Needs;
 
 impl Executors {
-    /// Checks the indexes against the rows. `needs` returns what a task takes, if it runs on that executor.
+    /// Checks the indexes against the rows. `needs` returns the needs of a task, if the task runs on that executor.
     pub(in crate::driver) fn contradiction<'a>(
         &self,
         needs: impl Fn(TaskId, ExecutorId) -> Option<&'a Needs>,

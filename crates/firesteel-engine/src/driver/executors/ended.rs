@@ -1,10 +1,10 @@
-//! The numbers of ended executors. They are never used again.
+//! The numbers of ended executors. These numbers are never used again.
 
 use std::collections::BTreeSet;
 
 use firesteel_protocol::ids::ExecutorId;
 
-/// The numbers of executors that have ended. The Master counts from 0, so nearly all of them are below a
+/// The numbers of executors that have ended. The Master counts from 0, so nearly all of these numbers are below a
 /// floor.
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct Ended {

@@ -20,37 +20,37 @@ pub(in crate::driver) struct Executor {
     pub(in crate::driver) profile: ProfileId,
     pub(in crate::driver) worker: WorkerId,
     pub(in crate::driver) host: String,
-    /// Its host, and the host's rack.
+    /// The executor's host, and the host's rack.
     pub(in crate::driver) sites: Sites,
     pub(in crate::driver) cores: Cores,
-    /// The addresses of its custom resources. Empty until it has registered.
+    /// The addresses of the executor's custom resources. Empty until the executor has registered.
     pub(in crate::driver) resources: Resources,
     pub(in crate::driver) state: State,
     pub(in crate::driver) fate: Fate,
     pub(in crate::driver) trust: Trust,
-    /// What is free for tasks: unused amounts, or nothing if the executor takes no more tasks now.
+    /// The amounts that new tasks can use: the free amounts, or nothing if the executor takes no more tasks now.
     pub(in crate::driver) spare: ExecutorFree,
     /// The cores that no task uses.
     free: Cores,
-    /// The shortage of its machine, if the executor gave tasks back because of one.
+    /// The shortage of the executor's machine, if the executor gave tasks back because of one.
     pub(in crate::driver) shortage: Option<Shortage>,
     addresses: AddressPool,
     running: BTreeMap<TaskId, Load>,
-    /// The number of its tasks that it ended itself because it is ending. They run again.
+    /// How many tasks the executor stopped because it is shutting down. They run again elsewhere.
     pub(super) interrupted: usize,
-    /// Whether it will end with its Worker, or to make room for an urgent application.
+    /// Whether the executor will end with its Worker, or to free resources for an urgent application.
     pub(super) drains: bool,
-    /// The tasks that failed here since the last success, and have no result from elsewhere.
+    /// The tasks that failed here since the last success, and have no result from another host.
     pub(super) suspicions: BTreeSet<TaskId>,
-    /// Whether it gets no tasks because it is suspected.
+    /// Whether the executor gets no tasks because it is suspected.
     pub(in crate::driver) held: bool,
     /// When the latest message arrived.
     pub(super) heard: LastSeen,
-    /// When to check whether the executor is silent. Only a check moves this, not a message.
+    /// When to check whether the executor is silent. Only a check changes this time, not a message.
     pub(super) look: Timestamp,
 }
 
-/// What one task uses on its executor.
+/// The amounts that one task uses on its executor.
 #[derive(Clone, Debug)]
 struct Load {
     cores: Cores,
@@ -64,7 +64,7 @@ pub(in crate::driver) struct Assigned {
     pub(in crate::driver) worker: WorkerId,
     pub(in crate::driver) host: String,
     pub(in crate::driver) cores: Cores,
-    /// The addresses of its custom resources. Only the executor knows them: empty until it has registered.
+    /// The addresses of the executor's custom resources. Only the executor knows them. Empty until it has registered.
     pub(in crate::driver) resources: Resources,
 }
 
@@ -72,7 +72,8 @@ pub(in crate::driver) struct Assigned {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum Fate {
     Wanted,
-    /// The Master was asked to end it, or will be once there is a Master. It takes no more tasks.
+    /// The driver has asked the Master to end the executor, or will ask when it has a Master. The executor takes no
+    /// more tasks.
     Killed,
 }
 
@@ -80,7 +81,7 @@ pub(in crate::driver) enum Fate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum Trust {
     Trusted,
-    /// It is excluded, or its host is.
+    /// The executor or its host is excluded.
     Excluded,
 }
 
@@ -89,23 +90,26 @@ pub(in crate::driver) enum Trust {
 /// ```text
 ///  (nothing) --ExecutorAdded--> ANNOUNCED --it runs--> EXPECTED
 ///                                   |                     |
-///                                   `- RegisterExecutor --+--> OFFERING --is said to leave, or killed a task unasked--> LEAVING
+///                                   `- RegisterExecutor --+--> OFFERING --will leave, or killed a task unasked--> LEAVING
 ///                                                                 |                                   |
 ///                                                                 `--------- connection ended --------+--> DISCONNECTED
-/// ``` An executor that registers before the Master has announced it waits outside the table. In each state the Master
-/// may report that the executor is lost. A disconnected executor is lost after a while. So is a connected executor that
-/// stays silent. An expected executor that takes too long is ended.
+/// ```
+///
+/// An executor that registers before the Master has announced it waits outside the table. In each state the Master
+/// may report that the executor is lost. A disconnected executor is lost after some time. A connected executor
+/// that stays silent is also lost. The driver ends an expected executor that takes too long to register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum State {
-    /// The Master assigned it; it has not connected.
+    /// The Master assigned the executor, which has not connected yet.
     Announced,
-    /// Its process runs. It is ended if it has not registered by this time.
+    /// The executor's process runs. The driver ends the executor if it has not registered by this time.
     Expected(Timestamp),
-    /// It is registered and takes tasks.
+    /// The executor is registered and takes tasks.
     Offering(PeerId),
-    /// It is ending by itself and takes no more tasks.
+    /// The executor is shutting down and takes no more tasks.
     Leaving(PeerId),
-    /// Its connection ended. Until this time, the driver waits for the Master to report how the executor ended.
+    /// The executor's connection ended. Until this time, the driver waits for the Master to report how the executor
+    /// ended.
     Disconnected(Timestamp),
 }
 
@@ -146,7 +150,7 @@ impl Executor {
         }
     }
 
-    /// The tasks that run on it, in order.
+    /// The tasks that run on the executor, in order.
     pub(in crate::driver) fn running(&self) -> impl ExactSizeIterator<Item = TaskId> {
         self.running.keys().copied()
     }
@@ -155,12 +159,12 @@ impl Executor {
         self.running.contains_key(&task)
     }
 
-    /// All its cores and addresses, free or not.
+    /// All cores and addresses of the executor, free or not.
     pub(in crate::driver) fn size(&self) -> ExecutorTotal {
         ExecutorTotal { cores: self.cores, room: AddressPool::of(&self.resources).free() }
     }
 
-    /// Assigns free cores and addresses to a task. Returns the task's addresses, or `None` if there is too little.
+    /// Assigns free cores and addresses to a task. Returns the task's addresses, or `None` if too little is free.
     pub(super) fn load(&mut self, task: TaskId, needs: &Needs) -> Option<Resources> {
         let taken = self.addresses.take(&needs.resources)?;
         let addresses = taken.addresses();
@@ -170,7 +174,7 @@ impl Executor {
         Some(addresses)
     }
 
-    /// Frees the cores and addresses of a task that runs here.
+    /// Frees the cores and addresses of a task that runs on this executor.
     pub(super) fn unload(&mut self, task: TaskId) {
         let Load { cores, taken } = self.running.remove(&task).expect("the task runs on the executor");
         self.addresses.give_back(&taken);
@@ -178,8 +182,8 @@ impl Executor {
         self.count_spare();
     }
 
-    /// Recomputes the room for tasks. On a machine with a shortage, nothing is free once the executor runs as many
-    /// tasks as it can.
+    /// Recomputes the free amounts for tasks. On a machine with a shortage, nothing is free once the executor runs as
+    /// many tasks as it can.
     pub(super) fn count_spare(&mut self) {
         self.spare = self.counted_spare();
     }
@@ -190,7 +194,7 @@ impl Executor {
         ExecutorFree { cores, room: self.addresses.free() }
     }
 
-    /// Whether it has no tasks, and takes some (or would if it were not excluded).
+    /// Whether the executor has no tasks, and takes tasks (or would if it were not excluded).
     pub(in crate::driver) fn is_idle(&self) -> bool {
         self.could_offer() && self.running.is_empty()
     }
@@ -200,7 +204,7 @@ impl Executor {
         self.suspicions.len() >= SUSPECTED
     }
 
-    /// Whether it will end with its Worker and has no task, so that nothing is lost if it ends now.
+    /// Whether the executor will end with its Worker and has no task, so that nothing is lost if it ends now.
     pub(super) fn is_drained(&self) -> bool {
         self.drains && self.running.is_empty() && self.fate == Fate::Wanted
     }
@@ -209,12 +213,12 @@ impl Executor {
         self.could_offer() && self.trust == Trust::Trusted
     }
 
-    /// Whether it takes tasks, or would if it were not excluded.
+    /// Whether the executor takes tasks, or would if it were not excluded.
     pub(in crate::driver) fn could_offer(&self) -> bool {
         matches!((self.state, self.fate), (State::Offering(_), Fate::Wanted))
     }
 
-    /// Whether it is assigned and has not registered.
+    /// Whether the executor is assigned and has not registered.
     pub(in crate::driver) fn is_to_come(&self) -> bool {
         match self.state {
             State::Announced | State::Expected(_) => true,
@@ -222,7 +226,7 @@ impl Executor {
         }
     }
 
-    /// When the driver stops waiting for it: to register, to show a sign of life, or for the report of its end.
+    /// Until when the driver waits for the executor to register, to show a sign of life, or for the report of its end.
     pub(in crate::driver) fn until(&self) -> Option<Timestamp> {
         match (self.state, self.fate) {
             (State::Disconnected(until), _) | (State::Expected(until), Fate::Wanted) => Some(until),
@@ -231,7 +235,7 @@ impl Executor {
         }
     }
 
-    /// Whether it takes tasks, or will soon.
+    /// Whether the executor takes tasks, or will soon.
     pub(super) fn is_in_reach(&self) -> bool {
         match self.state {
             State::Announced | State::Expected(_) | State::Offering(_) => {
@@ -241,8 +245,8 @@ impl Executor {
         }
     }
 
-    /// Checks that the amounts of its tasks and the free amounts add up. `needs` returns what a task takes, if it runs
-    /// here.
+    /// Checks that the amounts of the executor's tasks and the free amounts add up. `needs` returns the needs of a
+    /// task, if the task runs on this executor.
     pub(in crate::driver) fn contradiction<'a>(
         &self,
         needs: impl Fn(TaskId) -> Option<&'a Needs>,

@@ -1,4 +1,4 @@
-//! Heartbeats: the driver shows executors that it is alive, and replaces silent executors.
+//! Heartbeats: the driver shows its executors that it is alive, and replaces silent executors.
 
 use std::time::Duration;
 
@@ -10,14 +10,15 @@ use firesteel_protocol::time::Timestamp;
 use crate::driver::{Driver, Effect, ExecutorLoss, Note};
 
 impl Driver {
-    /// An executor has connected. Starts the heartbeats if it is the first.
+    /// An executor has connected. Starts the heartbeats if this is the first executor.
     pub(super) fn begin_heartbeats(&mut self, now: Timestamp) {
         let interval = self.config.heartbeats.interval;
         self.next_heartbeat.get_or_insert(now + interval);
     }
 
-    /// Sends every connected executor a heartbeat, if one is due. These are not answers to the executors' heartbeats. A
-    /// driver reads no messages while its owner takes no reports, but it is alive.
+    /// Sends a heartbeat to every connected executor, if one is due. These heartbeats do not depend on the executors'
+    /// heartbeats. While the driver's owner takes no reports, the driver reads no messages, but must still show that it
+    /// is alive.
     pub(in crate::driver) fn send_heartbeats(&mut self, now: Timestamp) {
         if self.next_heartbeat.is_none_or(|due| due > now) {
             return;
@@ -30,7 +31,7 @@ impl Driver {
         }
     }
 
-    /// If the driver itself was behind, messages of executors may wait unread: silent executors get the full time-out
+    /// If the driver itself was late, messages of executors may wait unread. Then silent executors get the full timeout
     /// again.
     pub(in crate::driver) fn excuse_executors(&mut self, now: Timestamp) {
         let late = self.executors.next_due().map_or(Duration::ZERO, |(due, _)| now.since(due));
@@ -42,8 +43,8 @@ impl Driver {
         }
     }
 
-    /// Checks whether a connected executor is silent. If so, its unread messages are handled before it counts as lost,
-    /// since a driver stops reading while its owner takes no reports.
+    /// Checks whether a connected executor is silent. Its unread messages are handled before it counts as lost, because
+    /// a driver stops reading while its owner takes no reports.
     pub(in crate::driver) fn look_for_life(&mut self, now: Timestamp, executor: ExecutorId) {
         let timeout = self.config.heartbeats.timeout;
         let row = self.executors.live(executor);
@@ -59,7 +60,8 @@ impl Driver {
 
     /// All messages that had arrived from an executor are handled. If the executor is still silent, it is lost.
     ///
-    /// Source: Spark's driver, 4.0.1 (`HeartbeatReceiver`, `killAndReplaceExecutor`). There, the tasks count as failed.
+    /// Source: Spark's driver, 4.0.1 (`HeartbeatReceiver`, `killAndReplaceExecutor`). In Spark, the tasks count as
+    /// failed.
     pub(in crate::driver) fn on_arrived_handled(&mut self, now: Timestamp, peer: PeerId) {
         let timeout = self.config.heartbeats.timeout;
         let Some(executor) = self.executors.of_peer(peer) else { return };

@@ -1,4 +1,4 @@
-//! How executors register, are lost, or fail to come.
+//! The registration, the loss and the absence of executors.
 
 use firesteel_placement::{Resources, Shortfall};
 use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, ProfileId};
@@ -15,10 +15,10 @@ use crate::driver::tasks::TaskPhase;
 use crate::driver::tasks::unfit::MAX_ADDRESSES;
 use crate::driver::{Answer, Driver, ExecutorLoss, FailureCause, MasterStatus, Note};
 
-/// The most executors that may wait for the Master to announce them.
+/// The maximum number of executors that wait for the Master to announce them.
 const MOST_EARLY: usize = 4096;
 
-/// What an executor sends when it registers.
+/// The contents of an executor's registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct NewExecutor {
     pub(in crate::driver) app: AppId,
@@ -27,8 +27,8 @@ pub(in crate::driver) struct NewExecutor {
 }
 
 impl Driver {
-    /// An executor registers. It is accepted only if it knows the secret and a Master has announced it. If it is faster
-    /// than the Master's message, it waits for this message.
+    /// An executor registers. It is accepted only if it knows the secret and a Master has announced it. If it registers
+    /// before the Master has announced it, it waits for the Master's message.
     pub(in crate::driver) fn on_register_executor(
         &mut self,
         now: Timestamp,
@@ -65,8 +65,8 @@ impl Driver {
         }
     }
 
-    /// The Master has named the application: executors that waited for this are checked again. Numbers below `first`
-    /// belong to an earlier attempt, whose executors are gone.
+    /// The Master has named the application. Executors that waited for this are checked again. Numbers below `first`
+    /// belong to an earlier attempt at the application, whose executors have ended.
     pub(in crate::driver) fn receive_early(&mut self, now: Timestamp, first: ExecutorId) {
         for (peer, new_executor) in std::mem::take(&mut self.early) {
             if new_executor.executor < first {
@@ -76,7 +76,7 @@ impl Driver {
         }
     }
 
-    /// The Master has announced an executor, which may already be waiting.
+    /// The Master has announced an executor. The executor may already be waiting for this.
     pub(in crate::driver) fn receive_announced(&mut self, now: Timestamp, executor: ExecutorId) {
         let waits = |(_, new_executor): &(&PeerId, &NewExecutor)| new_executor.executor == executor;
         let peers: Vec<PeerId> = self.early.iter().filter(waits).map(|(peer, _)| *peer).collect();
@@ -102,8 +102,8 @@ impl Driver {
         }
     }
 
-    /// An executor's connection ended. Usually the Master reports how the executor ended; without a Master it
-    /// is lost at once.
+    /// An executor's connection ended. Usually the Master reports how the executor ended; without a Master, the
+    /// executor is lost immediately.
     ///
     /// Source: Spark's driver, 4.0.1 (`spark.standalone.executorRemoveDelayOnDisconnection`).
     pub(in crate::driver) fn on_executor_disconnected(&mut self, now: Timestamp, executor: ExecutorId) {
@@ -113,8 +113,8 @@ impl Driver {
         }
     }
 
-    /// An executor's process runs but did not register in time. The driver asks for another executor. The failed start
-    /// counts against its host.
+    /// An executor's process runs, but the executor did not register in time. The driver requests another executor. The
+    /// failed start counts against the executor's host.
     pub(in crate::driver) fn replace_absent(&mut self, executor: ExecutorId) {
         let host = self.executors.live(executor).host.clone();
         self.executors.kill(executor);
@@ -123,8 +123,8 @@ impl Driver {
         self.send_kills(vec![executor]);
     }
 
-    /// Removes a lost executor and runs its tasks again. Unless the Master already knows of the end, it is asked to end
-    /// and replace the executor.
+    /// Removes a lost executor and runs its tasks again. Asks the Master to end and replace the executor, unless the
+    /// Master already knows of the end.
     pub(in crate::driver) fn lose_executor(&mut self, id: ExecutorId, loss: ExecutorLoss) {
         // The end of an executor may be reported twice: by the Master and by its connection.
         let Some(executor) = self.executors.remove(id) else { return };
@@ -150,7 +150,7 @@ impl Driver {
         }
     }
 
-    /// A new attempt at the application has begun: the executors of earlier attempts are gone.
+    /// A new attempt at the application has begun. The executors of earlier attempts have ended.
     pub(in crate::driver) fn lose_executors_before(&mut self, first: ExecutorId) {
         let gone: Vec<_> = self.executors.iter().map(|(id, _)| id).filter(|id| *id < first).collect();
         for id in gone {
@@ -159,8 +159,8 @@ impl Driver {
         self.executors.forget_abandoned(first);
     }
 
-    /// The Master registered the application as a new one. It ends the executors of the old one, and numbers
-    /// start again.
+    /// The Master registered the application as a new one. The Master ends the executors of the old one, and executor
+    /// numbers start again.
     pub(in crate::driver) fn lose_all_executors(&mut self) {
         let all: Vec<_> = self.executors.iter().map(|(id, _)| id).collect();
         for id in all {
@@ -212,8 +212,8 @@ impl Driver {
         }
     }
 
-    /// Notes early why there is no executor. Executors that are already assigned need a moment to start: no note then.
-    /// A lasting reason was noted before.
+    /// Notes early why there is no executor. Executors that are already assigned need a moment to start: then nothing
+    /// is noted. A permanent reason was noted before.
     fn say_why_none_came(&mut self, mut shortfalls: Vec<(ProfileId, Shortfall)>) {
         shortfalls.retain(|(_, shortfall)| !shortfall.reason.lasts());
         if self.executors.iter().next().is_none() && !shortfalls.is_empty() {
@@ -221,8 +221,7 @@ impl Driver {
         }
     }
 
-    /// Writes a note if no executor has come for too long while tasks wait. The Master is first asked for the
-    /// reason.
+    /// Writes a note if tasks wait and no executor has come for too long. Before that, asks the Master for the reason.
     pub(in crate::driver) fn complain(&mut self, now: Timestamp) {
         let Some(waited) = self.starvation.due(now) else { return };
         if self.tasks.tally().waiting == 0 {
@@ -241,7 +240,7 @@ impl Driver {
         self.close(peer);
     }
 
-    /// Reruns the tasks of a lost executor. Its death counts as their failure only if they may have caused
+    /// Reruns the tasks of a lost executor. The executor's death counts as a failure only of tasks that may have caused
     /// it.
     fn lose_tasks(&mut self, id: ExecutorId, executor: &Executor, loss: &ExecutorLoss) {
         let cause = match loss {
@@ -266,7 +265,7 @@ impl Driver {
     }
 }
 
-/// The most bytes that these addresses take on the wire.
+/// The maximum number of bytes that these addresses take on the wire.
 fn addresses_length(resources: &Resources) -> usize {
     // The length before each text takes at most 5 bytes.
     let text = |text: &str| text.len() + 5;
@@ -275,7 +274,7 @@ fn addresses_length(resources: &Resources) -> usize {
     all.sum()
 }
 
-/// Whether the executor's process failed to start, or ended without being asked to.
+/// Whether the executor's process failed to start, or ended without a request.
 fn ended_by_itself(loss: &ExecutorLoss) -> bool {
     match loss {
         ExecutorLoss::Ended(ExecutorState::Exited(_) | ExecutorState::Failed(_)) => true,
@@ -294,7 +293,7 @@ fn ended_by_itself(loss: &ExecutorLoss) -> bool {
 
 /// Whether the process ended by itself with a failure.
 ///
-/// Source: Spark's driver, 4.0.1, where ends for known reasons outside of the application do not count.
+/// Source: Spark's driver, 4.0.1. In Spark, ends for known reasons outside the application do not count either.
 fn died_by_itself(state: &ExecutorState) -> bool {
     match state {
         ExecutorState::Exited(status) => *status != ExitStatus::SUCCESS,

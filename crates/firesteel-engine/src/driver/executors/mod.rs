@@ -25,7 +25,7 @@ use self::openings::Openings;
 use self::reach::Reach;
 use super::tasks::waiting::{Name, Needs, TaskExclusions};
 
-/// The executors that have not ended, and the numbers of the ended ones.
+/// The table of executors that have not ended, and the numbers of ended executors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Executors {
     rows: BTreeMap<ExecutorId, Executor>,
@@ -35,9 +35,10 @@ pub(super) struct Executors {
     reach: Reach,
     /// Executors that were added or removed, or got other tasks, since this set was last taken.
     touched: BTreeSet<ExecutorId>,
-    /// Deadlines of executors: to register, to show a sign of life, or for the Master to report their ends.
+    /// The deadlines by which executors must register or show a sign of life, or by which the Master must report their
+    /// ends.
     awaited: BTreeSet<(Timestamp, ExecutorId)>,
-    /// Executors that the driver gave up, while the Master has not ended them.
+    /// Executors that the driver gave up and that the Master has not ended yet.
     abandoned: BTreeSet<ExecutorId>,
     /// Executors on machines that are short of processes, open files or memory.
     short: BTreeSet<ExecutorId>,
@@ -46,7 +47,7 @@ pub(super) struct Executors {
 
 #[derive(Clone, Debug, Default)]
 struct Profile {
-    /// The executors with room for tasks.
+    /// The executors with free resources for tasks.
     openings: Openings,
     /// The number of executors that take tasks, including excluded ones.
     count: u64,
@@ -56,7 +57,7 @@ struct Profile {
     next: ExecutorId,
 }
 
-/// The openings of a profile without executors.
+/// The openings of a profile that has no executors.
 const NO_OPENINGS: &Openings = &Openings::NONE;
 
 impl Executors {
@@ -68,12 +69,12 @@ impl Executors {
         self.rows.get(&id)
     }
 
-    /// Whether a Master has announced an executor with this number, or its end.
+    /// Whether a Master has announced an executor with this number or the executor's end.
     pub(super) fn is_known(&self, id: ExecutorId) -> bool {
         self.rows.contains_key(&id) || self.ended.contains(id)
     }
 
-    /// Looks up an executor that another table names. It must not have ended.
+    /// Looks up an executor that another table refers to. The executor must not have ended.
     pub(super) fn live(&self, id: ExecutorId) -> &Executor {
         self.get(id).expect("the executor has not ended")
     }
@@ -86,7 +87,7 @@ impl Executors {
         self.peers.get(&peer).copied()
     }
 
-    /// The executors of a profile with room for tasks.
+    /// The executors of a profile with free resources for tasks.
     pub(super) fn openings(&self, profile: ProfileId) -> &Openings {
         self.profiles.get(&profile).map_or(NO_OPENINGS, |profile| &profile.openings)
     }
@@ -101,7 +102,7 @@ impl Executors {
         self.awaited.first().copied()
     }
 
-    /// The process of an assigned executor runs. It must register by `until`.
+    /// The process of an assigned executor runs. The executor must register by `until`.
     pub(super) fn expect(&mut self, id: ExecutorId, until: Timestamp) {
         if let Some(row) = self.rows.get_mut(&id)
             && row.state == State::Announced
@@ -111,7 +112,7 @@ impl Executors {
         }
     }
 
-    /// Updates the deadline of an executor, which was `before`.
+    /// Updates the index of deadlines after a change of an executor's deadline from `before`.
     fn await_again(&mut self, id: ExecutorId, before: Option<Timestamp>) {
         if let Some(before) = before {
             self.awaited.remove(&(before, id));
@@ -121,7 +122,7 @@ impl Executors {
         }
     }
 
-    /// The Master assigned an executor. Changes nothing if the driver already knows the executor or its end.
+    /// The Master assigned an executor. Changes nothing if the driver already knows the executor or the executor's end.
     pub(super) fn announce(&mut self, id: ExecutorId, assigned: Assigned, topology: &Topology) {
         if !self.rows.contains_key(&id) && !self.ended.contains(id) {
             self.rows.insert(id, Executor::new(assigned, topology, State::Announced, Fate::Wanted));
@@ -129,7 +130,8 @@ impl Executors {
         }
     }
 
-    /// An executor registers. At `look`, the driver checks for a sign of life. Returns whether its number was free.
+    /// An executor registers. At `look`, the driver checks for a sign of life. Returns whether the executor's number
+    /// was free.
     pub(super) fn register(
         &mut self,
         id: ExecutorId,
@@ -158,8 +160,8 @@ impl Executors {
         true
     }
 
-    /// The Master is asked to end an executor. Returns its profile, if the executor is in the table and was still
-    /// wanted.
+    /// Marks an executor that the Master is asked to end. Returns the executor's profile, if the executor is in the
+    /// table and was still wanted.
     pub(super) fn kill(&mut self, id: ExecutorId) -> Option<ProfileId> {
         let row = self.rows.get(&id).filter(|row| row.fate == Fate::Wanted)?;
         let (profile, before) = (row.profile, row.until());
@@ -180,7 +182,7 @@ impl Executors {
         self.profiles.get(&profile).map(|profile| profile.last_cores)
     }
 
-    /// Takes the executors that were added or removed, or got other tasks.
+    /// Takes the set of executors that were added or removed, or got other tasks.
     pub(super) fn take_touched(&mut self) -> BTreeSet<ExecutorId> {
         std::mem::take(&mut self.touched)
     }
@@ -201,7 +203,7 @@ impl Executors {
         self.rows.values().filter(|row| row.profile == profile && row.fate == Fate::Wanted).count()
     }
 
-    /// Executors that have not ended, although their end was requested from the Master.
+    /// Executors that have not ended, although the driver asked the Master to end them.
     pub(super) fn killed(&self) -> Vec<ExecutorId> {
         let killed = self.iter().filter(|(_, row)| row.fate == Fate::Killed).map(|(id, _)| id);
         killed.chain(self.abandoned.iter().copied()).collect()
@@ -223,23 +225,23 @@ impl Executors {
         self.await_again(id, Some(before));
     }
 
-    /// Gives silent connected executors the full time-out again, once per silence. Returns their number.
+    /// Gives silent connected executors the full timeout again, once per silence. Returns how many.
     pub(super) fn excuse(&mut self, now: Timestamp, timeout: Duration) -> usize {
         let is_silent = |row: &&mut Executor| row.peer().is_some() && row.heard.silent_at(timeout) <= now;
         self.rows.values_mut().filter(is_silent).filter_map(|row| row.heard.excuse(now).then_some(())).count()
     }
 
-    /// Remembers an executor that the driver gave up, until the Master says that it has ended.
+    /// Remembers an executor that the driver gave up, until the Master reports its end.
     pub(super) fn abandon(&mut self, id: ExecutorId) {
         self.abandoned.insert(id);
     }
 
-    /// Forgets the given-up executors with numbers below `first`: they have ended.
+    /// Forgets the given-up executors with numbers below `first`, which have ended.
     pub(super) fn forget_abandoned(&mut self, first: ExecutorId) {
         self.abandoned.retain(|id| *id >= first);
     }
 
-    /// An executor ended a task on its own: the executor is ending and takes no more tasks.
+    /// An executor ended a task without a request. So the executor is shutting down and takes no more tasks.
     pub(super) fn leave(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get_mut(&id) {
             row.interrupted += 1;
@@ -247,8 +249,8 @@ impl Executors {
         self.expect_end(id);
     }
 
-    /// An executor will end with its Worker, or to make room for an urgent application. It takes no more tasks, and is
-    /// [drained](Self::drained) once it has none.
+    /// An executor will end with its Worker, or to free resources for an urgent application. It takes no more tasks,
+    /// and is [drained](Self::drained) once it has none.
     pub(super) fn drain(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get_mut(&id) {
             row.drains = true;
@@ -257,7 +259,7 @@ impl Executors {
         }
     }
 
-    /// Executors that were told to drain and have no task, if not reported before.
+    /// Executors that the driver was told to drain and that have no task. Each is returned only once.
     pub(super) fn drained(&self) -> Vec<ExecutorId> {
         let is_drained = |id: &ExecutorId| self.get(*id).is_some_and(Executor::is_drained);
         self.touched.iter().copied().filter(is_drained).collect()
@@ -281,7 +283,7 @@ impl Executors {
         self.await_again(id, before);
     }
 
-    /// Removes an executor that has ended. Its number is not used again.
+    /// Removes an executor that has ended. The executor's number is not used again.
     pub(super) fn remove(&mut self, id: ExecutorId) -> Option<Executor> {
         self.ended.insert(id);
         self.abandoned.remove(&id);
@@ -306,7 +308,7 @@ impl Executors {
         self.profiles.values_mut().for_each(|profile| profile.next = ExecutorId::default());
     }
 
-    /// Assigns a task its part of an executor. Returns the executor's connection and the task's addresses.
+    /// Assigns a part of an executor to a task. Returns the executor's connection and the task's addresses.
     pub(super) fn occupy(&mut self, id: ExecutorId, task: TaskId, needs: &Needs) -> (PeerId, Resources) {
         let row = self.rows.get_mut(&id).expect("tasks are launched on live executors");
         let before = row.spare.clone();
@@ -325,7 +327,7 @@ impl Executors {
         self.touched.insert(id);
     }
 
-    /// Changes the room on an executor, and updates the index of executors with room.
+    /// Changes the free amounts on an executor, and updates the index of executors with free resources.
     fn change<T>(&mut self, id: ExecutorId, change: impl FnOnce(&mut Executor) -> T) -> T {
         let row = self.rows.get_mut(&id).expect("a task runs on a live executor");
         let before = row.spare.clone();
@@ -341,7 +343,7 @@ impl Executors {
         self.rows.get(&id).is_some_and(|row| row.spare.holds(needs))
     }
 
-    /// Whether an executor takes tasks and has room for this one.
+    /// Whether an executor takes tasks and has enough free for this task.
     pub(super) fn takes(&self, id: ExecutorId, needs: &Needs) -> bool {
         self.rows.get(&id).is_some_and(|row| row.is_offering() && row.spare.holds(needs))
     }
@@ -362,7 +364,7 @@ impl Executors {
     }
 
     /// An executor for a task that failed before. Prefers hosts where the task did not fail, then the nearest host.
-    /// Never takes an executor where the task failed too often if another one could run it.
+    /// Takes an executor where the task failed too often only if no other executor could run it.
     pub(super) fn for_retry(
         &self,
         needs: &Needs,

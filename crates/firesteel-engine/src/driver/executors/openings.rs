@@ -1,4 +1,4 @@
-//! The executors with room for tasks.
+//! The executors with free resources for tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub(in crate::driver) struct Openings {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::driver) struct ExecutorTotal {
     pub(in crate::driver) cores: Cores,
-    /// Its addresses while no task uses them.
+    /// The executor's addresses while no task uses them.
     pub(in crate::driver) room: FreeAddresses,
 }
 
@@ -56,7 +56,7 @@ struct FreeExecutors {
 }
 
 impl Openings {
-    /// For a profile without executors.
+    /// The openings of a profile that has no executors.
     pub(in crate::driver) const NONE: Self = Self { sizes: BTreeMap::new(), rooms: BTreeMap::new() };
 
     /// Whether no executor takes tasks.
@@ -69,19 +69,19 @@ impl Openings {
         self.sizes.keys().next_back().map(|size| size.cores)
     }
 
-    /// How many executors could run the task if they were idle.
+    /// The number of executors that could run the task if they were idle.
     pub(super) fn as_large(&self, needs: &Needs) -> usize {
         self.sizes.iter().filter(|(size, _)| size.holds(needs)).map(|(_, count)| count).sum()
     }
 
-    /// Whether any executor has room for the task.
+    /// Whether any executor has enough free for the task.
     pub(in crate::driver) fn any_free(&self, needs: &Needs) -> bool {
         self.fitting(needs)
             .any(|free| free.by_cores.last_key_value().is_some_and(|(most, _)| *most >= needs.cores))
     }
 
-    /// The executors with room for the task. Those with the same free addresses come in order of free cores, most
-    /// first.
+    /// The executors with enough free for the task. Executors with the same free addresses come in order of free cores,
+    /// most first.
     pub(super) fn with_free<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = ExecutorId> {
         let cores = needs.cores;
         let enough =
@@ -89,7 +89,8 @@ impl Openings {
         self.fitting(needs).flat_map(enough).copied()
     }
 
-    /// The executors with enough free addresses for the task, by host and rack. Some may have too few free cores.
+    /// The executors with enough free addresses for the task, by host and rack. Some of these executors may have too
+    /// few free cores.
     pub(in crate::driver) fn located<'a>(
         &'a self,
         needs: &'a Needs,
@@ -118,7 +119,7 @@ impl Openings {
         }
     }
 
-    /// Updates the entry of an executor, which had `before` free.
+    /// Updates the entry of an executor, whose free amounts were `before`.
     pub(in crate::driver) fn change(&mut self, id: ExecutorId, before: &ExecutorFree, row: &Executor) {
         self.leave(id, before, &row.sites);
         self.enter(id, &row.spare, &row.sites);

@@ -7,13 +7,12 @@ use firesteel_protocol::ids::{ExecutorId, ProfileId};
 
 use crate::driver::tasks::waiting::Name;
 
-/// The hosts and racks of the executors of each profile that take tasks, or will soon. They decide how near to its
-/// preferred hosts a task can run.
+/// The hosts and racks of executors that take tasks now or will soon, by profile. They decide how near to its preferred
+/// hosts a task can run.
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct Reach {
     executors: BTreeMap<ProfileId, LocalityIndex<ExecutorId>>,
-    /// The hosts and racks that got their first executor or lost their last one, since this set was last
-    /// taken.
+    /// The hosts and racks that got their first executor or lost their last one since this set was last taken.
     changed: BTreeSet<(ProfileId, Name)>,
 }
 

@@ -1,8 +1,8 @@
 //! Executors on machines that are short of processes, open files or memory.
 //!
-//! Such an executor gives tasks back, and then takes only as many as it runs. Like `xargs`, it waits until one of its
-//! processes ends, and tries one more. It also tries one more after a pause, because other programs may hold the
-//! resource.
+//! An executor on such a machine gives tasks back, and then takes no more tasks than it runs. Like `xargs`, it waits
+//! until one of its processes ends, and then tries one more task. It also tries one more task after a pause, because
+//! other programs may hold the resource.
 
 use std::time::Duration;
 
@@ -15,24 +15,24 @@ use super::Executors;
 use crate::driver::tasks::TaskPhase;
 use crate::driver::{Driver, FailureCause, Note};
 
-/// The first pause before another try. The pause doubles until a try succeeds.
+/// The first pause before another try. Each pause is twice as long as the one before, until a try succeeds.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// How long a shortage may last at an executor that runs nothing. After that, an attempt that is given back counts as
-/// failed.
+/// How long a shortage may last on an executor that runs no task. After that, an attempt that the executor gives back
+/// counts as failed.
 pub(super) const PASSES_WITHIN: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Shortage {
-    /// How many tasks the executor takes now.
+    /// The maximum number of tasks that the executor takes now.
     pub(in crate::driver) most: usize,
-    /// The next pause before it tries one more task.
+    /// The next pause before the executor tries one more task.
     pause: Duration,
-    /// When it tries one more task.
+    /// When the executor tries one more task.
     pub(in crate::driver) again: Timestamp,
-    /// Since when it has run and started nothing.
+    /// Since when the executor has run no task and started none.
     stuck_since: Option<Timestamp>,
 }
 
@@ -42,7 +42,8 @@ impl Shortage {
         Self { most: 0, pause: FIRST_PAUSE, again: now + FIRST_PAUSE, stuck_since: None }
     }
 
-    /// The executor gave a task back while it runs `running` tasks. Returns whether it has been stuck for too long.
+    /// The executor gave a task back while it runs `running` tasks. Returns whether the executor has been unable to
+    /// start any task for too long.
     pub(super) fn given_back(&mut self, now: Timestamp, running: usize) -> bool {
         self.most = running;
         self.again = now + self.pause;
@@ -53,7 +54,7 @@ impl Shortage {
         now.since(*self.stuck_since.get_or_insert(now)) >= PASSES_WITHIN
     }
 
-    /// One of its tasks has started: the pauses are short again.
+    /// A task of the executor has started: the pauses are short again.
     pub(in crate::driver) fn started(&mut self) {
         self.pause = FIRST_PAUSE;
         self.stuck_since = None;
@@ -72,8 +73,8 @@ impl Shortage {
 }
 
 impl Executors {
-    /// An executor gave back a task, which is no longer among its tasks. It takes only as many as it runs now. Returns
-    /// whether it has been unable to start anything for too long.
+    /// An executor gave back a task, which is no longer among its tasks. The executor now takes no more tasks than it
+    /// runs. Returns whether it has been unable to start any task for too long.
     pub(super) fn gave_back(&mut self, id: ExecutorId, now: Timestamp) -> bool {
         self.short.insert(id);
         self.change(id, |row| {
@@ -82,7 +83,7 @@ impl Executors {
         })
     }
 
-    /// A task has started on an executor: its shortage is less severe then.
+    /// A task has started on an executor. So the executor's shortage is less severe.
     pub(in crate::driver) fn started_task(&mut self, id: ExecutorId) {
         if let Some(shortage) = &mut self.live_mut(id).shortage {
             shortage.started();
@@ -112,7 +113,7 @@ impl Executors {
         }
     }
 
-    /// When an executor with a shortage next takes one more task without one having ended.
+    /// When an executor with a shortage next tries one more task although no task has ended.
     pub(in crate::driver) fn next_try(&self) -> Option<Timestamp> {
         self.short.iter().filter_map(|id| Some(self.live(*id).shortage.as_ref()?.again)).min()
     }
@@ -132,8 +133,8 @@ impl Executors {
 }
 
 impl Driver {
-    /// An executor could not start an attempt because its machine is short of a resource. The attempt does not count.
-    /// The first time, a note reports it.
+    /// An executor could not start an attempt because its machine is short of a resource. The attempt does not count as
+    /// a failure. The first time, a note is written.
     pub(in crate::driver) fn on_task_given_back(
         &mut self,
         now: Timestamp,

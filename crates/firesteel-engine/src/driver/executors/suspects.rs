@@ -1,4 +1,4 @@
-//! The suspected executors, and whether they are held back.
+//! The suspected executors, and whether they get tasks.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use firesteel_protocol::ids::{ExecutorId, TaskId};
 use super::Executors;
 
 impl Executors {
-    /// The suspected executors: many of their tasks failed in a row without a result from elsewhere.
+    /// The suspected executors, on which many tasks in a row failed without a result from another host.
     pub(in crate::driver) fn suspects(&self) -> Vec<ExecutorId> {
         self.suspects.iter().copied().collect()
     }
 
-    /// A task failed on an executor, and has not been tried elsewhere.
+    /// A task failed on an executor, and has not been tried on another host.
     pub(in crate::driver) fn suspect(&mut self, id: ExecutorId, task: TaskId) {
         self.change_suspicions(id, |suspicions| {
             suspicions.insert(task);
         });
     }
 
-    /// A task no longer counts as a doubt about an executor. The executor may have ended.
+    /// A task no longer causes doubt about an executor. The executor may already have ended.
     pub(in crate::driver) fn clear_suspicion(&mut self, id: ExecutorId, task: TaskId) {
         if self.rows.get(&id).is_some_and(|row| row.suspicions.contains(&task)) {
             self.change_suspicions(id, |suspicions| {
@@ -45,7 +45,7 @@ impl Executors {
         }
     }
 
-    /// Gives no more tasks to a suspected executor, or tasks again.
+    /// Stops giving tasks to a suspected executor (`held`), or gives tasks to it again.
     pub(in crate::driver) fn hold(&mut self, id: ExecutorId, held: bool) {
         if self.live(id).held != held {
             self.change(id, |row| row.held = held);

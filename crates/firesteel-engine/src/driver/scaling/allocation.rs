@@ -1,8 +1,7 @@
-//! Decides how many executors of a profile are wanted for its tasks, and which executors have been idle too
-//! long.
+//! Decides how many executors of a profile are wanted for its tasks, and which executors have been idle too long.
 //!
 //! Source: Spark's `ExecutorAllocationManager`, 4.0.1, which runs every 100 ms. Here the decision is made at every
-//! event; a deadline is set only for something to wait for.
+//! event; a deadline is set only if the decision may change at that time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +22,7 @@ use crate::driver::config::DynamicAllocation;
 pub(in crate::driver) struct Ramp {
     /// The number of executors to add next; 0 stands for 1.
     step: u64,
-    /// When executors are added, if tasks still wait then.
+    /// When executors are added, if tasks still wait at that time.
     add_at: Option<Timestamp>,
     /// Whether the target is below the number needed.
     has_room: bool,
@@ -39,7 +38,7 @@ pub(in crate::driver) struct ProfileLoad {
     pub(in crate::driver) waiting: u64,
     /// The number of executors that take tasks.
     pub(in crate::driver) executors: u64,
-    /// Whether the initial target still stands, so that the target must not fall.
+    /// Whether the initial target still applies. Until it ends, the target must not fall.
     pub(in crate::driver) holds: bool,
 }
 
@@ -76,13 +75,13 @@ impl Ramp {
         }
     }
 
-    /// When executors are added, if no event comes before.
+    /// When executors are added, if no event comes earlier.
     pub(in crate::driver) fn due(&self) -> Option<Timestamp> {
         self.add_at.filter(|_| self.has_room)
     }
 }
 
-/// The idle executors, and since when each is idle.
+/// The idle executors, each with the time since which it has been idle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Idle {
     since: BTreeMap<ExecutorId, Timestamp>,
@@ -90,7 +89,7 @@ pub(in crate::driver) struct Idle {
 }
 
 impl Idle {
-    /// An executor has a task again, or has ended.
+    /// An executor has got a task again, or has ended.
     pub(in crate::driver) fn remove(&mut self, id: ExecutorId) {
         if let Some(since) = self.since.remove(&id) {
             self.in_order.remove(&(since, id));
@@ -138,7 +137,7 @@ mod tests {
         Timestamp::from_millis(seconds * 1000)
     }
 
-    /// The targets of one ramp, one for each second.
+    /// The targets of one ramp, one target for each second.
     fn climb(needed: &[u64]) -> Vec<u64> {
         let (mut ramp, mut target) = (Ramp::default(), 1);
         let step = |(second, &needed): (u64, &u64)| {

@@ -1,7 +1,8 @@
-//! Gives back idle executors if another profile needs their room.
+//! Gives back idle executors if another profile needs their resources.
 //!
-//! Only with a fixed number of executors: dynamic allocation ends idle executors anyway. The target of their profile is
-//! lowered, since the Master would otherwise replace them. The target is restored as soon as tasks of the profile wait.
+//! This happens only with a fixed number of executors, because dynamic allocation ends idle executors anyway. The
+//! target of their profile is lowered, since the Master would otherwise replace them. The target is restored as soon as
+//! tasks of the profile wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +14,8 @@ use crate::driver::executors::executor::{Executor, Fate};
 use crate::driver::{Allocation, Driver, Note};
 
 impl Driver {
-    /// Gives idle executors back for each profile that has waiting tasks and no executor, if that can help. Profiles
-    /// with waiting tasks give nothing back. Returns whether an executor was given back.
+    /// For each profile with waiting tasks and no executor, gives idle executors of other profiles back, if this can
+    /// help. Profiles with waiting tasks give nothing back. Returns whether an executor was given back.
     pub(in crate::driver) fn give_back_idle(&mut self, shortfalls: &[(ProfileId, Shortfall)]) -> bool {
         match self.config.allocation {
             Allocation::Fixed => {}
@@ -42,7 +43,8 @@ impl Driver {
         any
     }
 
-    /// Idle executors that together have enough cores for one missing executor. Empty if giving back cannot help.
+    /// Idle executors that together have enough cores for one missing executor. Empty if ending idle executors cannot
+    /// help.
     fn in_the_way(&self, waiting: &BTreeSet<ProfileId>, shortfall: &Shortfall) -> Vec<ExecutorId> {
         let is_idle = |row: &Executor| row.is_idle() && !waiting.contains(&row.profile);
         let mut idle: Vec<_> = self.executors.iter().filter(|(_, row)| is_idle(row)).collect();
@@ -50,7 +52,7 @@ impl Driver {
             // The application has reached its own maximum of cores, which is the same on every Worker.
             Reason::TooFewCoresLeft { left } => *left,
             Reason::NotGranted { .. } => Cores::ZERO,
-            // One Worker must have room for the whole executor.
+            // The whole executor must fit on one Worker.
             Reason::Busy { workers } | Reason::Held { workers, .. } => {
                 let mut at = BTreeMap::<&WorkerId, Cores>::new();
                 for (_, row) in &idle {
@@ -85,8 +87,8 @@ impl Driver {
         if room + elsewhere < missing { Vec::new() } else { given }
     }
 
-    /// Ends these executors. Lowers the target of every profile without waiting tasks to its remaining executors, or
-    /// the Master would fill the room with a replacement.
+    /// Ends these executors. Lowers the target of every profile without waiting tasks to its remaining executors.
+    /// Otherwise the Master would use the freed resources for a replacement.
     fn give_back(&mut self, waiting: &BTreeSet<ProfileId>, executors: &[ExecutorId]) {
         let resting: Vec<ProfileId> =
             self.targets.iter().map(|(id, _)| id).filter(|id| !waiting.contains(id)).collect();

@@ -1,4 +1,4 @@
-//! Tells the Master which hosts are preferred for executors.
+//! Informs the Master which hosts are preferred for executors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,25 +8,25 @@ use firesteel_protocol::time::Timestamp;
 
 use crate::driver::Driver;
 
-/// The delay of the first message about preferred hosts, so that it covers all tasks that come at once. A cluster
-/// manager does not change its first request when it hears of more.
+/// The delay of the first message about preferred hosts, so that the message covers all tasks that come at the same
+/// time. A cluster manager does not change its first request because of later preferences.
 const FIRST: Duration = Duration::from_millis(100);
 /// The least time between two messages about preferred hosts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The host preferences that the Master knows, and when to check for changes.
+/// The host preferences that the Master knows, and the time of the next check for changes.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Hints {
-    /// `None` if it is uncertain which preferences the Master has.
+    /// The preferences that the Master has. `None` if this is uncertain.
     sent: Option<HostPreferences>,
     /// The count of changes when the waiting tasks were last checked.
     seen: u64,
-    /// When to check next. `None` until there is a Master to tell and something to check.
+    /// When to check next. `None` until there is a Master and something to check.
     next: Option<Timestamp>,
 }
 
 impl Default for Hints {
-    /// The Master knows no preferences yet.
+    /// The state before the Master has received any preferences.
     fn default() -> Self {
         Self { sent: Some(HostPreferences::default()), seen: 0, next: None }
     }
@@ -38,8 +38,8 @@ impl Hints {
         *self = Self::default();
     }
 
-    /// A Master has the application again, with the preferences that it last received. Later messages may have been
-    /// lost.
+    /// A Master has registered the application again, with the preferences that the Master last received. Later
+    /// messages may have been lost.
     pub(in crate::driver) fn resend(&mut self) {
         *self = Self { sent: None, ..Self::default() };
     }
@@ -49,7 +49,7 @@ impl Hints {
         self.next.filter(|_| self.seen != changes)
     }
 
-    /// Whether to check now. The first change is checked `first` later.
+    /// Whether to check now. The first change is checked after the time `first`.
     fn is_due(&mut self, now: Timestamp, changes: u64, first: Duration) -> bool {
         self.seen != changes && *self.next.get_or_insert(now + first) <= now
     }
@@ -60,8 +60,8 @@ impl Hints {
 }
 
 impl Driver {
-    /// Tells the Master the preferred hosts of waiting tasks, and the excluded hosts. At most once a second, and only
-    /// after a considerable change.
+    /// Sends the Master the preferred hosts of waiting tasks, and the excluded hosts. Sends at most once a second, and
+    /// only after a considerable change.
     pub(in crate::driver) fn hint(&mut self, now: Timestamp) {
         let changes = self.hint_changes();
         let first = if self.health.changes() > 0 { Duration::ZERO } else { FIRST };
@@ -78,7 +78,7 @@ impl Driver {
         }
     }
 
-    /// When to check the preferences again, if there is a Master to tell.
+    /// When to check the preferences again, if there is a Master.
     pub(in crate::driver) fn hints_due(&self) -> Option<Timestamp> {
         self.registration.master()?;
         self.hints.deadline(self.hint_changes())
@@ -109,8 +109,8 @@ impl Driver {
     }
 }
 
-/// Whether the preferences differ considerably: other hosts are preferred or excluded, or a host is preferred by twice
-/// as many tasks, or by half.
+/// Whether the preferences differ considerably. They do if other hosts are preferred or excluded, or if the number of
+/// tasks that prefer a host has at least doubled or halved.
 fn differs(sent: &HostPreferences, preferences: &HostPreferences) -> bool {
     let rough = |preferences: &HostPreferences| -> Vec<(String, u32)> {
         preferences

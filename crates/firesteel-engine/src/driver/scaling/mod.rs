@@ -23,11 +23,11 @@ pub(super) struct Scaling {
     ramps: BTreeMap<ProfileId, Ramp>,
     idle: Idle,
     start: Start,
-    /// When the next idle executor reaches the idle timeout, and which one it is.
+    /// When an idle executor next reaches the idle timeout, and the executor's number.
     idle_due: Option<(Timestamp, ExecutorId)>,
 }
 
-/// When the initial target ends: executors for the first task have had time to come, or an executor has reached the
+/// When the initial target ends: executors for the first task have had time to start, or an executor has reached the
 /// idle timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
@@ -41,7 +41,7 @@ impl Scaling {
         Self { ramps: BTreeMap::new(), idle: Idle::default(), start: Start::NoTaskYet, idle_due: None }
     }
 
-    /// When targets or executors change if no event comes before, and why.
+    /// The next time at which targets or executors change without an event, and the reason.
     pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
         let start = match self.start {
             Start::Until(at) => Some((at, Reason::InitialTarget)),
@@ -57,7 +57,7 @@ impl Scaling {
         self.idle.ids()
     }
 
-    /// Whether the initial target still stands.
+    /// Whether the initial target still applies.
     fn holds(&mut self, now: Timestamp, config: &DynamicAllocation, tasks_came: bool) -> bool {
         let waited = self.idle.iter().next().is_some_and(|(since, _)| since + config.idle_timeout <= now);
         self.start = match self.start {
@@ -71,9 +71,9 @@ impl Scaling {
 }
 
 impl Driver {
-    /// Updates the targets and ends idle executors. With a fixed number of executors, it may restore targets. Called at
-    /// the end of each event, after tasks were launched, so that at the same moment a task comes before an idle
-    /// timeout.
+    /// Updates the targets and ends idle executors. With a fixed number of executors, restores lowered targets if
+    /// needed. Called at the end of each event, after tasks were launched, so that a task that comes at the same moment
+    /// prevents an idle timeout.
     pub(super) fn scale(&mut self, now: Timestamp) {
         let touched = self.executors.take_touched();
         let config = match self.config.allocation {
@@ -118,7 +118,7 @@ impl Driver {
         }
     }
 
-    /// Ends executors that have reached the idle timeout, while there are more than wanted.
+    /// Ends executors that have reached the idle timeout, while there are more executors than wanted.
     fn end_idle(&mut self, now: Timestamp, config: &DynamicAllocation) {
         self.scaling.idle_due = None;
         if self.registration.master().is_none() {
@@ -154,7 +154,7 @@ impl Driver {
         }
     }
 
-    /// How many executors a profile has beyond its target.
+    /// By how many executors a profile exceeds its target.
     fn spare(&self, profile: ProfileId) -> u64 {
         let target = self.targets.iter().find(|(id, _)| *id == profile).map(|(_, target)| target);
         match target {
@@ -174,7 +174,8 @@ impl Driver {
         u64::try_from(share.div_ceil(u128::from(Ratio::ONE.0))).unwrap_or(u64::MAX)
     }
 
-    /// How many of these tasks one executor of their profile can run at once, as far as known.
+    /// How many tasks with these needs one executor of their profile can run at the same time, as far as the driver
+    /// knows.
     fn slots(&self, needs: &Needs) -> u64 {
         let profile = needs.profile;
         let size = needs.cores.0.max(1);

@@ -1,4 +1,4 @@
-//! The number of executors wanted of each profile, and executors that the owner ends.
+//! The number of executors wanted for each profile, and requests of the owner to end executors.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ pub(in crate::driver) struct Targets {
 struct Profile {
     needs: ResourceProfile,
     target: ExecutorLimit,
-    /// The target that the owner asked for, while a lower one leaves room to another profile.
+    /// The target that the owner requested, while a lower target is in force to leave resources to another profile.
     asked: Option<u64>,
 }
 
 impl Targets {
-    /// The targets of an application that has only the default profile, with its initial target.
+    /// The targets of an application that has only the default profile. Its target is the initial one.
     pub(in crate::driver) fn new(description: &ApplicationDescription) -> Self {
         let default =
             Profile { needs: description.profile.clone(), target: description.initial_limit, asked: None };
@@ -51,7 +51,7 @@ impl Targets {
         self.profiles.get(&id).is_some_and(|profile| profile.target == ExecutorLimit::AtMost(0))
     }
 
-    /// The requested target of a profile; `None` if there is none.
+    /// The requested target of a profile. `None` if the profile does not exist.
     pub(in crate::driver) fn asked(&self, id: ProfileId) -> Option<u64> {
         let profile = self.profiles.get(&id)?;
         profile.asked.or(match profile.target {
@@ -60,7 +60,7 @@ impl Targets {
         })
     }
 
-    /// The profiles with a lower target than requested, each with the requested one.
+    /// The profiles whose target is lower than requested. Each has its requested target.
     pub(in crate::driver) fn lowered(&self) -> impl Iterator<Item = (ProfileId, u64)> {
         self.profiles.iter().filter_map(|(&id, profile)| Some((id, profile.asked?)))
     }
@@ -118,10 +118,12 @@ impl Driver {
         }
     }
 
-    /// Ends executors on request. The targets are lowered first, or the Master would replace the executors.
+    /// Ends executors on request. The targets are lowered first, because the Master would otherwise replace the
+    /// executors.
     ///
-    /// Source: Spark's driver, 4.0.1 (`killExecutors`, `killAndReplaceExecutor`). There, ending the first executor of
-    /// an application without a target sets the target to 0; here, to the number of executors less one.
+    /// Source: Spark's driver, 4.0.1 (`killExecutors`, `killAndReplaceExecutor`). In Spark, ending the first executor
+    /// of an application without a target sets the target to 0. Here, the target becomes the number of executors minus
+    /// one.
     pub(in crate::driver) fn on_kill_executors(
         &mut self,
         executors: Vec<ExecutorId>,
@@ -161,14 +163,14 @@ impl Driver {
         }
     }
 
-    /// Repeats all requests to a Master that does not know them.
+    /// Sends all requests again, to a Master that has not received them.
     pub(in crate::driver) fn repeat_requests(&mut self) {
         let targets = self.targets.profiles.keys().filter_map(|&id| self.targets.wanted(id)).collect();
         self.send_targets(targets);
         self.send_kills(self.executors.killed());
     }
 
-    /// The target of a profile after `by` of its executors were ended on request.
+    /// The target of a profile after the owner ended `by` of its executors.
     fn total_less(&self, profile: ProfileId, by: u64) -> u64 {
         let less = match self.targets.asked(profile) {
             Some(total) => total.saturating_sub(by),

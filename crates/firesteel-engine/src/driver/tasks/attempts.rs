@@ -1,4 +1,4 @@
-//! How attempts end, and what happens to their output.
+//! The ends of attempts, and the handling of the attempts' output.
 
 use bytes::Bytes;
 use firesteel_placement::advanced::locality::{Locality, nearness};
@@ -12,8 +12,7 @@ use crate::driver::exclusion::health_tracker::Success;
 use crate::driver::{Driver, Effect, ExecutorLoss, FailureCause, Note, TaskOutcome};
 
 impl Driver {
-    /// An executor reports an attempt's state. Late reports about an attempt that was given up change
-    /// nothing.
+    /// An executor reports an attempt's state. Late reports about an attempt that the driver gave up change nothing.
     pub(in crate::driver) fn on_status_update(
         &mut self,
         now: Timestamp,
@@ -75,7 +74,7 @@ impl Driver {
     }
 
     pub(in crate::driver) fn on_output_consumed(&mut self, attempt: AttemptId, bytes: u64) {
-        // The attempt may have ended or been cancelled before the shell wrote its output.
+        // The attempt may have ended or been cancelled before the driver's owner wrote its output.
         let Some(executor) = self.tasks.executor_of(attempt) else { return };
         let Some((_, credit)) = self.tasks.running_mut(attempt, executor) else { return };
         let Some(bytes) = credit.consume(bytes) else { return };
@@ -85,8 +84,8 @@ impl Driver {
         }
     }
 
-    /// A user cancels a task. A waiting task ends at once. A running task ends when its executor reports the end or is
-    /// lost; until then its cores are not free.
+    /// A user cancels a task. A waiting task ends immediately. A running task ends when its executor reports the end or
+    /// is lost. Until then, its cores are not free.
     pub(in crate::driver) fn on_cancel_task(&mut self, task: TaskId) {
         if self.tasks.phase(task) == Some(&TaskPhase::Waiting) {
             self.end_cancelled(task);
@@ -100,7 +99,7 @@ impl Driver {
         }
     }
 
-    /// Ends a cancelled task, whatever its result.
+    /// Ends a cancelled task, whatever the result of its attempt.
     pub(in crate::driver) fn end_cancelled(&mut self, task: TaskId) {
         self.health.over(task);
         self.clear_suspicion(task);
@@ -108,8 +107,7 @@ impl Driver {
         self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
     }
 
-    /// An attempt failed. Another attempt is made unless the task has reached its limit of failures or would fail
-    /// again.
+    /// An attempt failed. The task is retried, unless it has reached its limit of failures or would fail again.
     pub(in crate::driver) fn fail_attempt(
         &mut self,
         attempt: AttemptId,
@@ -158,7 +156,8 @@ impl Driver {
         }
     }
 
-    /// The cause of a failure that ends the task: neither this host nor any other host with executors could start it.
+    /// If neither this host nor any other host with executors can start the task, returns this as the cause of its
+    /// final failure.
     fn starts_nowhere(&mut self, task: TaskId, host: &str, failure: &StartFailure) -> Option<FailureCause> {
         let (profile, barred) = self.tasks.bar(task, host);
         let reach = self.executors.reach();
@@ -167,7 +166,7 @@ impl Driver {
         (left == 0).then_some(FailureCause::StartsNowhere { failure, hosts })
     }
 
-    /// An attempt ended without a result that counts: the task waits again.
+    /// An attempt ended without a result that counts. The task waits again.
     pub(in crate::driver) fn repeat_attempt(&mut self, attempt: AttemptId) {
         self.effects.push(Effect::DiscardOutput { attempt });
         self.tasks.requeue(attempt.task, self.executors.reach());
@@ -190,7 +189,7 @@ impl Driver {
         self.effects.push(Effect::TaskEnded { task: attempt.task, outcome });
     }
 
-    /// How near a host is to the preferred hosts of a task, if it has any.
+    /// How near a host is to the preferred hosts of a task. `None` if the task has no preferred hosts.
     fn locality(&self, task: TaskId, host: &str) -> Option<Locality> {
         let wanted = self.tasks.sites(task);
         (!wanted.is_empty()).then(|| nearness(wanted, &self.config.topology.sites([host])))

@@ -1,7 +1,7 @@
 //! Flow control for the output of an attempt.
 
-/// The output window of one attempt. Each byte of it is in one of three states: granted to the executor; handed to the
-/// shell; or written by the shell, and not granted again yet.
+/// The output window of one attempt. Each byte of the window is in one of three states: granted to the executor; handed
+/// to the driver's owner; or written by the owner, and not granted again yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Credit {
     window: u64,
@@ -17,12 +17,12 @@ pub(in crate::driver) struct Exceeded {
 }
 
 impl Credit {
-    /// A credit whose whole window is granted at the launch.
+    /// A credit whose whole window is granted when the task is launched.
     pub(in crate::driver) fn new(window: u64) -> Self {
         Self { window, granted: window, handed: 0, owed: 0 }
     }
 
-    /// The executor sent output, which goes to the shell.
+    /// The executor sent output, which goes to the driver's owner.
     pub(in crate::driver) fn receive(&mut self, bytes: u64) -> Result<(), Exceeded> {
         let Some(granted) = self.granted.checked_sub(bytes) else {
             return Err(Exceeded { granted: self.granted });
@@ -32,7 +32,7 @@ impl Credit {
         Ok(())
     }
 
-    /// The shell has written output. Returns the number of bytes to grant now, if any: a message is sent only
+    /// The driver's owner has written output. Returns the number of bytes to grant now, if any. A message is sent only
     /// for a quarter of the window or more.
     pub(super) fn consume(&mut self, bytes: u64) -> Option<u64> {
         let bytes = bytes.min(self.handed);
@@ -45,7 +45,8 @@ impl Credit {
         Some(std::mem::take(&mut self.owed))
     }
 
-    /// Checks that the parts add up to the window, and that an executor without credit waits only for the shell.
+    /// Checks that the parts add up to the window, and that an executor without credit waits only for the driver's
+    /// owner.
     pub(in crate::driver) fn contradiction(&self) -> Option<String> {
         let whole = self.granted + self.handed + self.owed == self.window;
         let alive = self.granted > 0 || self.handed > 0;

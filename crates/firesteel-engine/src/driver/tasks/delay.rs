@@ -1,4 +1,4 @@
-//! Delay scheduling: free cores are kept for a while for tasks that prefer to run nearby.
+//! Delay scheduling: free cores are kept free for some time for tasks that prefer to run nearby.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,8 +19,8 @@ use crate::driver::LocalityWait;
 /// A level that no waiting task can reach is skipped without a wait. When no task with a preference waits, the delay
 /// starts again.
 ///
-/// Source: Spark's driver, 4.0.1 (`TaskSetManager`). There, the time counts from the last such launch. Here, it counts
-/// only while cores are kept free. So a core is kept even after it was busy for a long time.
+/// Source: Spark's driver, 4.0.1 (`TaskSetManager`). In Spark, the time counts from the last launch at a level. Here,
+/// the time counts only while cores are kept free. So a core is kept free even after it was busy for a long time.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Delay {
     waits: LocalityWait,
@@ -52,21 +52,21 @@ impl Delays {
         self.profiles.keys().copied()
     }
 
-    /// When cores that are kept free may be used from farther away.
+    /// When tasks that prefer other hosts may use the cores that are kept free.
     pub(in crate::driver) fn deadline(&self) -> Option<Timestamp> {
         self.profiles.values().filter_map(|delay| delay.until).min()
     }
 }
 
-/// What a pass over the free cores found.
+/// The result of a pass over the free cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum Pass {
-    /// No task with a preference waits.
+    /// No task with preferred hosts waits.
     NoneWaits,
-    /// Tasks with a preference wait, but no cores are kept free for them. Carries the nearest level at which a task was
-    /// launched.
+    /// Tasks with preferred hosts wait, but no cores are kept free for them. Contains the nearest level at which a task
+    /// was launched.
     NothingKept(Option<Locality>),
-    /// Cores are kept free that a waiting task could use at a farther level.
+    /// Cores are kept free, although a waiting task could use them at a farther level.
     Kept,
 }
 
@@ -75,8 +75,8 @@ impl Delay {
         Self { waits, level: Locality::Host, since: None, until: None }
     }
 
-    /// The farthest level allowed now. `wanted` returns whether a waiting task could run at a level, and only farther
-    /// away otherwise.
+    /// The farthest level allowed now. `wanted` returns whether a waiting task could run at a level, but at no nearer
+    /// one.
     pub(in crate::driver) fn level(&mut self, now: Timestamp, wanted: impl Fn(Locality) -> bool) -> Locality {
         loop {
             let level = self.next_wanted(&wanted);
@@ -91,7 +91,7 @@ impl Delay {
         }
     }
 
-    /// Records the result of a pass. Returns whether the wait is over, so that another pass is due.
+    /// Records the result of a pass. Returns whether the wait is over, and another pass must follow.
     pub(in crate::driver) fn after(
         &mut self,
         now: Timestamp,

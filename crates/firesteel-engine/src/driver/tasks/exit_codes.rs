@@ -16,7 +16,8 @@ pub struct ExitCodes(BTreeSet<u8>);
 pub struct BadExitCodes;
 
 impl ExitCodes {
-    /// Whether a process that ended like this returned one of the codes. A process that a signal ended returned none.
+    /// Whether a process with this exit status returned one of the codes. A process that a signal ended returned no
+    /// code.
     #[must_use]
     pub fn contains(&self, status: ExitStatus) -> bool {
         match status {
@@ -27,13 +28,13 @@ impl ExitCodes {
 }
 
 impl FromIterator<u8> for ExitCodes {
-    /// Leaves out 0, which means success.
+    /// Collects the codes except 0, which means success.
     fn from_iter<I: IntoIterator<Item = u8>>(codes: I) -> Self {
         Self(codes.into_iter().filter(|code| *code != 0).collect())
     }
 }
 
-/// Reads `none`, or codes and ranges separated by commas.
+/// Parses `none`, or codes and ranges separated by commas.
 impl FromStr for ExitCodes {
     type Err = BadExitCodes;
 
@@ -55,7 +56,7 @@ impl FromStr for ExitCodes {
     }
 }
 
-/// `none`, or the codes: `2,124,125,126`.
+/// Writes `none`, or the codes: `2,124,125,126`.
 impl fmt::Display for ExitCodes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {

@@ -32,7 +32,7 @@ pub(super) struct Tasks {
     /// How many tasks have each size.
     sizes: BTreeMap<Needs, u64>,
     last_submitted: Option<TaskId>,
-    /// The most cores that any task of each profile has taken.
+    /// For each profile, the most cores that any of its tasks has taken.
     largest: BTreeMap<ProfileId, Cores>,
 }
 
@@ -40,22 +40,22 @@ pub(super) struct Tasks {
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     pub(super) spec: TaskSpec,
-    /// Its own limit of failures, if it has one.
+    /// The task's own limit of failures, if it has one.
     pub(super) max_failures: Option<u32>,
     /// How many attempts have failed.
     pub(super) failures: u32,
     next_attempt: u32,
     needs: Needs,
     excludes: TaskExclusions,
-    /// The executors where the task failed, each with its host and the number of failures there.
+    /// The executors where the task failed. Each has its host and the number of failures on this executor.
     failed_on: BTreeMap<ExecutorId, (String, u32)>,
-    /// The hosts where it cannot be started.
+    /// The hosts where the task cannot be started.
     barred: BTreeSet<String>,
-    /// The only executor that it may run on, if it is bound to one.
+    /// The only executor that the task may run on, if it is bound to one.
     on: Option<ExecutorId>,
-    /// The hosts and racks that it prefers.
+    /// The hosts and racks that the task prefers.
     sites: Sites,
-    /// The nearest locality level that it can reach, while it waits.
+    /// The nearest locality level that the task can reach, while it waits.
     best: Locality,
     pub(super) phase: TaskPhase,
 }
@@ -87,7 +87,7 @@ pub(super) enum TaskPhase {
         attempt: AttemptId,
         credit: Credit,
     },
-    /// Its executor was told to end it, and has not reported the end. Its output is discarded.
+    /// The task's executor was told to end the task, and has not reported the end. The output is discarded.
     Cancelling {
         executor: ExecutorId,
         attempt: AttemptId,
@@ -95,7 +95,7 @@ pub(super) enum TaskPhase {
 }
 
 impl TaskPhase {
-    /// The executor and the attempt, if the task runs or is being cancelled.
+    /// The executor and the attempt, if the task is running or is being cancelled.
     pub(super) fn at(&self) -> Option<(ExecutorId, AttemptId)> {
         match self {
             Self::Running { executor, attempt, .. } | Self::Cancelling { executor, attempt } => {
@@ -135,7 +135,7 @@ impl Tasks {
         self.rows.iter().map(|(&id, task)| (id, task))
     }
 
-    /// Adds a task, unless its number is too low. Returns whether it was added.
+    /// Adds a task, unless the task's number is too low. Returns whether the task was added.
     pub(super) fn submit(
         &mut self,
         id: TaskId,
@@ -175,12 +175,12 @@ impl Tasks {
         true
     }
 
-    /// Looks up a task that another table of the driver names. It must not have ended.
+    /// Looks up a task that another table of the driver refers to. The task must not have ended.
     pub(super) fn live(&self, id: TaskId) -> &Task {
         self.rows.get(&id).expect("the task has not ended")
     }
 
-    /// The command and the credit of an attempt, if it runs on this executor.
+    /// The command and the credit of an attempt, if the attempt runs on this executor.
     pub(super) fn running_mut(
         &mut self,
         attempt: AttemptId,
@@ -214,7 +214,7 @@ impl Tasks {
         &self.live(id).sites
     }
 
-    /// Updates the locality of waiting tasks after changes of executors on the hosts and racks that they prefer.
+    /// Updates the locality of waiting tasks, after executors on their preferred hosts and racks have changed.
     pub(super) fn reconsider(&mut self, changed: &BTreeSet<(ProfileId, Name)>, reach: &Reach) {
         let preferring = changed.iter().flat_map(|(profile, name)| self.waiting.preferring(*profile, name));
         let preferring: BTreeSet<TaskId> = preferring.collect();
@@ -224,7 +224,7 @@ impl Tasks {
         }
     }
 
-    /// What a task needs of an executor, if it has not ended.
+    /// The task's needs of an executor, if the task has not ended.
     pub(super) fn needs(&self, id: TaskId) -> Option<&Needs> {
         self.rows.get(&id).map(|task| &task.needs)
     }
@@ -253,7 +253,7 @@ impl Tasks {
         self.tally.failed += 1;
     }
 
-    /// Counts a failed attempt on this executor. Returns how many attempts at the task have failed.
+    /// Counts a failed attempt on this executor. Returns how many attempts at the task have failed in all.
     pub(super) fn count_failure(
         &mut self,
         id: TaskId,
@@ -277,7 +277,8 @@ impl Tasks {
         task.failures
     }
 
-    /// Records that a task cannot be started on this host. Returns the task's profile and all such hosts.
+    /// Records that a task cannot be started on this host. Returns the task's profile, and all hosts where the task
+    /// cannot be started.
     pub(super) fn bar(&mut self, id: TaskId, host: &str) -> (ProfileId, &BTreeSet<String>) {
         let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
         if !task.barred.contains(host) {
@@ -292,12 +293,12 @@ impl Tasks {
         failed_on.map(|(executor, (host, _))| (*executor, host.clone())).collect()
     }
 
-    /// Whether the task may run on one executor only.
+    /// Whether the task may run only on one executor.
     pub(super) fn is_bound(&self, id: TaskId) -> bool {
         self.live(id).on.is_some()
     }
 
-    /// The Master starts to number executors again: forgets on which executors tasks failed.
+    /// Forgets on which executors tasks failed, because the Master starts to number executors again.
     pub(super) fn forget_executors(&mut self) {
         self.rows.values_mut().for_each(|task| task.failed_on.clear());
     }
@@ -307,7 +308,7 @@ impl Tasks {
         self.largest.get(&profile).copied().unwrap_or_default()
     }
 
-    /// Puts a running task back among the waiting ones, before all later tasks.
+    /// Puts a running task back among the waiting tasks, before all later tasks.
     pub(super) fn requeue(&mut self, id: TaskId, reach: &Reach) {
         let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
         task.phase = TaskPhase::Waiting;
@@ -315,13 +316,14 @@ impl Tasks {
         self.wait(id, reach);
     }
 
-    /// Removes a running task that has ended for good.
+    /// Removes a running task that has ended and will not run again.
     pub(super) fn finish(&mut self, id: TaskId) {
         self.remove(id);
         self.tally.running -= 1;
     }
 
-    /// Cancels a running task, which stays in the table until its executor reports its end. Returns where it runs.
+    /// Marks a running task as cancelled. It stays in the table until its executor reports its end. Returns the
+    /// executor and the attempt.
     pub(super) fn cancel_running(&mut self, id: TaskId) -> Option<(ExecutorId, AttemptId)> {
         let task = self.rows.get_mut(&id)?;
         match task.phase {
@@ -357,7 +359,7 @@ impl Tasks {
         }
     }
 
-    /// Removes all tasks. Returns their numbers in order.
+    /// Removes all tasks. Returns the numbers of these tasks in order.
     pub(super) fn clear(&mut self) -> impl Iterator<Item = TaskId> + use<> {
         self.waiting.clear();
         self.sizes.clear();
@@ -378,7 +380,7 @@ impl Tasks {
         self.tally.waiting = self.waiting.count();
     }
 
-    /// Checks that each task is in exactly one place, and that the counts are right.
+    /// Checks that each task is in exactly one index, and that the counts are right.
     pub(super) fn contradiction(&self, reach: &Reach) -> Option<String> {
         let mut waiting = Waiting::default();
         for (id, task) in self.iter() {

@@ -24,7 +24,8 @@ impl Default for TaskNeeds {
 }
 
 impl TaskNeeds {
-    /// The request for a task that runs this command in this directory, without preferences or limits of its own.
+    /// The request for a task with these needs that runs this command in this directory. The task has no preferred
+    /// hosts and no limit of failures of its own.
     #[must_use]
     pub fn request(self, command: Command, directory: TaskDirectory, stdin: Bytes) -> TaskRequest {
         let Self { profile, cores, resources } = self;

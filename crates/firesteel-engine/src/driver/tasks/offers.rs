@@ -11,13 +11,13 @@ use super::delay::Pass;
 use crate::driver::Driver;
 
 impl Driver {
-    /// Launches all tasks that can be launched, in this order: first, tasks bound to one executor; second, tasks that
-    /// failed before, on other executors; last, all others, on a preferred host, in its rack, anywhere. Within each
-    /// group, tasks are taken in order, and executors in rotation with one task each.
+    /// Launches waiting tasks in this order. First, tasks bound to one executor. Second, tasks that failed before, each
+    /// preferably where it has not failed. Last, all other tasks: on a preferred host, then in its rack, then anywhere.
+    /// Within each group, tasks are taken in order, and executors in turn with one task each.
     ///
-    /// A task takes the nearest level that it can have at once. It takes a farther level once cores were kept free for
-    /// such tasks long enough ([`Delay`](super::delay::Delay)). A small task does not wait for a larger one that needs
-    /// more cores.
+    /// A task runs at the nearest locality level that has enough free cores now. It may run at a farther level only
+    /// after cores were kept free long enough for tasks with preferred hosts ([`Delay`](super::delay::Delay)). A small
+    /// task does not wait for a larger task that needs more cores.
     pub(in crate::driver) fn offer(&mut self, now: Timestamp) {
         let changed = self.executors.take_changed();
         self.tasks.reconsider(&changed, self.executors.reach());
@@ -34,7 +34,7 @@ impl Driver {
         }
     }
 
-    /// Launches the tasks of one profile that have not failed.
+    /// Launches the tasks of one profile that have not failed before.
     fn offer_fresh(&mut self, now: Timestamp, profile: ProfileId) {
         loop {
             let pass = self.offer_by_level(now, profile);
@@ -85,7 +85,7 @@ impl Driver {
     }
 
     /// The next launch at this level. Considers tasks that can reach no nearer level, and tasks that may now run this
-    /// far away.
+    /// far from their preferred hosts.
     fn next_fresh(
         &self,
         profile: ProfileId,

@@ -1,4 +1,4 @@
-//! A task as the shell submits it.
+//! A task as the driver's owner submits it.
 
 use firesteel_placement::advanced::resources::TaskResources;
 use firesteel_protocol::ids::{ExecutorId, ProfileId};
@@ -8,17 +8,17 @@ use firesteel_protocol::messages::TaskSpec;
 pub struct TaskRequest {
     pub spec: TaskSpec,
     pub profile: ProfileId,
-    /// The amounts that it takes of its executor's custom resources.
+    /// The amounts that the task takes of its executor's custom resources.
     pub resources: TaskResources,
-    /// The preferred hosts, by the names that their Workers report. May be empty.
+    /// The preferred hosts, by the names that the Workers report. May be empty.
     pub preferred_hosts: Vec<String>,
-    /// The only executor that it may run on, if it is bound to one. The task ends with that executor.
+    /// The only executor that the task may run on, if it is bound to one. The task ends with that executor.
     pub on: Option<ExecutorId>,
-    /// How many attempts may fail before the task has failed, at least 1. `None`: the limit of the settings.
+    /// How many failed attempts end the task, at least 1. `None`: the limit of the settings.
     pub max_failures: Option<u32>,
 }
 
-/// A task of the default profile without preferences.
+/// A task of the default profile without preferred hosts.
 impl From<TaskSpec> for TaskRequest {
     fn from(spec: TaskSpec) -> Self {
         Self {

@@ -8,9 +8,10 @@ use firesteel_protocol::wire::MAX_FRAME;
 
 use crate::driver::{Driver, Effect, Note, TaskOutcome, TaskRequest};
 
-/// The most bytes that an executor's addresses take on the wire. A task is sent with its addresses.
+/// The maximum number of bytes that an executor's addresses take on the wire. A task is sent together with its
+/// addresses.
 pub(in crate::driver) const MAX_ADDRESSES: usize = 1 << 20;
-/// The most bytes that a task takes on the wire, without its addresses.
+/// The maximum number of bytes that a task takes on the wire, without its addresses.
 pub(in crate::driver) const MAX_TASK: usize = MAX_FRAME - MAX_ADDRESSES - 1024;
 
 /// Why no executor can run a task.
@@ -20,26 +21,26 @@ pub enum Unfit {
     /// The task is too long for a message.
     #[display("it is too long: {length} bytes on the wire, and {limit} at most")]
     TooLong {
-        /// The number of bytes that it takes on the wire.
+        /// The number of bytes that the task takes on the wire.
         length: usize,
         limit: usize,
     },
-    /// Its resource profile was never added.
+    /// The task's resource profile was never added.
     #[display("there is no resource profile {profile}")]
     NoSuchProfile { profile: ProfileId },
-    /// It takes more of a custom resource than an executor of its profile has.
+    /// The task takes more of a custom resource than an executor of its profile has.
     #[display("it takes {asked} of {name}, and an executor of its profile has {each}")]
     TooFewAddresses { name: String, asked: TaskAmount, each: Amount },
-    /// The executor that it is bound to does not exist, or has another profile.
+    /// The executor that the task is bound to does not exist, or has another profile.
     #[display("its profile has no executor {executor}, or this executor has ended")]
     NoSuchExecutor { executor: ExecutorId },
-    /// It takes more cores than the executor that it is bound to has.
+    /// The task takes more cores than the executor that it is bound to has.
     #[display("it takes {}, and executor {executor} has {has}", counted(asked.0, "core"))]
     TooFewCores { executor: ExecutorId, asked: Cores, has: Cores },
 }
 
 impl Driver {
-    /// Why no executor can ever run a task, or `None` if one can.
+    /// Why no executor can ever run a task. `None` if an executor can.
     pub(in crate::driver) fn unfit(&self, request: &TaskRequest) -> Option<Unfit> {
         let TaskRequest { spec, profile, resources, on, .. } = request;
         let (length, limit) = (spec.wire_length(), MAX_TASK);
@@ -58,7 +59,7 @@ impl Driver {
         Some(Unfit::TooFewAddresses { name: name.clone(), asked, each: each(name) })
     }
 
-    /// Why the executor that a task is bound to can never run it, or `None` if it can.
+    /// Why the executor to which a task is bound can never run it. `None` if this executor can.
     fn unfit_for(&self, executor: ExecutorId, request: &TaskRequest) -> Option<Unfit> {
         let row = self.executors.get(executor).filter(|row| row.profile == request.profile);
         let Some(row) = row else { return Some(Unfit::NoSuchExecutor { executor }) };
@@ -76,7 +77,7 @@ impl Driver {
         }
     }
 
-    /// Notes, once per size, that tasks are too large for every executor of their profile.
+    /// Notes that tasks are too large for every executor of their profile. Each size is noted once.
     pub(in crate::driver) fn note_too_large(&mut self) {
         let too_large = self.tasks.waiting().needs().filter_map(|(needs, task)| {
             let openings = self.executors.openings(needs.profile);

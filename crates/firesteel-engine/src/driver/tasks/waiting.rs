@@ -1,4 +1,4 @@
-//! The waiting tasks, indexed by what decides where they may run.
+//! The waiting tasks, indexed by the conditions that decide where they may run.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,13 +12,13 @@ use firesteel_protocol::ids::{ExecutorId, ProfileId, TaskId};
 pub(in crate::driver) struct Waiting {
     /// Tasks that are bound to one executor, by executor and needs.
     bound: BTreeMap<(ExecutorId, Needs), BTreeSet<TaskId>>,
-    /// Other tasks that have not failed, by needs.
+    /// Tasks that are not bound and have not failed, by needs.
     fresh: BTreeMap<Needs, Fresh>,
-    /// Tasks that have failed, by their needs and by their excluded executors and hosts.
+    /// Tasks that have failed, by their needs and by the executors and hosts that they exclude.
     failed: BTreeMap<(Needs, TaskExclusions), BTreeSet<TaskId>>,
-    /// How many waiting tasks each profile has, if any.
+    /// How many waiting tasks each profile has. Profiles without waiting tasks have no entry.
     counts: BTreeMap<ProfileId, usize>,
-    /// How many tasks with preferred hosts wait and have not failed.
+    /// How many waiting tasks have preferred hosts and have not failed.
     picky: u64,
     /// How many times a task that has not failed was added or removed.
     changes: u64,
@@ -28,7 +28,7 @@ pub(in crate::driver) struct Waiting {
 pub(in crate::driver) struct Needs {
     pub(in crate::driver) profile: ProfileId,
     pub(in crate::driver) cores: Cores,
-    /// The amounts that it takes of the executor's custom resources.
+    /// The amounts that the task takes of the executor's custom resources.
     pub(in crate::driver) resources: TaskResources,
 }
 
@@ -42,11 +42,11 @@ impl Needs {
 /// The executors and hosts that a failed task excludes or avoids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::driver) struct TaskExclusions {
-    /// Executors where it failed too often. Used only if there is no other.
+    /// Executors where the task failed too often. Used only if there is no other executor.
     pub(in crate::driver) not_on: BTreeSet<ExecutorId>,
-    /// Hosts where it failed too often. Used only if there is no other.
+    /// Hosts where the task failed too often. Used only if there is no other host.
     pub(in crate::driver) not_at: BTreeSet<String>,
-    /// Hosts where it failed at least once. Others are preferred.
+    /// Hosts where the task failed at least once. Other hosts are preferred.
     pub(in crate::driver) rather_not_at: BTreeSet<String>,
 }
 
@@ -56,8 +56,8 @@ impl TaskExclusions {
     }
 }
 
-/// Waiting tasks of equal needs that have not failed, by the nearest locality level that they can reach. The level
-/// counts executors that exist or will soon.
+/// Waiting tasks of equal needs that have not failed, by the nearest locality level that they can reach. Executors that
+/// exist now or will soon decide this level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::driver) struct Fresh {
     host: LocalityIndex<TaskId>,
@@ -66,7 +66,7 @@ pub(in crate::driver) struct Fresh {
 }
 
 impl Fresh {
-    /// The tasks that can reach this level and no nearer one.
+    /// The tasks that can reach this level, but no nearer one.
     pub(in crate::driver) fn at(&self, level: Locality) -> &LocalityIndex<TaskId> {
         match level {
             Locality::Host => &self.host,
@@ -83,12 +83,12 @@ impl Fresh {
         }
     }
 
-    /// Whether any of them can run on a preferred host or in its rack.
+    /// Whether any of these tasks can run on a preferred host or in its rack.
     pub(super) fn any_near(&self) -> bool {
         !self.host.all().is_empty() || !self.rack.all().is_empty()
     }
 
-    /// Whether any of them can run at this level, and otherwise only farther away.
+    /// Whether any of these tasks can run at this level, but at no nearer one.
     pub(super) fn wants(&self, level: Locality) -> bool {
         match level {
             Locality::Host => !self.host.all().is_empty(),
@@ -104,7 +104,7 @@ impl Fresh {
 
 /// The keys by which a waiting task is indexed.
 pub(in crate::driver) struct Ticket<'a> {
-    /// The only executor that it may run on, if it is bound to one.
+    /// The only executor that the task may run on, if it is bound to one.
     pub(in crate::driver) on: Option<ExecutorId>,
     pub(in crate::driver) needs: &'a Needs,
     pub(in crate::driver) excludes: &'a TaskExclusions,
@@ -128,7 +128,7 @@ impl Waiting {
         self.counts.keys().copied()
     }
 
-    /// One entry for each executor and needs of bound tasks, with the first task.
+    /// The bound tasks: one entry for each pair of executor and needs, with the first task.
     pub(super) fn bound(&self) -> impl Iterator<Item = (ExecutorId, &Needs, TaskId)> {
         let first = |ids: &BTreeSet<TaskId>| ids.first().copied();
         self.bound.iter().filter_map(move |((on, needs), ids)| Some((*on, needs, first(ids)?)))
@@ -145,12 +145,12 @@ impl Waiting {
         self.fresh.range(Needs::least_of(profile)..).take_while(move |(needs, _)| needs.profile == profile)
     }
 
-    /// One entry for each kind of failed tasks: their needs, what they exclude, and the first task.
+    /// The failed tasks: one entry for each pair of needs and exclusions, with the first task.
     pub(in crate::driver) fn failed(&self) -> impl Iterator<Item = (&Needs, &TaskExclusions, TaskId)> {
         self.failed.iter().filter_map(|((needs, excludes), ids)| Some((needs, excludes, *ids.first()?)))
     }
 
-    /// The needs of the waiting tasks, each with the first task. The same needs may occur more than once.
+    /// The needs of the waiting tasks, each with the first task that has them. The same needs can occur more than once.
     pub(in crate::driver) fn needs(&self) -> impl Iterator<Item = (&Needs, TaskId)> {
         let fresh = self.fresh.iter().filter_map(|(needs, fresh)| Some((needs, fresh.first()?)));
         fresh.chain(self.failed().map(|(needs, _, first)| (needs, first)))
@@ -161,13 +161,13 @@ impl Waiting {
         self.changes
     }
 
-    /// How many waiting tasks prefer each host and have not failed. A host may occur more than once.
+    /// For each host, how many waiting tasks prefer it and have not failed. A host can occur more than once.
     pub(in crate::driver) fn hosts(&self) -> impl Iterator<Item = (&str, usize)> {
         let levels = self.fresh.values().flat_map(|fresh| Locality::ALL.map(|level| fresh.at(level)));
         levels.flat_map(LocalityIndex::hosts)
     }
 
-    /// How many waiting tasks prefer any host and have not failed.
+    /// How many waiting tasks have preferred hosts and have not failed.
     pub(in crate::driver) fn picky(&self) -> u64 {
         self.picky
     }
@@ -229,7 +229,7 @@ impl Waiting {
     }
 }
 
-/// Removes a task from its kind, and the kind if it is empty.
+/// Removes a task from the set of its kind, and removes the set if it is empty.
 fn remove_from<Kind: Ord>(tasks: &mut BTreeMap<Kind, BTreeSet<TaskId>>, kind: Kind, id: TaskId) {
     if let Entry::Occupied(mut ids) = tasks.entry(kind) {
         ids.get_mut().remove(&id);

@@ -1,4 +1,4 @@
-//! Finding a Master, staying with it, and saying why no executor comes.
+//! Tests: finding a Master, staying registered, and reporting why no executor comes.
 
 use firesteel_protocol::master_search::Due;
 use std::time::Duration;

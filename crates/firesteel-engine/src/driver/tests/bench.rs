@@ -1,4 +1,4 @@
-//! A test bench: a driver whose Master and executors are played by the test.
+//! A test bench: a driver whose Master and executors are simulated by the test.
 
 use std::time::Duration;
 
@@ -28,10 +28,10 @@ pub(super) const MASTER: PeerId = PeerId(1);
 pub(super) const WINDOW: u64 = 1000;
 const SEED: u64 = 7;
 
-/// Longer than any test: heartbeats have their own tests.
+/// Longer than any test, because heartbeats have their own tests.
 const NEVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
-/// A driver and the time.
+/// A driver under test, and the time.
 pub(super) struct Bench {
     pub(super) driver: Driver,
     pub(super) now: Timestamp,
@@ -54,7 +54,7 @@ impl Bench {
         Self::with_waits(topology, wait, wait, cores)
     }
 
-    /// Like `in_topology`, with these locality waits.
+    /// Like `in_topology`, with these waiting times for locality.
     pub(super) fn with_waits(topology: Topology, node: Duration, rack: Duration, cores: &[i64]) -> Self {
         let locality_wait = LocalityWait { node, rack };
         let mut bench = Self::of(Config { topology, locality_wait, ..config(&["m1"]) });
@@ -63,7 +63,7 @@ impl Bench {
         bench
     }
 
-    /// Registered as `app-1` with the Master `m1`.
+    /// A driver that the Master `m1` has registered as `app-1`.
     pub(super) fn registered() -> Self {
         let mut bench = Self::new(&["m1"]);
         bench.register();
@@ -85,7 +85,8 @@ impl Bench {
         self.master(registered("app-1"));
     }
 
-    /// A registered driver with executors of these cores. Executor i is on host `hi`; its connection is number 10 + i.
+    /// A registered driver with executors of these cores. Executor `i` is on host `hi`, and its connection has the
+    /// number 10 + i.
     pub(super) fn with_executors(cores: &[i64]) -> Self {
         let mut bench = Self::registered();
         bench.add_executors(cores);
@@ -98,7 +99,7 @@ impl Bench {
         }
     }
 
-    /// The driver's next deadline, apart from heartbeats.
+    /// The driver's next deadline, other than heartbeats.
     pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
         self.driver.next_deadline().filter(|(at, _)| at.since(self.now) < NEVER / 2)
     }
@@ -124,7 +125,7 @@ impl Bench {
         self.apply(Event::Received { peer: MASTER, message: Inbound::Master(message) })
     }
 
-    /// An executor sends a message. Before it registers, the Master announces it.
+    /// An executor sends a message. Before an executor registers, the Master announces it.
     pub(super) fn executor(&mut self, id: u32, message: ExecutorToDriver) -> Vec<Effect> {
         if self.driver.view().master.is_some()
             && let Some(added) = self.announcement(&message)
@@ -134,7 +135,7 @@ impl Bench {
         self.unannounced(id, message)
     }
 
-    /// The Master's message before an executor of this application registers.
+    /// The announcement that the Master sends before an executor of this application registers.
     pub(super) fn announcement(&self, message: &ExecutorToDriver) -> Option<MasterToDriver> {
         match message {
             ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, .. }
@@ -221,7 +222,7 @@ pub(super) fn with_token(description: ApplicationDescription) -> ApplicationDesc
     description
 }
 
-/// A driver's registration at another Master after it has lost one.
+/// Registers a driver at another Master after it has lost one.
 pub(super) fn resume(
     app: &str,
     executors: Vec<ExecutorId>,

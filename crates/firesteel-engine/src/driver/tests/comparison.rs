@@ -75,8 +75,8 @@ impl Play {
         self.see(effects);
     }
 
-    /// Submits as many tasks as there are executors. Then all running tasks end, in the order of the executors, a
-    /// second later.
+    /// Submits as many tasks as there are executors. A second later, all running tasks end, in the order of their
+    /// executors.
     fn round(&mut self, executors: u32, fails: impl Fn(u32) -> bool) {
         for _ in 0..executors {
             self.submit();
@@ -337,7 +337,8 @@ fn a_late_word_of_an_executor_that_is_gone_changes_nothing() {
     assert!(!play.bench.driver.health.any_excluded());
 }
 
-/// Executor 0 of 8 fails every task, while all others run their first ones. Returns how many attempts executor 0 had.
+/// Executor 0 of 8 fails every task, while all other executors run their first tasks. Returns how many attempts
+/// executor 0 had.
 fn failures_while_the_others_are_busy(play: &mut Play, most: u32) -> u32 {
     for _ in 0..60 {
         play.submit();
@@ -358,7 +359,7 @@ fn an_executor_where_one_task_after_the_other_fails_gets_no_more_before_another_
     let mut play = Play::on_hosts(2);
     assert_eq!(failures_while_the_others_are_busy(&mut play, 60), 8);
     assert_eq!((play.runs(0), play.take_notes()), (0, Vec::new()), "it is not excluded");
-    // A task that ends or fails on the other host, too, proves nothing more: there is one doubt less.
+    // A task that ends or fails on the other host, too, no longer causes doubt.
     let attempt = play.running.get_mut(&4).and_then(Vec::pop).expect("it runs one");
     play.end(4, attempt, false);
     assert_eq!(play.runs(0), 0);

@@ -1,5 +1,5 @@
-//! Spark's rule: executors and hosts where tasks fail that succeed elsewhere get no more tasks. Firesteel's own rule is
-//! tested in `comparison`.
+//! Spark's rule: if tasks fail on an executor or host and succeed elsewhere, it gets no more tasks. Firesteel's own
+//! rule is tested in `comparison`.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn readmitted(number: u32, why: Readmission) -> Effect {
     Effect::Note(Note::Readmitted { executor: ExecutorId(number), host: format!("h{number}"), why })
 }
 
-/// Executors 0 and 1 have a core each; tasks 0 and 2 fail on executor 0 and succeed on executor 1. Returns the last
+/// Executors 0 and 1 have one core each. Tasks 0 and 2 fail on executor 0 and succeed on executor 1. Returns the last
 /// effects.
 fn spoilt(bench: &mut Bench) -> Vec<Effect> {
     bench.submit(0, 1);

@@ -1,4 +1,4 @@
-//! Silent executors are lost, and executors get heartbeats of the driver.
+//! Tests: silent executors are lost, and executors receive heartbeats from the driver.
 
 use std::time::Duration;
 

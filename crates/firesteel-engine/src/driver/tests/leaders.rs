@@ -1,4 +1,4 @@
-//! Several Masters, of which one leads.
+//! Tests with several Masters, of which one leads.
 
 use firesteel_protocol::master_search::Due;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Tasks with preferred hosts: on the host, then in its rack, then anywhere, each after its wait.
+//! Tests of tasks with preferred hosts: they run on the host, then in its rack, then anywhere, each level after its
+//! waiting time.
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use crate::driver::{Effect, Event, Reason, TaskOutcome, TaskRequest};
 const WAIT: Duration = Duration::from_secs(3);
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// Executors 0 and 1 share a rack, 2 is in another one, and 3 has none.
+/// A topology in which executors 0 and 1 share a rack, executor 2 is in another rack, and executor 3 has no rack.
 fn racks() -> Topology {
     Topology::parse("h0 /r1\nh1 /r1\nh2 /r2").expect("rows of two")
 }

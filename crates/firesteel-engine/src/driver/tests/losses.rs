@@ -1,4 +1,4 @@
-//! Executors end, and their tasks run again.
+//! Tests: executors end, and the tasks on them run again.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Output of attempts and its credit.
+//! Tests of the output of attempts and its credit.
 
 use bytes::Bytes;
 use firesteel_protocol::ids::{AttemptId, ExecutorId};

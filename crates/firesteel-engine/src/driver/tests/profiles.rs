@@ -181,14 +181,14 @@ fn addresses_count_where_they_let_fewer_tasks_run_than_cores() {
     assert_eq!(bench.driver.view().targets, [(ProfileId::DEFAULT, ExecutorLimit::AtMost(5))]);
 }
 
-/// The Master's answer: an executor of this profile with these cores is missing, and why.
+/// The Master's answer that an executor of this profile with these cores is missing for this reason.
 fn short(profile: ProfileId, cores: i64, reason: Reason) -> MasterToDriver {
     let asked = Amounts { cores: Cores(cores), ..Amounts::default() };
     let missing = Missing::Executors { missing: 1, of: 1 };
     MasterToDriver::Shortfalls(vec![(profile, Shortfall { missing, asked, reason })])
 }
 
-/// Tasks of a profile have no executor for 15 seconds. Returns the effects of the Master's answer.
+/// Leaves tasks of a profile without an executor for 15 seconds. Returns the effects of the Master's answer.
 fn starve(bench: &mut Bench, profile: ProfileId, cores: i64, reason: Reason) -> Vec<Effect> {
     let ask = to_master(DriverToMaster::RequestShortfall { app: AppId::new("app-1") });
     // The very first question comes early, and leads to no executor being given back.
@@ -203,13 +203,13 @@ fn starve(bench: &mut Bench, profile: ProfileId, cores: i64, reason: Reason) -> 
     panic!("nothing followed");
 }
 
-/// The reason that no Worker has more than `free` cores free.
+/// The reason that no Worker has more than `free` free cores.
 fn busy(free: i64) -> Reason {
     let most = Amounts { cores: Cores(free), ..Amounts::default() };
     Reason::Busy { workers: vec![LackingWorkers { count: 1, least: most.clone(), most }] }
 }
 
-/// The reason that the application's maximum leaves `left` cores.
+/// The reason that only `left` cores remain of the application's maximum.
 fn at_maximum(left: i64) -> Reason {
     Reason::TooFewCoresLeft { left: Cores(left) }
 }
@@ -244,7 +244,8 @@ fn ended_by_request(bench: &mut Bench, executors: &[u32]) {
     }
 }
 
-/// A driver with executors 0 to 2 of one core, which is its target, and profile 1 without room for an executor.
+/// A driver with executors 0 to 2 of one core, as many as its target. For profile 1, no Worker has enough free for an
+/// executor.
 fn full() -> Bench {
     let mut bench = Bench::with_executors(&[1, 1, 1]);
     target(&mut bench, ProfileId::DEFAULT, 4);
@@ -256,7 +257,7 @@ fn full() -> Bench {
 fn idle_executors_give_their_room_to_a_profile_that_has_none_and_get_it_back() {
     let mut bench = full();
     submit(&mut bench, 0, OTHER);
-    // Giving back two is enough. The target falls, or a fourth executor would take the room.
+    // Two executors are enough. The target falls, because a fourth executor would otherwise take the resources.
     let note = Note::IdleExecutorsGivenBack { executors: vec![ExecutorId(0), ExecutorId(1)], to: OTHER };
     let effects = starve(&mut bench, OTHER, 2, at_maximum(0));
     assert_eq!(targets(&effects), [(ProfileId::DEFAULT, 1)]);

@@ -1,4 +1,4 @@
-//! Questions of the shell.
+//! Tests: questions of the driver's owner.
 
 use firesteel_placement::explain::shortfall;
 use firesteel_placement::{Cores, Shortfall};

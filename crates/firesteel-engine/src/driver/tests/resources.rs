@@ -1,4 +1,4 @@
-//! Custom resources: which addresses each task gets, and when they are free again.
+//! Tests of custom resources: the addresses that each task gets, and when they are free again.
 
 use firesteel_placement::advanced::resources::TaskAmount;
 use firesteel_placement::{Amount, Cores, Resources};
@@ -9,7 +9,7 @@ use firesteel_protocol::process::ExitStatus;
 use super::bench::*;
 use crate::driver::{Effect, Event, FailureCause, TaskOutcome, TaskRequest, Unfit};
 
-/// A registered driver with executors of 4 cores; each has these gpu addresses.
+/// A registered driver with executors of 4 cores. Each executor has the gpu addresses of one entry.
 fn with_gpus(executors: &[&[&str]]) -> Bench {
     let mut config = config(&["m1"]);
     let each = executors.first().map_or(0, |gpus| gpus.len() as u64);

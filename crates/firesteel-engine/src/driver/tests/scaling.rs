@@ -26,7 +26,7 @@ fn dynamic() -> DynamicAllocation {
     }
 }
 
-/// What the effects ask of the Master: new targets, and executors to end.
+/// A request of the driver to the Master: a new target, or executors to end.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
     Total(u64),
@@ -50,7 +50,7 @@ fn asked(effects: &[Effect]) -> Vec<Asked> {
     asked.collect()
 }
 
-/// Sleeps until the next deadline. Returns how long that was, its reason, and the requests.
+/// Sleeps until the next deadline. Returns the length of the sleep, the reason of the deadline, and the requests.
 fn sleep(bench: &mut Bench) -> (u64, Reason, Vec<Asked>) {
     let (at, reason) = bench.next_deadline().expect("something is to come");
     let slept = at.since(bench.now);
@@ -74,7 +74,7 @@ fn waiting_tasks_bring_one_two_four_executors_and_no_more_than_they_keep_busy() 
         assert_eq!(asked(&bench.submit(task, 1)), []);
     }
     assert_eq!(sleep(&mut bench), (1, Reason::InitialTarget, vec![Total(1)]));
-    // Half a second later the Master is asked why there is none.
+    // Half a second later the Master is asked why there is no executor.
     assert_eq!(sleep(&mut bench), (0, Reason::Starvation, vec![]));
     assert_eq!(sleep(&mut bench), (0, BACKLOG, vec![Total(3)]));
     assert_eq!(sleep(&mut bench), (1, BACKLOG, vec![Total(7)]));

@@ -31,7 +31,7 @@ fn short(running: usize) -> Effect {
     })
 }
 
-/// Lets time pass until the executor gets another task. Returns how long that took, and what was launched.
+/// Lets time pass until the executor gets another task. Returns the time that passed, and the effects of the launch.
 fn try_again(bench: &mut Bench) -> (u128, Vec<Effect>) {
     let begin = bench.now;
     loop {

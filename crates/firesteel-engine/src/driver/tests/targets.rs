@@ -1,4 +1,4 @@
-//! Targets set by the owner, and executors that the owner ends.
+//! Tests: targets that the owner sets, and executors that the owner ends.
 
 use firesteel_placement::{Cores, ExecutorLimit};
 use firesteel_protocol::ids::{AppId, ExecutorId, ProfileId};

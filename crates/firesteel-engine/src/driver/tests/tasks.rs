@@ -1,4 +1,4 @@
-//! Which executor runs which task, and how tasks end.
+//! Tests: the executors on which tasks run, and the ends of tasks.
 
 use super::bench::*;
 use crate::driver::{

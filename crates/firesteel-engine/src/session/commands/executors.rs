@@ -47,7 +47,7 @@ impl Course {
         }
     }
 
-    /// The number of requested executors in all profiles, if it is limited and changes only on request.
+    /// The number of requested executors in all profiles. `None` if it is unlimited or changes by itself.
     fn wanted(&self, view: &View) -> Option<u64> {
         let totals = view.targets.iter().map(|(_, limit)| match limit {
             ExecutorLimit::AtMost(total) => Some(*total),
@@ -115,13 +115,13 @@ impl Course {
         }
     }
 
-    /// Requests what may be refused.
+    /// Sends a request that the driver or the Master may refuse.
     fn request(&self, effect: Effect) {
         self.state().refusal = Refusal::Possible;
         self.push(effect);
     }
 
-    /// Whether the request was refused.
+    /// Returns an error if the request was refused.
     fn refusal(&self) -> Result<(), Failure> {
         match std::mem::replace(&mut self.state().refusal, Refusal::Unexpected) {
             Refusal::Came(note) => fail(Complaint::Refused(note)),
@@ -129,7 +129,7 @@ impl Course {
         }
     }
 
-    /// Which executors are missing; `None` if no Master has the application.
+    /// Asks the Master which executors are missing. `None` if no Master has the application.
     async fn ask_master(&self) -> Result<Option<Shortfalls>, NoAnswer> {
         self.push(Effect::AskMaster);
         let until = Some((self.now() + ANSWER, Reason::MasterSilent));
@@ -142,7 +142,7 @@ impl Course {
         answer.inspect_err(|_| self.push(Effect::Forget))
     }
 
-    /// Says why executors are missing. The exit code is `code`, unless that is 0 and the Master does not answer.
+    /// Reports why executors are missing. The exit code is `code`, unless `code` is 0 and the Master does not answer.
     pub(super) async fn why(&self, code: u8) -> Outcome {
         let failure = |complaint| fail_with(code.max(1), complaint);
         match self.ask_master().await {

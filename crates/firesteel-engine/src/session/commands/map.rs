@@ -1,4 +1,4 @@
-//! `map`: a map run, whose tasks are the latest ones of the driver.
+//! `map`: a map run, whose tasks have the latest numbers of the driver.
 
 use firesteel_protocol::EndRequest;
 use firesteel_protocol::ids::TaskId;
@@ -19,8 +19,8 @@ impl Course {
             _ => None,
         });
         opened.await.inspect_err(|_| self.push(Effect::Forget))??;
-        // The run hears of executors from now on, so it misses none between the driver's tables and its reports. It
-        // counts each executor once, even if it hears of it several times.
+        // The run receives reports on executors from now on, so it misses none between the driver's tables and its
+        // reports. It counts each executor once, even if several reports name it.
         self.state().is_mapping = true;
         let view = self.look().await;
         let takes_tasks = |state| matches!(state, ExecutorViewState::Offering | ExecutorViewState::Excluded);
@@ -42,7 +42,8 @@ impl Course {
         }
     }
 
-    /// The first ctrl-c is for the map run. After that, the outputs of ended items are not printed.
+    /// Waits for the end of the map run. The first ctrl-c goes to the map run. After a second one, the outputs of ended
+    /// items are not printed.
     async fn wait_for_map(&self, first: TaskId) -> Result<MapEnd, Failure> {
         let mut is_interrupted = false;
         let ended = self.until(Wait::Map(first), None, |state, event| match event {

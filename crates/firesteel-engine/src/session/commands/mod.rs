@@ -1,4 +1,4 @@
-//! What each command does. Those that wait for more than one thing have a file.
+//! The action of each command. Commands that wait for more than one event have their own files.
 
 mod executors;
 mod map;
@@ -55,7 +55,7 @@ impl Course {
         self.print(answer)
     }
 
-    /// Answers the command at hand, which has succeeded.
+    /// Prints the answer to the current command, which has succeeded.
     fn print(&self, answer: Answer) -> Outcome {
         self.push(Effect::Print(answer));
         Ok(0)
@@ -80,7 +80,7 @@ impl Course {
         Ok(0)
     }
 
-    /// Runs the commands of a file. The exit code is that of the last that failed.
+    /// Runs the commands of a file. The exit code is that of the last command that failed.
     async fn source(&self, path: PathBuf) -> Outcome {
         if self.state().depth >= DEPTH {
             return fail(Complaint::SourcesItself(path));
@@ -119,7 +119,8 @@ impl Course {
         failure
     }
 
-    /// The user wants to leave. That is refused once while tasks run; a script waits for its tasks.
+    /// Handles a request to leave the session. It is refused once while tasks run. A script waits for its tasks
+    /// instead.
     async fn quit(&self, code: Option<u8>) -> Outcome {
         let open = self.state().tasks.open();
         let commands = self.state().config.commands;

@@ -64,7 +64,7 @@ impl Course {
         }
     }
 
-    /// What a task of this profile needs, optionally with another number of cores.
+    /// The needs of a task of this profile, optionally with another number of cores.
     pub(super) fn needs(&self, profile: ProfileId, cores: Option<Cores>) -> Result<TaskNeeds, Failure> {
         let state = self.state();
         let defaults = &state.defaults.needs;
@@ -78,7 +78,7 @@ impl Course {
         Ok(TaskNeeds { profile, cores: cores.or(own).unwrap_or(defaults.cores), resources })
     }
 
-    /// The command of a task, from its words.
+    /// Makes the command of a task from its words.
     pub(super) fn command(&self, words: Vec<String>) -> Command {
         let mut words = words.into_iter();
         let program = words.next().unwrap_or_default();
@@ -89,7 +89,7 @@ impl Course {
         }
     }
 
-    /// Waits for tasks, or for all that have not ended. The exit code is that of the last that failed.
+    /// Waits for these tasks, or for all tasks that have not ended. The exit code is that of the last task that failed.
     pub(super) async fn wait_for_tasks(&self, tasks: Vec<TaskId>) -> Outcome {
         let tasks = if tasks.is_empty() { self.state().tasks.open() } else { tasks };
         for &task in &tasks {
@@ -116,7 +116,7 @@ impl Course {
         Ok(failure)
     }
 
-    /// The task with this number, if the session remembers it.
+    /// The task with this number. Returns an error if the session does not remember it.
     pub(super) fn task(&self, id: TaskId) -> Result<Task, Failure> {
         let state = self.state();
         match state.tasks.get(id) {

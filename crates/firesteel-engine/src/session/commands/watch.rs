@@ -1,4 +1,4 @@
-//! `watch`: the output of a background task, as it comes.
+//! `watch`: prints the output of a background task while the task produces it.
 
 use firesteel_protocol::EndRequest;
 use firesteel_protocol::ids::TaskId;
@@ -20,7 +20,7 @@ impl Course {
         outcome
     }
 
-    /// Prints the record piece by piece, until the task has ended or the user has seen enough.
+    /// Prints the task's recorded output piece by piece, until the task has ended or the user presses ctrl-c.
     async fn print_record(&self, task: TaskId) -> Outcome {
         loop {
             let end = self.state().tasks.get(task).and_then(|row| row.end.clone());
@@ -56,7 +56,7 @@ impl Course {
         }
     }
 
-    /// Waits for more of the record.
+    /// Waits until the task has more recorded output.
     async fn more(&self, task: TaskId) -> Result<(), Failure> {
         let at = Some((self.now() + TICK, Reason::Look));
         let is_due = |event| match event {
@@ -67,7 +67,7 @@ impl Course {
     }
 }
 
-/// The outcome, unless the record is incomplete.
+/// The outcome of the command, or an error if the recorded output is incomplete.
 fn complete(task: TaskId, loss: Option<Loss>, outcome: Outcome) -> Outcome {
     loss.map_or(outcome, |loss| fail(Complaint::OutputLost(task, loss)))
 }

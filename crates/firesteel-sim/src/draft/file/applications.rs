@@ -1,4 +1,4 @@
-//! The applications of a file, with the executors that they already have.
+//! The applications of a file, with the executors that already run.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use super::entries::{ApplicationEntry, RunningEntry};
 use super::fault::{Fault, FileError};
 use crate::draft::{DraftApplication, DraftExecutor};
 
-/// Memory of executors of applications that set none. Source: Spark 4.0.1 (`spark.executor.memory`).
+/// The memory of an executor if its application sets no memory. Source: Spark 4.0.1 (`spark.executor.memory`).
 const EXECUTOR_MEMORY: MiB = MiB(1024);
 
 impl DraftBuilder<'_> {
@@ -64,7 +64,7 @@ impl DraftBuilder<'_> {
         Ok(DraftApplication { running, ..DraftApplication::new(description, self.draft.now) })
     }
 
-    /// The gang's size; 0 without a gang. It is at most the number of executors that the application asks for.
+    /// The size of the gang, at most the number of executors that the application requests. 0 without a gang.
     fn gang(&self, entry: &ApplicationEntry) -> Result<u64, Fault> {
         let Some(gang) = entry.gang.map(|gang| gang.0 as u64).filter(|gang| *gang > 1) else { return Ok(0) };
         let each = entry.executor_cores.ok_or(Fault::GangWithoutCores)?.0 as u64;
@@ -107,7 +107,7 @@ impl DraftBuilder<'_> {
     }
 }
 
-/// Takes an executor's needs from `free`. Returns `false`, and takes nothing, if there is too little.
+/// Takes an executor's needs from `free`. If too little is free, takes nothing and returns `false`.
 fn take(free: &mut (Cores, MiB, Resources), executor: &DraftExecutor) -> bool {
     let (cores, memory, resources) = free;
     if *cores < executor.cores || *memory < executor.memory || executor.resources.take(resources).is_none() {

@@ -17,11 +17,11 @@ use crate::draft::Draft;
 
 pub(super) struct DraftBuilder<'a> {
     text: &'a str,
-    /// What each Worker has left for running executors.
+    /// The amounts that each Worker has left for running executors.
     pub(super) free: BTreeMap<WorkerId, (Cores, MiB, Resources)>,
-    /// Number of digits in the names of Workers without a name.
+    /// The number of digits in generated Worker names.
     digits: usize,
-    /// Number of Workers without a name so far.
+    /// How many Workers without a name were added so far.
     nameless: u64,
     pub(super) draft: Draft,
 }
@@ -108,7 +108,7 @@ impl<'a> DraftBuilder<'a> {
         Ok(())
     }
 
-    /// Refuses a name that is empty or too long.
+    /// Returns an error if a name is empty or too long.
     fn named(&self, at: &Range<usize>, field: &str, name: Option<&str>) -> Result<(), FileError> {
         match name.map(str::len) {
             None | Some(1..=LONGEST_NAME) => Ok(()),
@@ -135,7 +135,7 @@ impl<'a> DraftBuilder<'a> {
     }
 }
 
-/// The addresses of a Worker. The addresses of one resource are numbered from 0 across its kinds.
+/// The addresses of a Worker. The addresses of one resource are numbered from 0, across all kinds of the resource.
 fn addresses(entry: &WorkerEntry) -> Resources {
     let mut next: BTreeMap<&str, i64> = BTreeMap::new();
     let numbered = entry.resources.iter().map(|(name, amount)| {
@@ -147,7 +147,7 @@ fn addresses(entry: &WorkerEntry) -> Resources {
     numbered.collect()
 }
 
-/// The number of the line at that offset, from 1.
+/// The number of the line at this offset, counted from 1.
 pub(super) fn line_of(text: &str, at: usize) -> u64 {
     text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() as u64 + 1
 }

@@ -1,4 +1,4 @@
-//! The fields of a file.
+//! The entries of a file and their fields.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) struct DraftFile {
     pub(super) applications: Vec<At<ApplicationEntry>>,
 }
 
-/// An entry of equal Workers.
+/// An entry that describes equal Workers.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct WorkerEntry {
@@ -33,7 +33,7 @@ pub(super) struct WorkerEntry {
     pub(super) resources: BTreeMap<String, Addresses>,
 }
 
-/// An entry of equal applications.
+/// An entry that describes equal applications.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ApplicationEntry {
@@ -55,7 +55,7 @@ pub(super) struct ApplicationEntry {
     pub(super) running: Vec<RunningEntry>,
 }
 
-/// Executors that run already.
+/// An entry that describes executors that already run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct RunningEntry {

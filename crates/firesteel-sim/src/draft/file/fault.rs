@@ -8,14 +8,14 @@ use super::LONGEST_NAME;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {}{fault}", at(field))]
 pub struct FileError {
-    /// Number of the line, from 1.
+    /// The number of the line, counted from 1.
     pub line: u64,
-    /// Path of the field, as in `workers[0].memory`; empty if the mistake is in no field.
+    /// The path of the field, as in `workers[0].memory`. Empty if the mistake is not in a field.
     pub field: String,
     pub fault: Fault,
 }
 
-/// What is wrong with a field or a file.
+/// A mistake in a field or in a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The text is not TOML, or has unknown or missing fields.
@@ -27,17 +27,17 @@ pub enum Fault {
     Name { length: usize },
     #[error("two entries have the name {name:?}: give each its own name, or write one entry with a count")]
     NameTwice { name: String },
-    /// The file has more than the maximum of something.
+    /// The file has more entries of a kind than allowed.
     #[error("too many {what}: {found}, but at most {most} can be planned")]
     TooMany { what: &'static str, found: u64, most: u64 },
     /// An executor runs on an unknown Worker.
     #[error("unknown Worker {worker:?}{}", called(like.as_deref()))]
     NoSuchWorker {
         worker: String,
-        /// A similar name that exists.
+        /// An existing name that is similar.
         like: Option<String>,
     },
-    /// Executors run on a Worker without room for them.
+    /// Executors run on a Worker that has too little free for them.
     #[error(
         "{worker} has no room for these executors: lower executors, or give the Worker more cores, memory or resources"
     )]
@@ -51,16 +51,16 @@ pub enum Fault {
     /// The queues are invalid, or do not include the application's queue.
     #[error("{0}")]
     Queue(QueueError),
-    /// The executors of a gang have no fixed size.
+    /// The executors of a gang have no fixed number of cores.
     #[error("a gang needs executors of a fixed size: add executor-cores")]
     GangWithoutCores,
     #[error("the gang has {gang} executors, but the application asks for {most}: lower gang")]
     GangTooLarge {
         gang: u64,
-        /// Number of executors that the application requests.
+        /// The number of executors that the application requests.
         most: u64,
     },
-    /// Running executors have no fixed size, and their number of cores is not given.
+    /// The number of cores of running executors is neither fixed nor given.
     #[error(
         "the number of cores of these executors is unknown: add cores = 4, or executor-cores to the application"
     )]

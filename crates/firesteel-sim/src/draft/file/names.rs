@@ -1,8 +1,8 @@
-//! Names that a pattern stands for.
+//! Expands name patterns to names.
 
-/// Expands a pattern to `count` names. Its last row of `#` is replaced by the number, from 1. All numbers have as many
-/// digits as the last one, and at least as many as there are `#`. A pattern without `#` is a name; if `count` is more
-/// than 1, `-#` is appended.
+/// Expands a pattern to `count` names. The last row of `#` in the pattern is replaced by the number, from 1. All
+/// numbers have as many digits as the last number, and at least as many as the row has `#`. A pattern without `#` is a
+/// name. If `count` is more than 1, `-#` is then appended.
 pub(super) fn expanded(pattern: &str, count: u64) -> Vec<String> {
     let Some(end) = pattern.rfind('#') else {
         return match count {

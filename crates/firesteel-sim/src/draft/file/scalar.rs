@@ -1,4 +1,4 @@
-//! Numbers and amounts of memory in a file, with error messages that say what is expected.
+//! Numbers and amounts of memory in a file, with error messages that name the expected form.
 
 use std::fmt::{self, Formatter};
 
@@ -9,15 +9,15 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Positive(pub(super) i64);
 
-/// A number of addresses on one Worker: at most 1,024.
+/// The number of addresses on one Worker, at most 1,024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Addresses(pub(super) i64);
 
-/// The addresses of one executor: at most 1,024 whole ones, or a part of one.
+/// The addresses of one executor: at most 1,024 whole addresses, or a part of one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AddressAmount(pub(super) firesteel_placement::Amount);
 
-/// Accepts a whole number of addresses, or a part of one.
+/// Accepts a whole number of addresses, or a part of one address.
 struct WholeOrPart;
 
 /// An amount of memory, at least 1 MiB: a number of MiB, or text such as `64g`.
@@ -112,8 +112,8 @@ impl Visitor<'_> for Amount {
     }
 }
 
-/// Reads Spark's notation: a whole number with `k`, `m`, `g`, `t` or `p`, in any case, and an optional `b`. A number
-/// alone is in MiB. `None` for anything else, and for less than 1 MiB.
+/// Parses Spark's notation: a whole number with `k`, `m`, `g`, `t` or `p`, in upper or lower case, and an optional `b`.
+/// A number alone is in MiB. Returns `None` for any other text, and for less than 1 MiB.
 fn mebibytes(text: &str) -> Option<MiB> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

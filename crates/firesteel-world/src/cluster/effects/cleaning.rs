@@ -1,4 +1,4 @@
-//! Work directories. Here they have no content: the world only checks whose directories are removed.
+//! Work directories. In this world they have no content. The world only checks which directories are removed.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use firesteel_worker::{EarlierDirectory, Event};
 use crate::cluster::world::{NodeIndex, World};
 
 impl World {
-    /// A Worker searches for old directories. Some of all directories that it made count as old. By the time the Worker
-    /// gets the result, some of their applications have new executors.
+    /// A Worker searches for old directories. A random part of its directories counts as old. When the Worker receives
+    /// the result, some of the applications have new executors.
     pub(crate) fn find_stale(&mut self, node: NodeIndex, keep: &BTreeSet<AppId>) {
         if let Some(app) = self.living_apps(node).difference(keep).next() {
             return self.violate(format!("application {app} is not kept though an executor of it lives"));

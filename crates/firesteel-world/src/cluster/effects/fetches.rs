@@ -35,7 +35,7 @@ impl Fetches {
         }
     }
 
-    /// Ends a fetch. Returns whether it succeeded, if the Worker still waits for it.
+    /// Ends a fetch. Returns whether the Worker was still waiting for this fetch.
     fn end(&mut self, worker: NodeIndex, app: &AppId, fetch: FetchId, succeeds: bool) -> bool {
         let key = (worker, app.clone());
         let awaited = self.table.get(&key) == Some(&Fetch::UnderWay(fetch));
@@ -47,7 +47,7 @@ impl Fetches {
         awaited
     }
 
-    /// Whether the files are complete, so that an executor can start there.
+    /// Whether the files are complete, so that an executor can start on this Worker.
     fn are_there(&self, worker: NodeIndex, app: &AppId) -> bool {
         self.table.get(&(worker, app.clone())) == Some(&Fetch::There)
     }
@@ -59,18 +59,18 @@ impl Fetches {
         }
     }
 
-    /// Forgets a Worker that has ended. Its successor removes its files.
+    /// Forgets a Worker that has ended. The next Worker of the machine removes its files.
     pub(crate) fn forget(&mut self, worker: NodeIndex) {
         self.table.retain(|(node, _), _| *node != worker);
     }
 
-    /// Some files on some Worker.
+    /// The files of some application on some Worker.
     pub(crate) fn any(&self) -> Option<(NodeIndex, &AppId)> {
         self.table.keys().next().map(|(worker, app)| (*worker, app))
     }
 }
 
-/// The files that the application with this number brings.
+/// Random files of the application with this number.
 pub(crate) fn rolled_files(dice: &mut Dice, number: u64) -> Option<ApplicationFiles> {
     let file = |file: u64| FileDescription {
         name: format!("file-{file}"),
@@ -89,7 +89,7 @@ fn app_of(files: &ApplicationFiles) -> Option<usize> {
 }
 
 impl World {
-    /// A Worker fetches files. This takes time and may fail.
+    /// A Worker begins to fetch files. The fetch takes time and may fail.
     pub(crate) fn fetch_files(
         &mut self,
         worker: NodeIndex,
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    /// A Worker removes files. No executor with these files may be alive, unless the Worker itself ends.
+    /// A Worker removes files. Checks that no executor with these files is alive, unless the Worker itself ends.
     pub(crate) fn remove_files(&mut self, worker: NodeIndex, app: &AppId) {
         let result = self.fetches.remove(worker, app);
         self.hold(result);
@@ -154,7 +154,7 @@ impl World {
         }
     }
 
-    /// Checks that the application's files are there when an executor starts.
+    /// Checks that the Worker has the application's files when an executor starts.
     pub(crate) fn check_files(&mut self, worker: NodeIndex, app: usize, key: &ExecutorKey, found: &[String]) {
         let expected = match &self.scenario.apps[app].description.files {
             None => Vec::new(),

@@ -1,4 +1,4 @@
-//! Logs. Here they have no content: the world only checks whether they are over.
+//! Logs. In this world they have no content. The world only checks whether they have ended.
 
 use bytes::Bytes;
 use firesteel_protocol::ids::{PeerId, is_sound};
@@ -58,7 +58,7 @@ impl World {
         }
     }
 
-    /// A Worker has read a log. Its answer was already sent when this is called.
+    /// A Worker has read a log. The Worker's answer was already sent before this call.
     pub(crate) fn log_was_read(&mut self, node: NodeIndex, peer: PeerId) {
         if let Some(body) = self.worker_mut(node) {
             body.readings.remove(&peer);

@@ -1,8 +1,8 @@
-//! The disk of a durable Master: the records on it, and the effects that wait for it.
+//! The disk of a durable Master: the records on the disk, and the effects that wait for the disk.
 //!
 //! As in the real daemon, a Master's messages are sent only once its records are durable, and later decisions form the
-//! next batch. A Master that dies loses its waiting decisions. Of the batch that was being written, either everything
-//! is on the disk or nothing.
+//! next batch. A Master that dies loses its waiting decisions. The batch that was being written is on the disk
+//! completely or not at all.
 
 use std::collections::VecDeque;
 
@@ -16,26 +16,26 @@ use crate::cluster::sabotage::Sabotage;
 use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{NodeIndex, World};
 
-/// How many events of a Master pass between two test recoveries. Their result is compared with the Master.
+/// How many events of a Master pass between two test recoveries. The recovered Master is compared with the running one.
 const COMPARED_EVERY: u64 = 64;
 
 /// The disk of a durable Master.
 #[derive(Debug, Default)]
 pub(crate) struct MasterDisk {
     records: Vec<Record>,
-    /// Records that may wait. They become durable with the next ones.
+    /// Records that are not urgent. They become durable together with the next records.
     waiting: Vec<Record>,
     /// The Master's decisions whose messages are not sent yet, oldest first.
     held: VecDeque<Held>,
     /// How many of these decisions the current write makes durable.
     writing: usize,
-    /// Whether the Master can no longer write to it.
+    /// Whether the Master can no longer write to the disk.
     is_cut_off: bool,
-    /// With the bug: the former leader's unwritten decisions, until the next leader has begun.
+    /// With the bug `WriteUnfenced`: the former leader's unwritten decisions, until the next leader has begun.
     late: Vec<Held>,
 }
 
-/// An event of the Master, and its effects, which wait for the disk.
+/// An event of the Master with its effects, which are held back until the disk has written the records.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) event: master::Event,
@@ -56,17 +56,17 @@ impl Held {
 }
 
 impl MasterDisk {
-    /// Whether the effects of the Master's next event must wait in any case.
+    /// Whether a write is in progress, so that the effects of the Master's next event must wait.
     pub(crate) fn is_busy(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Whether the Master can no longer write to it.
+    /// Whether the Master can no longer write to the disk.
     pub(crate) fn is_cut_off(&self) -> bool {
         self.is_cut_off
     }
 
-    /// The Master loses its disk. It is uncertain whether the current write succeeded.
+    /// Cuts the Master off from its disk. It is uncertain whether the current write succeeded.
     pub(crate) fn cut_off(&mut self) {
         self.is_cut_off = true;
     }
@@ -113,7 +113,7 @@ impl World {
         }
     }
 
-    /// Keeps the effects of an event back until its records are durable.
+    /// Holds back the effects of an event until the event's records are durable.
     pub(crate) fn hold_back(&mut self, node: NodeIndex, mut held: Held) {
         if self.is_sabotaged_by(Sabotage::TellBeforeDurable) {
             self.tell_of(node, &held);
@@ -186,7 +186,7 @@ impl World {
         self.ledger.enter(event, effects, &order)
     }
 
-    /// The Master has died. The batch in progress may be on the disk completely; later records are lost.
+    /// Handles the death of the Master. The batch in progress may be on the disk completely. Later records are lost.
     pub(crate) fn lose_held(&mut self) {
         let is_written = self.dice.one_in(2);
         let held = std::mem::take(&mut self.master_disk.held);
@@ -211,14 +211,15 @@ impl World {
         self.ledger.restart(&std::mem::take(&mut self.master_disk.waiting));
     }
 
-    /// With the bug, a former leader's records are written after the next leader has read the journal.
+    /// With the bug `WriteUnfenced`, writes a former leader's records after the next leader has read the journal.
     pub(crate) fn write_late(&mut self) {
         for held in std::mem::take(&mut self.master_disk.late) {
             self.master_disk.append(&held);
         }
     }
 
-    /// Compares the Master with one that is recovered from all its records. Replaces the records by an image.
+    /// Compares the Master with a Master that is recovered from all records. Replaces the records by the state that
+    /// they lead to.
     pub(crate) fn compare_recovered(&mut self, node: NodeIndex) {
         let row = self.node(node);
         let Body::Master(master) = &row.body else { return };
@@ -249,7 +250,7 @@ impl World {
     }
 }
 
-/// The first records in which two images differ.
+/// The first records in which two saved states differ.
 fn difference(one: &[Record], other: &[Record]) -> Option<String> {
     let differ = one.iter().zip(other).find(|(one, other)| one != other);
     match differ {

@@ -1,4 +1,4 @@
-//! The effects of state machines, and what they change: files, directories, logs and the Master's disk.
+//! The effects of state machines on files, directories, logs and the Master's disk.
 //!
 //! - `perform`: performs the effects of nodes.
 //! - `fetches`, `cleaning`, `logs`: the files of Workers.

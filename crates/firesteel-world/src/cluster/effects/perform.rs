@@ -1,4 +1,4 @@
-//! Performs the effects of nodes' machines.
+//! Performs the effects of the nodes' state machines.
 
 use std::sync::Arc;
 
@@ -115,8 +115,8 @@ impl World {
         }
     }
 
-    /// A Worker's repeated report about its executors right after its registration. Spark's Workers send it, and some
-    /// Workers of this world do, too.
+    /// The repeated report about its executors that a Worker sends right after its registration. Spark's Workers send
+    /// this report, and some Workers of this world do, too.
     fn latest_state(&self, node: NodeIndex, message: &worker::Outbound) -> Option<WorkerToMaster> {
         let Body::Worker(body) = &self.node(node).body else { return None };
         match message {
@@ -248,7 +248,7 @@ impl World {
         }
     }
 
-    /// Checks the end of a driver: all tasks have ended, and a driver that completed was given all its tasks.
+    /// Checks the end of a driver: all tasks have ended, and a driver that completed has received all its tasks.
     fn check_ending(&mut self, node: NodeIndex, app: usize, ending: &driver::Ending) {
         let is_complete = matches!(ending, driver::Ending::Completed);
         let planned = self.scenario.apps[app].tasks.len() as u64;
@@ -264,7 +264,7 @@ impl World {
         self.hold(result.unwrap_or(Ok(())));
     }
 
-    /// A driver gave up an executor. It may then end the executor although it is busy.
+    /// A driver gave up an executor. The driver may then end this executor although it is busy.
     fn see_loss(&mut self, node: NodeIndex, executor: ExecutorId, loss: &ExecutorLoss) {
         let is_given_up = match loss {
             ExecutorLoss::Disconnected | ExecutorLoss::HeartbeatTimeout { .. } | ExecutorLoss::Misbehaved => {

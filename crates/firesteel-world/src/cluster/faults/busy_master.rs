@@ -18,21 +18,21 @@ use firesteel_sim::dice::Dice;
 /// A time during which the Master is busy.
 #[derive(Clone, Debug)]
 pub struct BusyPeriod {
-    /// When it begins, in milliseconds after the start. It ends with the faults.
+    /// The beginning, in milliseconds after the start. The period ends when the faults stop.
     pub from: u64,
-    /// How long the Master takes for one message, in milliseconds.
+    /// How long the Master takes to handle one message, in milliseconds.
     pub pace: u64,
 }
 
 impl BusyPeriod {
-    /// One Master in six is busy before the faults stop.
+    /// A random busy period. One Master in six has one before the faults stop.
     pub(crate) fn rolled(dice: &mut Dice, faults_until: u64) -> Option<Self> {
         let is_busy = faults_until > 0 && dice.one_in(6);
         is_busy.then(|| Self { from: dice.below(faults_until), pace: *dice.pick(&[20, 300, 1_000, 4_000]) })
     }
 }
 
-/// What has arrived at a Master.
+/// The messages that have arrived at a Master.
 #[derive(Debug)]
 pub(crate) struct MasterInbox {
     /// The waiting messages, each with its arrival time.
@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    /// How long the Master takes for a message now, in milliseconds.
+    /// How long the Master now takes to handle a message, in milliseconds.
     fn master_pace(&self) -> u64 {
         match &self.scenario.busy_spell {
             Some(spell) if self.is_rough() && self.now >= spell.from => spell.pace,
@@ -106,8 +106,8 @@ impl World {
         }
     }
 
-    /// Checks a Master that calls a Worker silent. The Master has handled all messages up to some time. For the whole
-    /// timeout before that time, no heartbeat of the Worker may have arrived.
+    /// Checks a Master that calls a Worker silent. For the whole timeout before the time up to which the Master has
+    /// handled its messages, no heartbeat of the Worker may have arrived.
     pub(crate) fn check_silence(&mut self, node: NodeIndex, effects: &[Effect]) {
         let heard_until = self.heard_until(node);
         let mut silent = None;

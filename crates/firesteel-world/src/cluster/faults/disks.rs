@@ -1,4 +1,4 @@
-//! Full disks: for a while a Worker cannot write, and reports it.
+//! Full disks: for some time, a Worker cannot write, and reports this.
 
 use firesteel_protocol::ids::{DriverId, ExecutorKey};
 use firesteel_protocol::messages::DiskSpace;
@@ -14,14 +14,14 @@ use firesteel_sim::dice::Dice;
 #[derive(Clone, Debug)]
 pub struct FullDisk {
     pub machine: usize,
-    /// When it begins, in milliseconds after the start. It ends with the faults at the latest.
+    /// The beginning, in milliseconds after the start. The disk is free again when the faults stop, at the latest.
     pub from: u64,
-    /// How long it lasts, in milliseconds.
+    /// The duration in milliseconds.
     pub millis: u64,
 }
 
 impl FullDisk {
-    /// A random full disk: in one of four clusters with faults, one machine's disk is full for a while.
+    /// A random full disk. In one of four clusters with faults, one machine's disk is full for some time.
     pub(crate) fn rolled(dice: &mut Dice, faults_until: u64, machines: usize) -> Option<Self> {
         let machine = dice.index(machines)?;
         let happens = faults_until > 0 && dice.one_in(4);
@@ -43,7 +43,7 @@ impl World {
         self.is_rough() && disk.is_some_and(|disk| disk.machine == body.plan && is_now(disk))
     }
 
-    /// A Worker tests whether it can start anything.
+    /// A Worker tests whether it can start processes.
     pub(crate) fn try_to_start(&mut self, worker: NodeIndex, process: bool) {
         let error = self.is_full(worker).then(|| no_space().error);
         // Half of the full disks have a little space, which is too little for anything new.
@@ -56,7 +56,7 @@ impl World {
         self.tell_worker(millis, worker, Event::StartTried(tried));
     }
 
-    /// A Worker measures the use of its processes, which never changes.
+    /// A Worker measures the resource usage of its processes, which never changes in this world.
     pub(crate) fn measure(
         &mut self,
         worker: NodeIndex,

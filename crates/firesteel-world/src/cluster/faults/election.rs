@@ -4,11 +4,12 @@
 //! Master leads, and one at the other listener stands by. As in the product:
 //!
 //! - Each leader has a greater epoch than all leaders before it.
-//! - A leader that is cut off from the election service can no longer write (`master_disk`). It still sends messages
-//!   that need no record, until its lease ends by its own clock, which may be fast or slow. Then it sends nothing more.
+//! - A leader that is cut off from the election service can no longer write (`master_disk`). Until its lease ends by
+//!   its own clock, which may be fast or slow, the leader still sends messages that need no record. After that, the
+//!   leader sends nothing more.
 //! - The next leader begins after the session of the former one has expired. Clocks are never so slow that the lease is
 //!   not over by then.
-//! - A former leader still receives messages of its peers for a while, but its decisions have no effect. Its earlier
+//! - A former leader still receives messages of its peers for some time, but its decisions have no effect. Its earlier
 //!   messages may arrive after the next leader has begun.
 //! - A standby tells peers who leads, ignores their messages, and hangs up when another leader begins.
 
@@ -33,10 +34,10 @@ use firesteel_sim::dice::Dice;
 const LONGEST_SILENCE: u64 = 10_000;
 /// How long a peer waits for the hello of a Master, in milliseconds.
 const MOST_PATIENCE: u64 = 9_000;
-/// The pause between two signs of life of an elected Master, in milliseconds.
+/// The time between two heartbeats of an elected Master, in milliseconds.
 const SIGN_OF_LIFE: u64 = 4_000;
 
-/// How the Masters of a cluster are elected, and which leaders are deposed.
+/// The election of a cluster's Masters, and the leaders that are deposed.
 #[derive(Clone, Debug)]
 pub struct Election {
     /// How long the election service waits for a silent leader, in milliseconds.
@@ -48,7 +49,7 @@ pub struct Election {
 /// How a leader is deposed while it is alive.
 #[derive(Clone, Debug)]
 pub struct Deposition {
-    /// When it begins, in milliseconds after the start.
+    /// The beginning, in milliseconds after the start.
     pub from: u64,
     pub way: DepositionKind,
     /// The duration of a second of the leader's clock, in milliseconds.
@@ -56,18 +57,18 @@ pub struct Deposition {
     /// How long the former leader still receives messages after its lease, in milliseconds.
     pub lingers: u64,
     /// For how long before the deposition the leader's messages are held up, in milliseconds. They arrive after the
-    /// next leader has begun, or never. `None`: messages arrive as usual.
+    /// next leader has begun, or never. `None`: messages are not held up.
     pub held_up: Option<u64>,
     /// Whether the next leader begins at the same listener.
     pub same_listener: bool,
 }
 
-/// What happens to a leader that is deposed while it is alive.
+/// How a leader is deposed while it is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DepositionKind {
-    /// It can reach its peers, but not the election service.
+    /// The leader can reach its peers, but not the election service.
     CutOff,
-    /// Its process is paused for this many milliseconds.
+    /// The leader's process is paused for this many milliseconds.
     Paused {
         /// The duration in milliseconds.
         millis: u64,
@@ -115,9 +116,9 @@ impl Deposition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListenerState {
     Empty,
-    /// The Master that leads, or whose lease is not over yet.
+    /// The leading Master, or a deposed one whose lease has not ended yet.
     Leader(NodeIndex),
-    /// A Master after its lease, until its process ends. It accepts no connections.
+    /// A Master after its lease, until its process ends. This Master accepts no connections.
     Former(NodeIndex),
     Standby(NodeIndex),
 }
@@ -136,7 +137,7 @@ impl World {
         (0..self.listeners.len()).map(listener_address).collect()
     }
 
-    /// Which Master accepts connections at a listener, and what its hello says.
+    /// The Master that accepts connections at a listener, and the leadership that its hello reports.
     pub(crate) fn listening_at(&self, listener: usize) -> Option<(NodeIndex, Leadership)> {
         match self.listeners[listener] {
             ListenerState::Empty | ListenerState::Former(_) => None,
@@ -154,7 +155,7 @@ impl World {
         }
     }
 
-    /// Whether the leader is one of several Masters.
+    /// Whether the leading Master was elected among several Masters.
     pub(crate) fn is_elected(&self) -> bool {
         self.scenario.election.is_some()
     }
@@ -179,7 +180,8 @@ impl World {
         }
     }
 
-    /// Plans the next leader: when it begins, after the last one's session has expired, and at which listener.
+    /// Plans the next leader. Returns when it begins, after the session of the last leader has expired, and its
+    /// listener.
     pub(crate) fn succession(&mut self) -> (u64, usize) {
         let Some(session) = self.scenario.election.as_ref().map(|election| election.session) else {
             let pause = if self.dice.one_in(4) {
@@ -221,7 +223,7 @@ impl World {
         self.listeners[listener] = ListenerState::Standby(node);
     }
 
-    /// A Master that stands by learns of another leader.
+    /// A standby Master learns of another leader.
     pub(crate) fn follow(&mut self, listener: usize) {
         if let ListenerState::Standby(node) = self.listeners[listener] {
             self.end_standby(node);
@@ -230,7 +232,7 @@ impl World {
         }
     }
 
-    /// A standby hangs up.
+    /// A standby Master closes its connections and ends.
     fn end_standby(&mut self, node: NodeIndex) {
         if self.is_sabotaged_by(Sabotage::StandbyStaysOn) {
             return;
@@ -240,7 +242,7 @@ impl World {
         }
     }
 
-    /// A standby receives a message, and does not answer.
+    /// A standby Master receives a message, and does not answer.
     pub(crate) fn tell_standby(&mut self, node: NodeIndex, peer: PeerId, message: &Message) {
         if let (true, Message::WorkerToMaster(WorkerToMaster::RegisterWorker { .. })) =
             (self.is_sabotaged_by(Sabotage::StandbyAnswers), message)
@@ -256,7 +258,7 @@ impl World {
         }
     }
 
-    /// Holds up the leader's messages from now on, then deposes it.
+    /// Holds up the leader's messages from now on. Later deposes the leader.
     pub(crate) fn depose(&mut self, deposition: Deposition) {
         if let (Some(before), Some(node)) = (deposition.held_up, self.master) {
             let session = self.scenario.election.as_ref().map_or(0, |election| election.session);
@@ -276,7 +278,8 @@ impl World {
         self.cut_off(&deposition);
     }
 
-    /// If one end is a Master whose messages are held up now, the connection's messages arrive afterwards.
+    /// Holds up a connection if one end is a Master whose messages are held up now. Its messages arrive when the delay
+    /// is over.
     pub(crate) fn hold_up(&mut self, link: LinkIndex) {
         let Some((node, until)) = self.held_up.filter(|(_, until)| self.now < *until) else { return };
         let row = &self.links[link.0];
@@ -287,12 +290,12 @@ impl World {
         }
     }
 
-    /// Whether this leader's predecessor has held-up messages that arrive now.
+    /// Whether the former leader has held-up messages that arrive during this leader's term.
     pub(crate) fn follows_one_that_is_held_up(&self, node: NodeIndex) -> bool {
         self.held_up.is_some_and(|(former, until)| former != node && self.now < until)
     }
 
-    /// How late a Master's hello on a new connection arrives, if it is late.
+    /// By how much a Master's hello on a new connection is late, if it is late.
     pub(crate) fn lateness_of_hello(&mut self, master: NodeIndex) -> Option<u64> {
         if !self.is_elected() || !self.is_rough() {
             return None;
@@ -310,7 +313,7 @@ impl World {
         links.filter(|link| self.links[link.0].is_open()).collect()
     }
 
-    /// Closes a connection if its owner has received nothing from an elected Master for this long.
+    /// Closes a connection if its owner has received no message from an elected Master for this time.
     pub(crate) fn hang_up_if_silent(&mut self, link: LinkIndex, side: Side, millis: u64) {
         if self.is_elected() && millis > LONGEST_SILENCE {
             let delay = self.dice.between(LONGEST_SILENCE - SIGN_OF_LIFE, LONGEST_SILENCE);
@@ -357,7 +360,7 @@ impl World {
         self.after(pause, ScheduledEvent::StartMaster { listener: heir });
     }
 
-    /// The lease of a leader is over. Decisions that it has not written have no effect.
+    /// The lease of a leader has ended. Decisions that the leader has not written have no effect.
     pub(crate) fn end_lease(&mut self, node: NodeIndex, lingers: u64) {
         if self.is_former(node) {
             return;
@@ -379,7 +382,7 @@ impl World {
         }
     }
 
-    /// A former leader decides something, which has no effect.
+    /// A former leader makes a decision, which has no effect.
     pub(crate) fn decide_in_vain(&mut self, node: NodeIndex, event: &Event, effects: Vec<Effect>) {
         if self.terms.is_succeeded(node) && !matches!(event, Event::Deadline { .. }) {
             self.fault(Fault::FormerLeaderHears);

@@ -1,4 +1,4 @@
-//! Workers that are decommissioned, and must end within a given time.
+//! Workers that are decommissioned, and must end in a limited time.
 
 use firesteel_protocol::messages::{ClientToMaster, WorkerToMaster};
 use firesteel_sim::dice::Dice;
@@ -10,19 +10,20 @@ use crate::cluster::processes::node::Body;
 use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{NodeIndex, World};
 
-/// How long after its executors' deadline a Worker may take to end, in milliseconds: executors may ignore signals, and
+/// How long after its executors' deadline a Worker may take to end, in milliseconds. Executors may ignore signals, and
 /// deadlines come late.
 const ENDS_WITHIN: u64 = 60_000;
 
-/// A decommissioned Worker. A moment later its connection is cut, so that the Master's request may be lost.
+/// A Worker that is decommissioned. Shortly afterwards, the Worker's connection is cut, so that the Master's request
+/// may be lost.
 #[derive(Clone, Debug)]
 pub struct Departure {
-    /// When the operator decommissions it, in milliseconds after the start.
+    /// When the operator decommissions the Worker, in milliseconds after the start.
     pub from: u64,
     pub machine: usize,
-    /// The time that executors are given, in milliseconds.
+    /// The time that executors have until they must end, in milliseconds.
     pub within_millis: u64,
-    /// When the connection is cut, in milliseconds after that.
+    /// When the connection is cut, in milliseconds after the operator's request.
     pub cut_after: u64,
 }
 
@@ -66,7 +67,7 @@ impl World {
         }
     }
 
-    /// A Worker's Master tells it to leave. A later request may set another deadline.
+    /// A Worker's Master tells the Worker to leave. A later request may set another deadline.
     pub(crate) fn must_leave(&mut self, worker: NodeIndex, within_millis: Option<u64>) {
         let now = self.now;
         if let Body::Worker(body) = &mut self.node_mut(worker).body {
@@ -74,7 +75,7 @@ impl World {
         }
     }
 
-    /// A Worker sends a message: checks that it did not have to end before.
+    /// Checks that a Worker that sends a message did not have to end earlier.
     pub(crate) fn check_left(&mut self, worker: NodeIndex, message: &WorkerToMaster) {
         let Body::Worker(body) = &self.node(worker).body else { return };
         let WorkerToMaster::Heartbeat { worker, .. } = message else { return };

@@ -1,8 +1,7 @@
-//! The faults of a simulated cluster, and how often they strike.
+//! The faults of a simulated cluster, and how often they occur.
 //!
-//! - [`Fault`], [`FaultPlan`]: each kind of fault, and how often it strikes; `strikes`: faults that strike by
-//!   themselves.
-//! - `disks`, `shortages`, `stalls`, `partitions`, `busy_master`: faults that last for a while.
+//! - [`Fault`], [`FaultPlan`]: each kind of fault, and how often it occurs; `strikes`: faults that occur by themselves.
+//! - `disks`, `shortages`, `stalls`, `partitions`, `busy_master`: faults that last for some time.
 //! - `election`, `leaving`: leaders that are deposed, and Workers that are decommissioned.
 //! - `strangers`: hostile peers.
 
@@ -39,17 +38,17 @@ pub enum Fault {
     /// An executor's process cannot be started.
     ExecutorCannotStart,
     WorkerCannotStart,
-    /// An executor's process fails within milliseconds, before it dials its driver.
+    /// An executor's process fails within milliseconds, before it connects to its driver.
     ExecutorCrashesAtOnce,
-    /// An executor's process returns 0 before it dials its driver.
+    /// An executor's process returns 0 before it connects to its driver.
     ExecutorExitsZero,
-    /// An executor's process never dials its driver and never ends.
+    /// An executor's process never connects to its driver and never ends.
     ExecutorHangs,
     /// An executor's process ignores SIGTERM.
     ExecutorIgnoresTerminate,
-    /// An executor's process is paused, for a while or for good.
+    /// An executor's process is paused, for some time or for good.
     ExecutorStandsStill,
-    /// An executor's process dies while it works.
+    /// An executor's process dies after it has begun to work.
     ExecutorCrashesLater,
     /// A Worker's fetch of an application's files takes seconds.
     SlowFetch,
@@ -61,7 +60,7 @@ pub enum Fault {
     TaskCannotStart,
     TaskHangs,
     TaskIgnoresTerminate,
-    /// A task has more output than credit, and is blocked.
+    /// A task's output is larger than its credit, and the task is blocked.
     OutputBeyondCredit,
     /// A Worker dies without notice.
     WorkerCrash,
@@ -71,21 +70,21 @@ pub enum Fault {
     /// A user cancels an application.
     DriverCancel,
     TaskCancel,
-    /// A user asks for the state, or why there are fewer executors than requested.
+    /// A user asks for the state of a driver, or why there are fewer executors than requested.
     Question,
     /// The Master dies without notice and restarts, from its records or with empty tables.
     MasterCrash,
-    /// A write of the Master's to its disk takes seconds.
+    /// A write of the Master to its disk takes seconds.
     SlowSync,
-    /// A write of the Master's to its disk fails, and the Master ends.
+    /// A write of the Master to its disk fails, and the Master ends.
     SyncFails,
-    /// The Master dies after its records are durable, before their effects are performed.
+    /// The Master dies when its records are durable, but their effects are not performed yet.
     WrittenUntold,
-    /// A leader loses the election service and keeps its peers, until another Master leads.
+    /// A leader loses its connection to the election service, but not to its peers, until another Master leads.
     LeaderCutOff,
-    /// A leader's process is paused until its lease is over, and perhaps until another Master leads.
+    /// A leader's process is paused until its lease has ended, and perhaps until another Master leads.
     LeaderPaused,
-    /// A leader's messages are held up until it is deposed.
+    /// A leader's messages are held up until the leader is deposed.
     HeldUp,
     /// A former leader receives a message after another Master has begun to lead.
     FormerLeaderHears,
@@ -93,21 +92,21 @@ pub enum Fault {
     SlowConnect,
     /// A Master's hello on a new connection arrives seconds late.
     LateHello,
-    /// A former leader's hello arrives after its peer has met a later leader.
+    /// A former leader's hello arrives at a peer that has already met a later leader.
     FormerLeaderMet,
-    /// A message of a former leader arrives after the next one has begun.
+    /// A message of a former leader arrives after the next leader has begun.
     FormerLeaderHeard,
     /// The Master handles messages more slowly than they arrive.
     BusyMaster,
     /// A Worker cannot start an executor because its disk is full.
     DiskFull,
-    /// An executor cannot start a task because its machine is short of processes.
+    /// An executor cannot start a task because its machine has too few processes left.
     TaskMeetsShortage,
-    /// A Worker cannot start anything because its machine is short of processes.
+    /// A Worker cannot start a process because its machine has too few processes left.
     WorkerMeetsShortage,
-    /// No message of the Master reaches a Worker for a while.
+    /// No message of the Master reaches a Worker for some time.
     Stall,
-    /// No message passes between two parties for a while, in one direction or in both.
+    /// No message passes between two parties for some time, in one direction or in both.
     Partition,
     /// A machine's deadline comes late.
     LateDeadline,
@@ -116,26 +115,26 @@ pub enum Fault {
     /// An application changes its targets.
     RequestExecutors,
     KillExecutors,
-    /// A hostile peer poses as a Worker.
+    /// A hostile peer pretends to be a Worker.
     HostileWorker,
-    /// A hostile peer poses as a driver.
+    /// A hostile peer pretends to be a driver.
     HostileDriver,
-    /// A hostile peer poses as an executor and connects to a driver.
+    /// A hostile peer pretends to be an executor and connects to a driver.
     HostileExecutor,
-    /// A status client asks a Master or a Worker.
+    /// A status client sends a request to a Master or a Worker.
     StatusClient,
-    /// A hostile peer poses as the Master of a Worker.
+    /// A hostile peer pretends to be the Master of a Worker.
     HostileMaster,
-    /// A hostile peer poses as an executor that has not registered yet, and floods its driver with output.
+    /// A hostile peer pretends to be an executor that has not registered yet, and floods its driver with output.
     Impostor,
-    /// The Master tells a Worker to register again, without a reason.
+    /// The Master tells a Worker to register again, for no reason.
     OddOrder,
     /// An order to launch an executor arrives twice.
     RepeatedOrder,
 }
 
-/// The faults that strike by themselves, each with its weight. The other faults affect something in progress: a
-/// connection, a start, a task.
+/// The faults that occur by themselves, each with its weight. The other faults affect a connection, a start or a task
+/// in progress.
 const STRIKES: [(Fault, u64); 20] = [
     (Fault::CutLink, 12),
     (Fault::HalfOpenLink, 5),
@@ -163,15 +162,15 @@ const STRIKES: [(Fault, u64); 20] = [
 pub struct FaultPlan {
     /// The time after the start at which all faults stop, in milliseconds.
     pub until: u64,
-    /// The average time between two strikes, in milliseconds. `None`: no fault strikes by itself.
+    /// The average time between two faults, in milliseconds. `None`: no fault occurs by itself.
     pub strike_every: Option<u64>,
-    /// One connection attempt in this many fails; 0 means never. The fields below count in the same way.
+    /// One in this many connection attempts fails. 0 means never. The fields below count in the same way.
     pub dial: u64,
-    /// One executor's process in this many is faulty.
+    /// One in this many executor processes is faulty.
     pub executor: u64,
-    /// One deadline in this many comes late.
+    /// One in this many deadlines comes late.
     pub deadline: u64,
-    /// One connection in this many is slow.
+    /// One in this many connections is slow.
     pub slow: u64,
 }
 
@@ -182,7 +181,7 @@ impl FaultPlan {
         Self { until: 0, strike_every: None, dial: 0, executor: 0, deadline: 0, slow: 0 }
     }
 
-    /// A random plan, from calm to rough.
+    /// A random plan, with few or many faults.
     pub fn rolled(dice: &mut Dice) -> Self {
         if dice.one_in(12) {
             return Self::calm();
@@ -199,7 +198,7 @@ impl FaultPlan {
 }
 
 impl Fault {
-    /// A random fault that strikes by itself.
+    /// A random fault that occurs by itself.
     pub(crate) fn rolled(dice: &mut Dice) -> Self {
         let mut left = dice.below(STRIKES.iter().map(|(_, weight)| weight).sum());
         for (fault, weight) in STRIKES {

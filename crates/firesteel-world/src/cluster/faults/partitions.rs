@@ -1,5 +1,5 @@
-//! Partitions: no message passes between two parties for a while, in one direction or in both. Messages arrive at the
-//! end of the partition, unless a side hangs up before.
+//! Partitions: no message passes between two parties for some time, in one direction or in both. The messages arrive
+//! when the partition ends, unless a side closes the connection earlier.
 
 use super::Fault;
 use super::election::ListenerState;
@@ -10,17 +10,17 @@ use firesteel_sim::dice::Dice;
 
 #[derive(Clone, Debug)]
 pub struct Partition {
-    /// When it begins, in milliseconds after the start.
+    /// The beginning, in milliseconds after the start.
     pub from: u64,
-    /// How long it lasts, in milliseconds. It ends with the faults at the latest.
+    /// The duration in milliseconds. A partition ends when the faults stop, at the latest.
     pub millis: u64,
-    /// The parties. Nothing passes from the first to the second.
+    /// The parties. No message passes from the first to the second.
     pub parties: [Party; 2],
     /// Whether the other direction is blocked, too.
     pub is_mutual: bool,
 }
 
-/// The processes at one place.
+/// The processes at one place of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
     /// The Master at the listener with this number.
@@ -62,7 +62,7 @@ impl Partition {
         (0..count).map(partition).collect()
     }
 
-    /// Whether the partition blocks messages from one party to another.
+    /// Whether the partition blocks messages from `from` to `to`.
     fn stops(&self, from: Party, to: Party) -> bool {
         self.parties == [from, to] || self.is_mutual && self.parties == [to, from]
     }
@@ -76,7 +76,7 @@ impl World {
         (0..self.links.len()).map(LinkIndex).for_each(|link| self.part_link(link));
     }
 
-    /// Holds back messages on a connection between separated parties.
+    /// Holds back messages on a connection between parties that are separated.
     pub(crate) fn part_link(&mut self, link: LinkIndex) {
         if !self.links[link.0].is_open() {
             return;
@@ -92,12 +92,12 @@ impl World {
         }
     }
 
-    /// Whether a node cannot connect to another one.
+    /// Whether a partition prevents a node from connecting to another node.
     pub(crate) fn are_parted(&self, one: NodeIndex, other: NodeIndex) -> bool {
         self.parted_until(one, other).or(self.parted_until(other, one)).is_some()
     }
 
-    /// When messages from one node to another pass again, if they are blocked now.
+    /// If messages from one node to another are blocked now, returns when they pass again.
     fn parted_until(&self, from: NodeIndex, to: NodeIndex) -> Option<u64> {
         let mut now = self.parted.iter().filter(|(_, until)| self.now < *until).peekable();
         now.peek()?;

@@ -1,5 +1,5 @@
-//! Shortages of processes: for a while each executor of a machine can run only a few tasks, and its Worker may be
-//! unable to start anything.
+//! Shortages of processes: for some time, each executor of a machine can run only a few tasks, and its Worker may be
+//! unable to start processes.
 
 use firesteel_protocol::process::{Fault as FailureHistory, NotStarted, StartFailure, StartStep};
 
@@ -13,11 +13,11 @@ use firesteel_sim::dice::Dice;
 #[derive(Clone, Debug)]
 pub struct Shortage {
     pub machine: usize,
-    /// When it begins, in milliseconds after the start. It ends with the faults at the latest.
+    /// The beginning, in milliseconds after the start. The shortage ends when the faults stop, at the latest.
     pub from: u64,
-    /// How long it lasts, in milliseconds: shorter than the time after which a driver considers a shortage permanent.
+    /// The duration in milliseconds. It is shorter than the time after which a driver considers a shortage permanent.
     pub millis: u64,
-    /// The most tasks that an executor can run. At 0, the Worker cannot start anything, either.
+    /// The maximum number of tasks that an executor can run. At 0, the Worker cannot start processes, either.
     pub most: usize,
 }
 
@@ -36,14 +36,14 @@ impl Shortage {
     }
 }
 
-/// Why nothing starts.
+/// The error of a start without free processes.
 pub(crate) fn no_processes() -> NotStarted {
     let error = "Resource temporarily unavailable".to_owned();
     NotStarted { failure: StartFailure { step: StartStep::Program, error }, fault: FailureHistory::Shortage }
 }
 
 impl World {
-    /// The most processes of each executor on a Worker's machine now, if they are limited.
+    /// The maximum number of processes of each executor on a Worker's machine now. `None`: no limit.
     fn most_processes(&self, worker: NodeIndex) -> Option<usize> {
         let Body::Worker(body) = &self.node(worker).body else { return None };
         let shortage = self.scenario.shortage.as_ref().filter(|_| self.is_rough())?;
@@ -56,7 +56,8 @@ impl World {
         self.most_processes(worker) == Some(0)
     }
 
-    /// Whether an executor cannot start a process for this task, because it has reached its limit.
+    /// Whether an executor cannot start a process for this task, because the executor has reached its limit of
+    /// processes.
     pub(crate) fn meets_shortage(&mut self, node: NodeIndex, attempt: AttemptId) -> bool {
         let Some(process) = self.process(node) else { return false };
         let others =

@@ -1,4 +1,4 @@
-//! Stalls: no message of the Master reaches a Worker for a while, although the Worker's heartbeats reach the Master.
+//! Stalls: no message of the Master reaches a Worker for some time, although the Worker's heartbeats reach the Master.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use super::Fault;
 use crate::cluster::world::World;
 use firesteel_sim::dice::Dice;
 
-/// A Worker has not received an order, while its heartbeats arrive: how long the Master may count the executor, in
-/// milliseconds. Four late heartbeats, and some more.
+/// How long the Master may count an executor, in milliseconds, if the order to launch it has not reached the Worker but
+/// the Worker's heartbeats arrive. This is the time of four late heartbeats, and some more.
 const MOST_UNHEARD: u64 = 90_000;
 
 #[derive(Clone, Debug)]
 pub struct Stall {
-    /// When it begins, in milliseconds after the start.
+    /// The beginning, in milliseconds after the start.
     pub from: u64,
     pub machine: usize,
-    /// How long it lasts, in milliseconds.
+    /// The duration in milliseconds.
     pub millis: u64,
 }
 
@@ -43,7 +43,7 @@ impl Stall {
 }
 
 impl World {
-    /// Blocks the Master's messages to this Worker for a while.
+    /// Blocks the Master's messages to this Worker for some time.
     pub(crate) fn stall(&mut self, Stall { machine, millis, .. }: Stall) {
         let (Some(worker), Some(master)) = (self.workers[machine], self.master) else { return };
         for link in self.open_links(worker, master) {
@@ -53,8 +53,8 @@ impl World {
         }
     }
 
-    /// A Worker's heartbeats reach the Master, but orders do not reach the Worker. Checks that the Master does not
-    /// count such an executor for long.
+    /// Checks executors whose launch order does not reach the Worker, although the Worker's heartbeats reach the
+    /// Master. The Master must not count such an executor for long.
     pub(crate) fn check_unheard(&mut self, event: &Event) {
         let Event::Received { peer, arrived, message: Inbound::Worker(message) } = event else { return };
         if let WorkerToMaster::ExecutorStateChanged(report) = message {

@@ -1,4 +1,4 @@
-//! Hostile peers and status clients: well-typed messages that make no sense.
+//! Hostile peers and status clients, which send well-formed messages without sense.
 
 use bytes::Bytes;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
@@ -64,8 +64,8 @@ impl World {
         Some(&self.node(end.node).body)
     }
 
-    /// Asks for the whole state or for one application, kills an application by its id or name, or decommissions
-    /// Workers.
+    /// A random request of a client: it asks for the whole state or for one application, kills an application by its id
+    /// or name, or decommissions Workers.
     fn odd_question(&mut self) -> ClientToMaster {
         let kind = self.dice.below(8);
         let app = match self.dice.below(4) {
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    /// The place where the latest reading of the Master's state continues, or a random place.
+    /// The cursor at which the latest reading of the Master's state continues, or a random cursor.
     fn next_cursor(&mut self) -> StateCursor {
         match self.ledger.next_cursor() {
             Some(cursor) => cursor,
@@ -184,7 +184,8 @@ impl World {
         ClientToWorker::RequestLog(LogRequest { executor, stream, from })
     }
 
-    /// Mostly names an announced executor that has not registered yet, with the right secret.
+    /// A registration of a hostile peer. It usually names an announced executor that has not registered yet, with the
+    /// right secret.
     fn impostors_registration(&mut self, node: NodeIndex) -> Option<ExecutorToDriver> {
         let Some(Body::Driver(body)) = self.listener(node) else { return None };
         let (app, _) = body.registration.clone()?;
@@ -213,7 +214,7 @@ impl World {
         })
     }
 
-    /// A hostile peer that is given a task sends more output than any credit allows.
+    /// A hostile peer that receives a task sends more output than any credit allows.
     pub(crate) fn flood(&mut self, node: NodeIndex, attempt: AttemptId) {
         static FLOOD: [u8; 1 << 17] = [b'!'; 1 << 17];
         let output = ExecutorToDriver::TaskOutput {
@@ -253,8 +254,8 @@ impl World {
         }
     }
 
-    /// An application whose executors end at once, because it has no driver. It gets executors only where executors are
-    /// already faulty.
+    /// A hostile peer's application. Its executors end immediately, because it has no driver. It gets executors only
+    /// where executors are already faulty.
     fn odd_application(&mut self) -> ApplicationDescription {
         ApplicationDescription::new(
             Submitter::new("\u{202e}nobody's\n", ""),
@@ -316,7 +317,7 @@ impl World {
         ExecutorReport::new(executor, self.dice.pick(&states).clone())
     }
 
-    /// A live executor, or one that was never started.
+    /// The key of a live executor, or of an executor that was never started.
     fn odd_key(&mut self) -> ExecutorKey {
         let keys: Vec<&ExecutorKey> = self.processes.keys().collect();
         match self.dice.index(keys.len() + 1) {
@@ -337,7 +338,7 @@ impl World {
         }
     }
 
-    /// A live Worker, a new one, or one with an impossible name.
+    /// The id of a live Worker, of a new Worker, or an impossible id.
     fn odd_worker(&mut self) -> WorkerId {
         let workers: Vec<WorkerId> = self.ledger.workers().cloned().collect();
         match self.dice.index(workers.len() + 2) {
@@ -348,7 +349,7 @@ impl World {
     }
 }
 
-/// A file whose name points outside its directory.
+/// Files with a name that points outside the directory of the files.
 fn odd_files() -> ApplicationFiles {
     let name = "../../.profile".to_owned();
     let file = FileDescription { name, kind: FileKind::Plain, length: u64::MAX, sha256: Sha256([0; 32]) };

@@ -1,4 +1,4 @@
-//! Faults that strike by themselves.
+//! Faults that occur by themselves.
 
 use firesteel_engine::driver::{self, Allocation, Question, Replacement};
 use firesteel_placement::{Cores, MiB};
@@ -15,7 +15,7 @@ use crate::cluster::scheduled_event::{ScheduledEvent, StrangerRole};
 use crate::cluster::world::{NodeIndex, World};
 
 impl World {
-    /// Lets one fault strike, if it has a target, and plans the next one.
+    /// Performs one fault, if it has a target, and plans the next one.
     pub(crate) fn strike(&mut self) {
         if self.is_calm {
             return;
@@ -96,7 +96,7 @@ impl World {
         }
     }
 
-    /// Pauses an executor's process. Its events wait until it continues or is killed.
+    /// Pauses an executor's process. The events of the process wait until it continues or is killed.
     fn stop_some_executor(&mut self, fault: Fault) {
         let executors: Vec<NodeIndex> =
             self.processes.values().copied().filter(|node| self.is_executor_at_work(*node)).collect();
@@ -178,7 +178,7 @@ impl World {
         self.dice.index(owners.len()).map(|index| owners[index])
     }
 
-    /// Cuts a connection between living nodes. Newer connections are preferred, because they matter most.
+    /// Cuts a connection between living nodes. Newer connections are preferred, because they are more important.
     fn cut_some_link(&mut self, fault: Fault, half_open: bool) {
         let open: Vec<LinkIndex> =
             (0..self.links.len()).rev().map(LinkIndex).filter(|link| self.links[link.0].is_open()).collect();
@@ -188,7 +188,7 @@ impl World {
         }
     }
 
-    /// A shell changes executor targets, for profiles that its driver may or may not know.
+    /// The owner of an application changes executor targets, for profiles that its driver may or may not know.
     fn request_some_executors(&mut self, fault: Fault) {
         let profile = ProfileId(u32::try_from(self.dice.below(4)).expect("it is small"));
         let total = self.dice.below(6);
@@ -218,7 +218,8 @@ impl World {
         }
     }
 
-    /// A shell ends executors, some of which may not exist, or a driver requests this in another application's name.
+    /// The owner of an application ends executors, some of which may not exist. Or a driver requests this in another
+    /// application's name.
     fn kill_some_executors(&mut self, fault: Fault) {
         let count = self.dice.between(1, 3);
         let executors = (0..count)

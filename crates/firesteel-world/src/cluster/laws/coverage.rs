@@ -70,7 +70,7 @@ macro_rules! tallies {
         $(#[$doc])+
         #[derive(Clone, Debug, Default)]
         pub struct $name {
-            /// The number of events that machines were told, over all runs.
+            /// The number of events that machines received, over all runs.
             pub events: u64,
             pub runs: u64,
             $(pub(crate) $field: Tally<$type>,)+
@@ -97,7 +97,7 @@ macro_rules! tallies {
 pub(crate) use tallies;
 
 tallies! {
-    /// How often each thing that can happen in a cluster has happened.
+    /// How often each event, effect and fault of a cluster occurred.
     Coverage
     "sent" sent_worker_to_master: WorkerToMaster,
     "sent" sent_master_to_worker: MasterToWorker,
@@ -223,7 +223,7 @@ impl Coverage {
         }
     }
 
-    /// Counts a driver's news about executors, Workers and its own end.
+    /// Counts the executor states, and the reasons for losses, in a message from the Master to a driver.
     fn told(&mut self, message: &MasterToDriver) {
         match message {
             MasterToDriver::ExecutorUpdated { state, .. } => {

@@ -1,5 +1,5 @@
-//! Which peers are accepted: executors by their drivers, and Workers by their Master. A leaving executor gets no more
-//! tasks.
+//! The laws of admission: which executors a driver accepts, and which Workers a Master accepts. A leaving executor gets
+//! no more tasks.
 //!
 //! Hostile peers do not know the secrets of this world, except for some stolen ones.
 
@@ -10,7 +10,7 @@ use firesteel_protocol::ids::{AppId, ExecutorId, PeerId, WorkerId};
 use firesteel_protocol::messages::{DriverToExecutor, ExecutorToDriver, MasterToDriver};
 use firesteel_protocol::secret::Secret;
 
-/// The most cores of a Worker that this world's Master accepts. Some hostile peers claim more.
+/// The maximum number of cores of a Worker that this world's Master accepts. Some hostile peers claim more.
 pub(crate) const PLAUSIBLE: Cores = Cores(63);
 
 /// The prefix of a wrong secret.
@@ -29,23 +29,23 @@ pub(crate) fn wrong(secret: &Secret) -> Secret {
     Secret::new(format!("{WRONG}{}", secret.reveal()))
 }
 
-/// The right secret in place of a wrong one.
+/// The right secret, as a replacement for a wrong one.
 pub(crate) fn corrected(secret: &Secret) -> Secret {
     let word = secret.reveal();
     Secret::new(word.strip_prefix(WRONG).unwrap_or(word))
 }
 
-/// What a driver was told about its executors, by its Master and by themselves.
+/// What a driver has learned about its executors, from its Master and from the executors.
 #[derive(Debug, Default)]
 pub(crate) struct Entrance {
     app: Option<AppId>,
     announced: BTreeSet<ExecutorId>,
-    /// The executors that will end with their Workers, or to make room for an urgent application.
+    /// The executors that will end with their Workers, or to free resources for an urgent application.
     leaving: BTreeSet<ExecutorId>,
     claims: BTreeMap<PeerId, Claim>,
 }
 
-/// What an executor claims about itself.
+/// What a peer claims when it registers as an executor.
 #[derive(Debug)]
 struct Claim {
     executor: ExecutorId,
@@ -73,7 +73,7 @@ impl Entrance {
         }
     }
 
-    /// The driver receives a message of a peer. The peer's first claim counts.
+    /// The driver receives a message of a peer. Only the peer's first claim counts.
     pub(crate) fn hear_executor(&mut self, peer: PeerId, message: &ExecutorToDriver) {
         if let ExecutorToDriver::RegisterExecutor { executor, secret, .. } = message {
             let claim = Claim { executor: *executor, secret: secret.clone() };

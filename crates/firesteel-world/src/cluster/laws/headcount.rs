@@ -1,4 +1,4 @@
-//! The laws for requests of drivers with dynamic allocation to their Master.
+//! The laws for the requests that drivers with dynamic allocation send to their Master.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use crate::cluster::network::message::Message;
 use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 
-/// How long after its idle timeout an executor may take to end, in milliseconds.
+/// How long after its idle timeout an executor may still take to end, in milliseconds.
 const SLACK: u64 = 2_000;
 
 /// The requests of one driver.
 #[derive(Debug, Default)]
 pub(crate) struct ExecutorRequests {
     targets: BTreeMap<ProfileId, u64>,
-    /// The executors that its user has ended.
+    /// The executors that the driver's user has ended.
     dismissed: BTreeSet<ExecutorId>,
 }
 
@@ -117,7 +117,7 @@ impl World {
         })
     }
 
-    /// An executor has become idle: plans the check of its idle timeout.
+    /// An executor has become idle. Plans the check of the executor's idle timeout.
     pub(crate) fn became_idle(&mut self, node: NodeIndex) {
         let now = self.now;
         let Some(process) = self.process_mut(node) else { return };
@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    /// Checks that no more executors exceed the idle timeout than are wanted.
+    /// Checks the number of executors that exceed the idle timeout. At most as many as are wanted may do so.
     pub(crate) fn check_idle(&mut self, node: NodeIndex, since: u64) {
         let Some(process) = self.process(node).filter(|process| process.idle_since == Some(since)) else {
             return;

@@ -1,4 +1,4 @@
-//! After the faults: everything must recover by itself, within a bounded time.
+//! The laws after the faults: everything must recover by itself, within a limited time.
 
 use firesteel_engine::driver;
 use firesteel_engine::driver::{Allocation, Question, Replacement};
@@ -14,16 +14,16 @@ use crate::cluster::scenario::AppPlan;
 use crate::cluster::scheduled_event::{KillReason, ScheduledEvent};
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 
-/// How long after the last fault both sides know of every cut connection, every Worker is back, and every timeout has
-/// passed, in milliseconds.
+/// How long after the last fault everything is settled, in milliseconds: both sides know every cut connection, every
+/// Worker is back, and every timeout has passed.
 pub(crate) const SETTLED_AFTER: u64 = 240_000;
-/// How long after the last fault all applications must be over, in milliseconds.
+/// How long after the last fault all applications must have ended, in milliseconds.
 pub(crate) const HEALED_AFTER: u64 = 3_600_000;
-/// How long after the last application's end nothing of it may be left, in milliseconds.
+/// How long after the last application's end no trace of an application may be left, in milliseconds.
 pub(crate) const CLEAN_AFTER: u64 = 240_000;
 /// The time between two audits, in milliseconds.
 const AUDIT_EVERY: u64 = 60_000;
-/// An executor that was launched or ended within this time may be known to one side only.
+/// An executor that was launched or ended within this time, in milliseconds, may be known to one side only.
 const RECENT: u64 = 30_000;
 
 impl World {
@@ -34,9 +34,9 @@ impl World {
         self.after(SETTLED_AFTER, ScheduledEvent::Audit);
     }
 
-    /// Helps applications that could never end. If its own limits leave an application without executors, it requests
-    /// some. If it needs more than any Worker has, it is cancelled. Every task that never ends is cancelled, too. This
-    /// frees their resources for others.
+    /// Helps applications that could never end, to free their resources for others. An application whose own limits
+    /// leave it without executors requests some. An application that needs more than any Worker has is cancelled. Every
+    /// task that never ends is cancelled, too.
     pub(crate) fn mend(&mut self) {
         self.after(AUDIT_EVERY, ScheduledEvent::Mend);
         self.mend_launchers();
@@ -56,9 +56,8 @@ impl World {
         }
     }
 
-    /// Gives one profile of an application a turn with the application's cores. The profile is random. In a fixed
-    /// order, two applications might alternate forever, if only one Worker fits both: one of them would always hold all
-    /// its cores.
+    /// Gives all the application's cores to one random profile for a time. In a fixed order, two applications might
+    /// alternate forever if only one Worker fits both: one of the two would always hold all its cores.
     fn turn_to_a_profile(&mut self, node: NodeIndex, app: usize) {
         let own: Vec<ProfileId> = self.scenario.apps[app].all_profiles().map(|(id, _)| id).collect();
         let Some(turn) = self.dice.index(own.len()).map(|index| own[index]) else { return };
@@ -96,7 +95,7 @@ impl World {
         })
     }
 
-    /// Whether all machines together have room for the executors that the application starts with.
+    /// Whether the executors that the application starts with fit on all machines together.
     fn gang_fits(&self, plan: &AppPlan, cores: Cores, memory: MiB, profile: &ResourceProfile) -> bool {
         let room = self.scenario.workers.iter().map(|worker| {
             let by_resource =
@@ -203,7 +202,7 @@ impl World {
         }
     }
 
-    /// The time when the last driver ended, if all have.
+    /// The time when the last driver ended, if all drivers have ended.
     pub(crate) fn all_over_since(&self) -> Option<u64> {
         self.drivers.iter().try_fold(0, |latest: u64, phase| match phase {
             DriverPhase::Awaited | DriverPhase::Lives(_) => None,
@@ -219,7 +218,7 @@ impl World {
         })
     }
 
-    /// Checks the end: nothing is used, nothing runs, no message is in transit.
+    /// Checks the end: no resource is used, no process runs, and no message is in transit.
     pub(crate) fn check_end(&mut self) {
         self.compare_tables();
         let app = self.ledger.apps().next().cloned();
@@ -260,8 +259,8 @@ impl World {
         }
     }
 
-    /// Describes a happening that should not be in the queue after the end: anything but heartbeats, alarms, audits, a
-    /// Master's turn and the Workers' searches for directories.
+    /// Describes an event that should not be in the queue after the end. Only heartbeats, alarms, audits, a Master's
+    /// turn and the Workers' searches for directories may be there.
     fn left_over(&self, scheduled_event: &ScheduledEvent) -> Option<String> {
         let is_for_the_living = match scheduled_event {
             ScheduledEvent::Wake { .. }

@@ -1,4 +1,4 @@
-//! The facts of a world: which executors ran, and what each driver's tasks did.
+//! The facts of a world: the executors that ran, and the states of each driver's tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::cluster::processes::programs::Program;
 use crate::cluster::processes::task_lives::FATAL;
 use crate::cluster::world::NodeIndex;
 
-/// What every executor did, since the start of the world.
+/// The history of every executor since the start of the world.
 #[derive(Debug, Default)]
 pub(crate) struct Executors {
     started: BTreeMap<ExecutorKey, NodeIndex>,
@@ -64,7 +64,7 @@ impl Executors {
     }
 }
 
-/// What one driver's tasks did.
+/// The history of one driver's tasks.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     submitted: u64,
@@ -81,7 +81,7 @@ pub(crate) struct Tasks {
 struct Attempt {
     is_started: bool,
     end: Option<TaskEnd>,
-    /// Whether its executor gave it back, and the driver knows.
+    /// Whether the executor gave the attempt back, and the driver knows this.
     is_given_back: bool,
     /// The bytes of output that the driver allowed.
     granted: u64,
@@ -89,7 +89,7 @@ struct Attempt {
     sent: u64,
     /// The bytes of output that the driver stored, by stream.
     stored: [u64; 2],
-    /// The bytes of output that the shell reported as stored.
+    /// The bytes of output that the driver's owner reported as stored.
     consumed: u64,
 }
 
@@ -126,7 +126,7 @@ impl Tasks {
         self.grant(attempt, credit, limit)
     }
 
-    /// The driver allows more output.
+    /// The driver allows an attempt to send more output.
     pub(crate) fn grant(&mut self, attempt: AttemptId, bytes: u64, limit: u64) -> Result<(), String> {
         let Some(row) = self.attempts.get_mut(&attempt) else {
             return Err(format!("attempt {attempt} gets credit without a launch"));
@@ -151,7 +151,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// A driver is told that an executor gave an attempt back.
+    /// A driver learns that an executor gave an attempt back.
     pub(crate) fn give_back(&mut self, attempt: AttemptId) {
         if let Some(row) = self.attempts.get_mut(&attempt) {
             row.is_given_back = true;
@@ -205,7 +205,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// The shell tells a driver that output is stored.
+    /// The driver's owner reports that output is stored.
     pub(crate) fn consume(&mut self, attempt: AttemptId, bytes: u64) {
         if let Some(row) = self.attempts.get_mut(&attempt) {
             row.consumed += bytes;
@@ -226,7 +226,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Whether a cancelled task still runs without its executor having been told.
+    /// Whether a cancelled task still runs because its executor has not been told.
     pub(crate) fn goes_on(&self, task: u64) -> bool {
         self.given_up.contains(&task) && !self.ended.contains(&task) && !self.killed.contains(&task)
     }
@@ -320,7 +320,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// A driver reports that its application is over.
+    /// Checks that all tasks have ended when a driver reports the end of its application.
     pub(crate) fn done(&mut self) -> Result<(), String> {
         if self.is_done {
             return Err("a driver is done twice".to_owned());
@@ -358,7 +358,7 @@ impl Questions {
         self.open.insert(number, Asked { number, question, at });
     }
 
-    /// Takes an answer. Returns its question.
+    /// Checks an answer. Returns the question that it answers.
     pub(crate) fn answer(&mut self, number: QuestionId) -> Result<Question, String> {
         let asked = self.open.remove(&number);
         asked

@@ -1,4 +1,5 @@
-//! Connections: ordered in each direction, with random delays, and cut without warning.
+//! Connections: messages stay in order in each direction, have random delays, and are lost when a connection is cut
+//! without warning.
 
 use firesteel_protocol::ids::PeerId;
 
@@ -32,20 +33,20 @@ impl Side {
 pub(crate) struct Link {
     ends: [End; 2],
     pace: Pace,
-    /// Whether the connection is cut, so that messages in transit and later ones are lost.
+    /// Whether the connection is cut. Then messages in transit and later messages are lost.
     cut: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct End {
     pub(crate) node: NodeIndex,
-    /// The peer id that its owner uses for it.
+    /// The peer id that the owner of this end uses for the connection.
     pub(crate) peer: PeerId,
-    /// Whether its owner has not been told that it ended.
+    /// Whether the owner of this end has not been told that the connection ended.
     pub(crate) open: bool,
-    /// Whether its owner has ended the connection. Later messages of the owner are not sent.
+    /// Whether the owner of this end has ended the connection. The owner's later messages are not sent.
     is_done: bool,
-    /// When the latest message in transit arrives here. A later message may not arrive earlier.
+    /// When the latest message in transit arrives at this end. A later message must not arrive earlier.
     latest: u64,
 }
 
@@ -96,7 +97,7 @@ impl Link {
         !self.cut && self.ends.iter().all(|end| end.open)
     }
 
-    /// When a message that is sent now arrives at this side. It cannot arrive before earlier messages.
+    /// When a message that is sent now arrives at this side. It does not arrive before earlier messages.
     pub(crate) fn arrival(&mut self, side: Side, now: u64, dice: &mut Dice) -> u64 {
         let delay = match self.pace {
             Pace::Quick if dice.one_in(64) => dice.between(3, 40),
@@ -119,12 +120,13 @@ impl Link {
         self.ends[side as usize].latest
     }
 
-    /// Loses all messages on their way and all later ones.
+    /// Loses all messages in transit and all later messages.
     pub(crate) fn cut(&mut self) {
         self.cut = true;
     }
 
-    /// Records that the owner of this side knows of the end. Returns whether it did not know yet.
+    /// Records that the owner of this side knows that the connection has ended. Returns whether the owner did not know
+    /// it before.
     pub(crate) fn close(&mut self, side: Side) -> bool {
         std::mem::replace(&mut self.ends[side as usize].open, false)
     }

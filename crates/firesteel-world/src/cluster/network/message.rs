@@ -1,4 +1,4 @@
-//! The messages that cross links, of any sender.
+//! The messages that pass over connections, of any sender.
 
 use firesteel_engine::driver;
 use firesteel_master as master;

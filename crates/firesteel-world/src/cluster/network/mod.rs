@@ -1,6 +1,6 @@
 //! Dialling, sending, receiving, and the ends of connections.
 //!
-//! `links` are connections, and `message` their contents.
+//! `links` contains the connections, and `message` the messages on them.
 
 pub(super) mod links;
 pub(super) mod message;
@@ -43,7 +43,7 @@ impl World {
         self.after(millis, ScheduledEvent::Dial { node, target, answer });
     }
 
-    /// Random delay of a connection: a lost first packet is sent again after one, three or seven seconds.
+    /// A random delay of a connection. A lost first packet is sent again after one, three or seven seconds.
     fn lateness_of_dial(&mut self, target: Target) -> u64 {
         let is_late = matches!(target, Target::Master(_))
             && self.is_elected()
@@ -150,7 +150,7 @@ impl World {
         self.check_former_ones_left(node);
     }
 
-    /// Opens a connection, and returns its number at the side that dialled.
+    /// Opens a connection. Returns the peer id that the dialling side uses for it.
     pub(crate) fn connect(&mut self, dialler: NodeIndex, listener: NodeIndex) -> PeerId {
         let link = LinkIndex(self.links.len());
         let slow = self.is_rough() && self.dice.one_in(self.scenario.faults.slow);
@@ -254,7 +254,7 @@ impl World {
         }
     }
 
-    /// A user cancels the application at a special moment: an executor has come, but the driver does not know its
+    /// A user cancels the application at a special moment: an executor has connected, but the driver does not know its
     /// application id yet.
     fn change_mind_early(&mut self, node: NodeIndex) {
         let waits = self.driver_mut(node).is_some_and(|body| body.machine.app().is_none());
@@ -264,7 +264,7 @@ impl World {
         }
     }
 
-    /// Notes an order of a Worker's Master, which must be carried out.
+    /// Notes an order of a Master to a Worker, which the Worker must carry out.
     fn see_order(&mut self, sender: NodeIndex, receiver: NodeIndex, message: &Message) {
         if self.master != Some(sender) {
             return;
@@ -284,7 +284,7 @@ impl World {
         }
     }
 
-    /// Checks that a Master without the state of the one before ends none of its executors at once.
+    /// Checks that a Master without the state of the former Master does not end the executor immediately.
     fn check_foreign(&mut self, executor: &ExecutorKey) {
         let hold = master::Config::default().recovery_timeout;
         let holds = self.scenario.holds_foreign && !self.scenario.is_durable;
@@ -309,7 +309,7 @@ impl World {
         self.arrive(node, peer, event);
     }
 
-    /// A message arrives at a node that understands it. A busy Master queues it.
+    /// A message arrives at a node. A busy Master queues the message.
     fn arrive(&mut self, node: NodeIndex, peer: PeerId, event: Option<NodeEvent>) {
         match event {
             Some(NodeEvent::Master(event)) => self.arrive_at_master(node, peer, event),
@@ -318,7 +318,7 @@ impl World {
         }
     }
 
-    /// A node ends a connection: messages sent before arrive, and both sides are told.
+    /// A node ends a connection. Messages sent before arrive, and both sides learn of the end.
     pub(crate) fn close(&mut self, node: NodeIndex, peer: PeerId) {
         let Some(link) = self.link_of(node, peer) else {
             let name = self.node(node).body.name();
@@ -332,7 +332,7 @@ impl World {
         self.at(arrival, ScheduledEvent::Hangup { link, side: side.other() });
     }
 
-    /// Cuts a connection: messages in transit are lost, and each side notices at its own time.
+    /// Cuts a connection. Messages in transit are lost, and the two sides notice at different times.
     pub(crate) fn cut(&mut self, link: LinkIndex, half_open: bool) {
         self.links[link.0].cut();
         let mut delays = [self.dice.below(300), self.dice.below(300)];
@@ -344,7 +344,7 @@ impl World {
         }
     }
 
-    /// Ends a process. `end` decides how its peers notice.
+    /// Ends a process. `end` decides how the process's peers notice.
     pub(crate) fn end_process(&mut self, node: NodeIndex, end: ProcessEnd) {
         self.node_mut(node).body = Body::Gone;
         self.node_mut(node).alarm = None;
@@ -375,13 +375,13 @@ impl World {
 /// How a process ends its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessEnd {
-    /// Messages sent before the end arrive.
+    /// Messages that the process sent before its end arrive.
     Orderly,
-    /// Messages sent before may be lost, and peers may learn of the end very late.
+    /// Messages that the process sent before its end may be lost, and peers may learn of the end very late.
     Abruptly,
 }
 
-/// Turns a message into an event of the receiving process; `None` if that process does not listen.
+/// Turns a message into an event of the receiving process. `None` if the process does not accept this kind of message.
 fn received(body: &Body, peer: PeerId, arrived: Timestamp, message: Message) -> Option<NodeEvent> {
     let at_master = |message| NodeEvent::Master(master::Event::Received { peer, arrived, message });
     let at_worker = |message| NodeEvent::Worker(worker::Event::Received { peer, message });

@@ -1,4 +1,4 @@
-//! Cluster drivers: submitted by an operator, run by Workers.
+//! Cluster drivers, which an operator submits and Workers run.
 
 use std::collections::BTreeMap;
 
@@ -18,22 +18,24 @@ use crate::cluster::scheduled_event::ScheduledEvent;
 use crate::cluster::world::{NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
-/// How long a cluster driver may run after a request to end it, in milliseconds: its grace period, and some more.
+/// How long a cluster driver may run after a request to end it, in milliseconds: its grace period and a reserve.
 const ENDS_WITHIN: u64 = 60_000;
 
 /// A cluster driver that is submitted.
 #[derive(Clone, Debug)]
 pub struct SubmissionPlan {
-    /// The time after the start at which it is submitted, in milliseconds.
+    /// When the driver is submitted, in milliseconds after the start.
     pub at: u64,
-    /// Its size, its custom resources, and whether it is supervised.
+    /// The driver's size and custom resources, and whether it is supervised.
     pub description: DriverDescription,
-    /// How long after its submission requests to end it come, in milliseconds.
+    /// How long after the submission an operator requests the driver's end, in milliseconds. There may be several
+    /// requests.
     pub killed_after: Vec<u64>,
 }
 
 impl SubmissionPlan {
-    /// Random cluster drivers: up to six, in one of three clusters. If Workers have gpus, some need one.
+    /// Random cluster drivers: up to six, in one of three clusters. If Workers have gpus, some of these drivers need
+    /// one.
     pub(crate) fn rolled(dice: &mut Dice, gpus: bool) -> Vec<Self> {
         if !dice.one_in(3) {
             return Vec::new();
@@ -71,7 +73,7 @@ impl SubmissionPlan {
 #[derive(Debug, Default)]
 pub(crate) struct ClusterDrivers {
     running: BTreeMap<DriverId, Process>,
-    /// The Worker that first started each cluster driver, and whether it is supervised.
+    /// For each cluster driver, the Worker that first started it, and whether it is supervised.
     known: BTreeMap<DriverId, Known>,
     starts: u64,
 }
@@ -112,8 +114,8 @@ impl World {
         }
     }
 
-    /// An operator asks for the state of some cluster driver, then for its end. Some end all of them, or clear the
-    /// ended ones.
+    /// An operator asks for the state of a cluster driver, then for its end. Some operators end all drivers, or clear
+    /// the ended ones.
     pub(crate) fn kill_driver(&mut self) {
         let Some(master) = self.master else { return };
         let known: Vec<DriverId> = self.ledger.submitted().cloned().collect();
@@ -174,7 +176,7 @@ impl World {
         self.cluster_drivers.running.get_mut(driver).filter(|process| process.start == start)
     }
 
-    /// A cluster driver's process has started, or could not be.
+    /// A cluster driver's process has started, or its start has failed.
     pub(crate) fn cluster_driver_up(&mut self, driver: DriverId, start: u64) {
         let cannot_start = self.is_rough() && self.dice.one_in(10);
         let Some(process) = self.cluster_driver(&driver, start) else { return };
@@ -212,7 +214,7 @@ impl World {
         ])
     }
 
-    /// A cluster driver's process ends; its Worker is told.
+    /// A cluster driver's process ends. Its Worker learns of the end.
     pub(crate) fn cluster_driver_end(&mut self, driver: DriverId, start: u64, status: ExitStatus) {
         let Some(worker) = self.cluster_driver(&driver, start).map(|process| process.worker) else { return };
         self.cluster_drivers.running.remove(&driver);
@@ -242,7 +244,7 @@ impl World {
         self.cluster_drivers.running.retain(|_, process| process.worker != worker);
     }
 
-    /// A Worker reports on a cluster driver. A supervised driver is restarted each time that it fails.
+    /// Checks a Worker's report on a cluster driver. A supervised driver is restarted each time that it fails.
     pub(crate) fn check_driver_report(&mut self, message: &WorkerToMaster) {
         let reports = match message {
             WorkerToMaster::DriverStateChanged(report) => std::slice::from_ref(report),
@@ -280,7 +282,7 @@ impl World {
         }
     }
 
-    /// Describes a cluster driver that was never started, but counts as running on its Worker.
+    /// Describes a cluster driver that was never started, although its Worker counts it as running.
     fn wrong_worker_driver(&self) -> Option<String> {
         self.living_workers().into_iter().find_map(|node| {
             let Body::Worker(body) = &self.node(node).body else { return None };
@@ -300,7 +302,8 @@ impl World {
         })
     }
 
-    /// Describes a cluster driver of the Master that its Worker does not have, or that should have ended long ago.
+    /// Describes a cluster driver of the Master that the driver's Worker does not have, or that should have ended long
+    /// ago.
     fn wrong_master_driver(&self) -> Option<String> {
         if !self.is_settled() {
             return None;

@@ -1,4 +1,4 @@
-//! How executors' processes start and end.
+//! The starts and ends of executors' processes.
 
 use firesteel_engine::executor::{self, Executor};
 use firesteel_protocol::ids::{ExecutorId, ExecutorKey};
@@ -91,7 +91,7 @@ impl World {
         self.is_rough() && self.scenario.bad_worker == Some(body.plan)
     }
 
-    /// Parses the command line as an executor's program does. Every placeholder must have been filled in.
+    /// Parses the command line as an executor's program does. Checks that every placeholder was filled in.
     fn read_command(&mut self, worker: NodeIndex, plan: &ExecutorPlan) -> Option<(usize, executor::Config)> {
         let command = plan.command.program().expect("anything else has not started");
         let words = &command.arguments;
@@ -174,7 +174,7 @@ impl World {
         self.after(millis, ScheduledEvent::Tell { node, event: NodeEvent::Executor(executor::Event::Start) });
     }
 
-    /// Ends an executor's process with everything that it started; its Worker is told.
+    /// Ends an executor's process and all processes that it started. The Worker learns of the end.
     pub(crate) fn executor_end(&mut self, node: NodeIndex, status: ExitStatus) {
         let Some(process) = self.process(node) else { return };
         let (worker, executor) = (process.worker, process.key.clone());

@@ -20,39 +20,40 @@ use crate::cluster::scheduled_event::Target;
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
-/// A launcher, with the books about it.
+/// A launcher, with the books about the launch.
 #[derive(Debug)]
 pub(crate) struct LauncherBody {
     pub(crate) machine: Launcher,
     /// The application, as an index into the scenario's applications.
     pub(crate) app: usize,
     books: Books,
-    /// Whether it has announced the end of its application.
+    /// Whether the launcher has announced the end of its application.
     waits_for_the_end: bool,
 }
 
-/// A second set of books, from a launcher's events.
+/// A second set of books, computed from a launcher's events.
 #[derive(Debug, Default)]
 struct Books {
     id: Option<AppId>,
-    /// Its executors that have not ended.
+    /// The launcher's executors that have not ended.
     live: BTreeMap<ExecutorId, Cores>,
-    /// Its executors that were lost: their processes may still run.
+    /// The launcher's executors that were lost. Their processes may still run.
     lost: BTreeSet<ExecutorId>,
     /// The exit codes of executors that ended by themselves before the application was to end.
     codes: Vec<i32>,
-    /// For an application without a number and a maximum: how many executors it still wants. These are the executors
-    /// left when the first one ended by itself, minus the later ends.
+    /// How many executors the application still wants, if it has neither a fixed number of executors nor a maximum of
+    /// cores. `None` until an executor ends by itself. Then the number of executors still alive; each later end of this
+    /// kind subtracts one.
     wanted: Option<usize>,
-    /// The cores that may still be held, if there is a maximum.
+    /// The cores that the application may still hold. `None` if there is no maximum.
     cores_left: Option<Cores>,
     is_ending: bool,
-    /// Whether it has reported that executors may be left.
+    /// Whether the launcher has reported that executors may be left.
     leaves_some: bool,
 }
 
 impl LauncherBody {
-    /// Whether its application is to end.
+    /// Whether the launcher's application is ending.
     pub(crate) fn is_over(&self) -> bool {
         self.waits_for_the_end || self.books.is_ending
     }
@@ -104,7 +105,7 @@ impl Books {
         }
     }
 
-    /// The exit code of the launch, if its executors have ended as it requires.
+    /// The exit code of the launch, if the executors have ended as the launch requires.
     fn met(&self, plan: &AppPlan, until: Until) -> Option<i32> {
         match until {
             Until::Never => None,
@@ -181,7 +182,7 @@ impl World {
         }
     }
 
-    /// The fate of a launched command's process, which may be a fault.
+    /// The behaviour of a launched command's process, which may be faulty.
     pub(crate) fn command_fate(&mut self, until: Until) -> ExecutorFate {
         if !self.is_rough() || !self.dice.one_in(self.scenario.faults.executor) {
             return rolled_fate(&mut self.dice, until);
@@ -228,7 +229,8 @@ impl World {
         }
     }
 
-    /// Checks the outcome that a launch reports to its Master: how its executors ended, or that it was ended before.
+    /// Checks the outcome that a launch reports to its Master: the result of its executors, or that the launch was
+    /// ended before.
     fn hold_launch_outcome(&mut self, node: NodeIndex, outcome: Option<&Outcome>) {
         let Some(body) = self.launcher_mut(node) else { return };
         body.books.is_ending = true;
@@ -247,8 +249,8 @@ impl World {
         }
     }
 
-    /// Checks the end of a launch. It ends exactly when its executors have ended as it requires, with their exit code.
-    /// None of its processes is left, unless hostile peers misled the Master.
+    /// Checks the end of a launch. A launch ends exactly when its executors have ended as it requires, with their exit
+    /// code. None of its processes is left, unless hostile peers misled the Master.
     fn hold_ending(&mut self, node: NodeIndex, ending: &Ending) {
         let Body::Launcher(body) = &self.node(node).body else { return };
         let (plan, books) = (&self.scenario.apps[body.app], &body.books);
@@ -307,7 +309,7 @@ impl World {
         self.drivers.iter().filter_map(lives).collect()
     }
 
-    /// The user of a driver or launcher cancels it.
+    /// The user of a driver or launcher cancels the application.
     pub(crate) fn cancel(&mut self, fault: Fault, node: NodeIndex) {
         self.fault(fault);
         match self.node(node).body {

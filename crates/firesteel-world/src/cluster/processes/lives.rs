@@ -1,4 +1,4 @@
-//! How processes start and end: Masters, Workers and drivers.
+//! The starts and ends of Masters, Workers and drivers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,17 +27,17 @@ use crate::cluster::scenario::AppKind;
 use crate::cluster::scheduled_event::{KillReason, ScheduledEvent};
 use crate::cluster::world::{DriverPhase, NodeIndex, World};
 
-/// How long machines give a process to end when asked.
+/// The grace period of a process between the request to end and SIGKILL.
 pub(super) const KILL_GRACE: Duration = Duration::from_secs(10);
-/// How long after its Worker's death an executor's process may live, in milliseconds. It has its grace
-/// period, and then the Worker's reaper kills it.
+/// How long an executor's process may live after its Worker's death, in milliseconds. The process has its grace period,
+/// then the Worker's cleanup process kills it.
 const ORPHAN_LIMIT: u64 = 15_000;
 
-/// How many tasks a shell submits ahead: more than all cores of a small cluster.
+/// How many unfinished tasks the driver's owner submits: more than all cores of a small cluster.
 const MOST_OPEN: u64 = 200;
 
 impl World {
-    /// A Master begins to lead at this listener, unless another one leads.
+    /// A Master begins to lead at this listener, unless another Master leads.
     pub(crate) fn start_master(&mut self, listener: usize) {
         if self.master.is_some() {
             return;
@@ -66,7 +66,7 @@ impl World {
             order: self.scenario.serving,
             driver_strategy: self.scenario.driver_strategy,
             max_drivers: self.scenario.max_drivers,
-            // The same value as in the daemon: a Master may replace another one within the same second.
+            // The same value as in the daemon: a Master may replace another Master within the same second.
             first_application: self.timestamp().millis() % 1000 * 10,
             page: self.page(),
             limits: master::Limits { cores: PLAUSIBLE, ..master::Limits::default() },
@@ -91,7 +91,7 @@ impl World {
         self.set_alarm(node);
     }
 
-    /// A Master with empty tables. In half of the clusters it tolerates unknown executors for a while.
+    /// A Master with empty tables. In half of the clusters it tolerates unknown executors for some time.
     fn new_master(&mut self, config: master::Config) -> Master {
         let holds = self.scenario.holds_foreign && !self.is_sabotaged_by(Sabotage::EndForeign);
         let foreign = if holds { UnknownExecutors::Held } else { UnknownExecutors::Ended };
@@ -166,7 +166,7 @@ impl World {
         self.tell(node, NodeEvent::Worker(World::earlier_directories()));
     }
 
-    /// Ends a Worker, orderly or not. Its executors must also end, which is checked. Later the Worker starts again.
+    /// Ends a Worker, orderly or not. Later checks that its executors have ended, too. Then the Worker starts again.
     pub(crate) fn end_worker(&mut self, node: NodeIndex, end: ProcessEnd) {
         let Body::Worker(body) = &self.node(node).body else { return };
         let plan = body.plan;
@@ -256,7 +256,7 @@ impl World {
         self.at(self.now, ScheduledEvent::Submit { node, task: 0 });
     }
 
-    /// The shell submits tasks while few are unfinished.
+    /// The driver's owner submits tasks while few tasks are unfinished.
     pub(crate) fn submit(&mut self, node: NodeIndex, task: usize) {
         let Some(body) = self.driver_mut(node) else { return };
         let (app, open) = (body.app, body.tasks.open());

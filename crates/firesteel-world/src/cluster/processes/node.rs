@@ -1,4 +1,4 @@
-//! One process of a simulated cluster, with the state machine that it runs.
+//! One process of a simulated cluster, with its state machine.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -23,10 +23,10 @@ use crate::cluster::scenario::host_preferences::Waiting;
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) body: Body,
-    /// Its connections, indexed by its own numbers.
+    /// The process's connections, indexed by the process's own numbers.
     pub(crate) connections: Vec<LinkIndex>,
     pub(crate) alarm: Option<Alarm>,
-    /// When it was last woken, and how many times at that moment.
+    /// When the process was last woken, and how many times at that moment.
     pub(crate) woken: (u64, u32),
     pub(crate) events: u64,
     /// Events that wait while the process is paused.
@@ -35,7 +35,7 @@ pub(crate) struct Node {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alarm {
-    /// The time that the node asked for.
+    /// The time at which the node asked to be woken.
     pub(crate) due: u64,
     pub(crate) rings: u64,
 }
@@ -63,11 +63,12 @@ pub(crate) enum Body {
 pub(crate) struct WorkerBody {
     pub(crate) machine: Worker,
     pub(crate) id: WorkerId,
-    /// The machine that it runs on, as an index into the scenario's machines.
+    /// The machine of the Worker, as an index into the scenario's machines.
     pub(crate) plan: usize,
-    /// Logs that are being read for clients. Each has its author, if the author was alive when the reading began.
+    /// Logs that are being read for clients. Each has the process that writes it, if this process was alive when the
+    /// reading began.
     pub(crate) readings: BTreeMap<PeerId, Option<LogAuthor>>,
-    /// When it must have ended, if it is decommissioned.
+    /// When the Worker must have ended, if it is decommissioned.
     pub(crate) gone_by: Option<u64>,
 }
 
@@ -80,12 +81,13 @@ pub(crate) struct DriverBody {
     pub(crate) questions: Questions,
     /// The tasks that wait and have preferred hosts.
     pub(crate) waiting: Waiting,
-    /// Its id at the Master, and its connection to the Master.
+    /// The application's id at the Master, and the driver's connection to the Master.
     pub(crate) registration: Option<(AppId, PeerId)>,
     pub(crate) headcount: ExecutorRequests,
-    /// Which executors may be accepted.
+    /// The executors that the driver may accept.
     pub(crate) entrance: Entrance,
-    /// Executors that register in effects which are not performed yet. Ended tasks do not know them.
+    /// Executors whose registration is among the effects that are not performed yet. A task that ended as unfit in this
+    /// event could not use them.
     pub(crate) newcomers: BTreeSet<ExecutorId>,
 }
 
@@ -134,7 +136,7 @@ impl Body {
         }
     }
 
-    /// Whether the event is one of its machine's events.
+    /// Whether this node's machine handles the event.
     pub(crate) fn hears(&self, event: &NodeEvent) -> bool {
         match event {
             NodeEvent::Master(_) => matches!(self, Self::Master(_)),
@@ -145,7 +147,7 @@ impl Body {
         }
     }
 
-    /// Applies the event to the machine; `None` if the event is not one of the machine's.
+    /// Applies the event to the machine. `None` if the machine does not handle events of this kind.
     pub(crate) fn apply(&mut self, now: Timestamp, event: NodeEvent) -> Option<NodeEffects> {
         Some(match (self, event) {
             (Self::Master(machine), NodeEvent::Master(event)) => {

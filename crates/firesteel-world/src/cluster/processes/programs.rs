@@ -12,24 +12,24 @@ use crate::cluster::faults::Fault;
 use crate::cluster::world::NodeIndex;
 use firesteel_sim::dice::Dice;
 
-/// What an executor's process does after its start.
+/// The behaviour of an executor's process after its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExecutorFate {
     Serves,
-    /// It serves its driver, and ignores a request to end.
+    /// The process serves its driver, and ignores a request to end.
     IgnoresTerminate,
-    /// It serves its driver, and dies after this time.
+    /// The process serves its driver, and dies after this time.
     DiesAfter {
         millis: u64,
         status: ExitStatus,
     },
-    /// It ends before it dials its driver.
+    /// The process ends before it connects to its driver.
     EndsAtOnce {
         status: ExitStatus,
     },
-    /// It neither dials its driver nor ends.
+    /// The process neither connects to its driver nor ends.
     Hangs,
-    /// It is a command: it runs for this time, and exits with this status.
+    /// The process is a command: it runs for this time, and exits with this status.
     Works {
         millis: u64,
         status: ExitStatus,
@@ -38,7 +38,7 @@ pub(crate) enum ExecutorFate {
 }
 
 impl ExecutorFate {
-    /// A faulty fate of a process, and the fault that it counts as.
+    /// A random faulty fate of a process, and the fault as which it is counted.
     pub(crate) fn faulty(dice: &mut Dice) -> (Self, Fault) {
         match dice.below(6) {
             0 => (Self::CannotStart, Fault::ExecutorCannotStart),
@@ -61,7 +61,7 @@ impl ExecutorFate {
 pub(crate) struct ExecutorProcess {
     pub(crate) key: ExecutorKey,
     pub(crate) worker: NodeIndex,
-    /// The application whose driver it serves, as an index into the scenario's applications.
+    /// The application whose driver the process serves, as an index into the scenario's applications.
     pub(crate) app: usize,
     pub(crate) cores: Cores,
     pub(crate) resources: Resources,
@@ -69,9 +69,9 @@ pub(crate) struct ExecutorProcess {
     pub(crate) phase: ProcessPhase,
     pub(crate) tasks: BTreeMap<AttemptId, TaskProcess>,
     pub(crate) profile: ProfileId,
-    /// The time since which it serves its driver and has no task.
+    /// Since when the process has served its driver without a task.
     pub(crate) idle_since: Option<u64>,
-    /// When it received its first signal.
+    /// When the process received its first signal.
     pub(crate) asked_at: Option<u64>,
 }
 
@@ -89,13 +89,13 @@ impl ExecutorProcess {
         matches!(self.phase, ProcessPhase::Running { .. })
     }
 
-    /// Whether it was asked to end seconds ago, obeys signals, and waits for nothing.
+    /// Whether the process was told to end seconds ago, obeys signals, and does not wait for anything.
     pub(crate) fn should_have_ended(&self, now: u64) -> bool {
         let was_asked = self.asked_at.is_some_and(|at| now - at > 5_000);
         was_asked && self.fate == ExecutorFate::Serves && self.tasks.is_empty()
     }
 
-    /// The cores of the tasks that run in it.
+    /// The cores of the tasks that run in the process.
     pub(crate) fn cores_in_use(&self) -> Cores {
         self.tasks.values().map(|task| task.cores).sum()
     }
@@ -105,26 +105,26 @@ impl ExecutorProcess {
 pub(crate) struct TaskProcess {
     pub(crate) program: Program,
     pub(crate) cores: Cores,
-    /// The custom resources that it requests of its executor.
+    /// The custom resources that the task requests of its executor.
     pub(crate) asked: TaskResources,
-    /// The addresses that it may use.
+    /// The addresses that the task may use.
     pub(crate) given: Resources,
     pub(crate) is_started: bool,
-    /// The number of bytes that may be read before more is allowed.
+    /// The number of bytes of the task's output that may be read before more is allowed.
     pub(crate) allowed: u64,
-    /// Whether its output is discarded.
+    /// Whether the task's output is discarded.
     pub(crate) is_drained: bool,
     /// The number of bytes that were read, by stream.
     pub(crate) read: [u64; 2],
-    /// The number of bytes that it writes, by stream.
+    /// The number of bytes that the task writes, by stream.
     pub(crate) output: [u64; 2],
-    /// When its work is done. `None`: never.
+    /// When the task's work is done. `None`: never.
     pub(crate) works_until: Option<u64>,
     pub(crate) status: ExitStatus,
     pub(crate) ignores_terminate: bool,
-    /// Whether its next step is in the queue.
+    /// Whether the task's next step is in the queue.
     pub(crate) has_step: bool,
-    /// Whether it waits for credit and has been counted for it.
+    /// Whether the task waits for credit and has been counted for it.
     pub(crate) has_waited: bool,
 }
 
@@ -136,13 +136,13 @@ pub(crate) enum TaskStep {
         stream: usize,
         bytes: Bytes,
     },
-    /// There is more output than allowed: it is blocked.
+    /// More output exists than is allowed, so the process is blocked.
     Waits,
-    /// It works until this time.
+    /// The process works until this time.
     Works {
         until: u64,
     },
-    /// It never ends by itself.
+    /// The process never ends by itself.
     Hangs,
     Ends {
         status: ExitStatus,
@@ -196,8 +196,8 @@ pub(crate) struct Program {
     pub(crate) task: usize,
 }
 
-/// The text that all programs write, each from its own offset. It does not repeat within the output of one program, so
-/// that lost, repeated and misplaced pieces are noticed.
+/// The text that all programs write, each from its own offset. The text does not repeat within the output of one
+/// program. So lost, repeated and misplaced pieces are noticed.
 static TEXT: [u8; TEXT_LENGTH] = text();
 const TEXT_LENGTH: usize = 1 << 14;
 
@@ -216,7 +216,7 @@ const fn text() -> [u8; TEXT_LENGTH] {
 }
 
 impl Program {
-    /// The piece of a stream that begins at this offset. At most half the text in length.
+    /// The piece of a stream that begins at this offset. It is at most half as long as the text.
     pub(crate) fn output(self, stream: usize, from: u64, length: u64) -> Bytes {
         let start = (self.app * 7919 + self.task * 1009 + stream * 4001) as u64 + from;
         let start = usize::try_from(start).expect("it is small") % (TEXT_LENGTH / 2);

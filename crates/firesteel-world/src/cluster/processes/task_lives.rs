@@ -1,4 +1,4 @@
-//! How tasks' processes start, continue and end.
+//! The starts, steps and ends of tasks' processes.
 
 use firesteel_engine::executor;
 use firesteel_placement::Resources;
@@ -19,7 +19,7 @@ use crate::cluster::world::{DriverPhase, NodeIndex, World};
 /// The exit code after which drivers do not retry a task.
 pub(crate) const FATAL: u8 = 4;
 
-/// How the program of a failing task ends: every fourth one with the fatal code.
+/// The exit status of a failing task's program. Every fourth program ends with the fatal code.
 fn failed(task: usize) -> ExitStatus {
     ExitStatus::Code(if task % 4 == 3 { i32::from(FATAL) } else { 3 })
 }

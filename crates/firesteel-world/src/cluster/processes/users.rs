@@ -1,4 +1,4 @@
-//! The actions of drivers' users: they cancel tasks, and ask questions.
+//! The actions of drivers' users, who cancel tasks and ask questions.
 
 use firesteel_engine::driver::{self, Answer, ExecutorViewState, Question, QuestionId};
 use firesteel_protocol::ids::TaskId;
@@ -10,7 +10,7 @@ use crate::cluster::laws::truth::Asked;
 use crate::cluster::scenario::TaskFate;
 use crate::cluster::world::{NodeIndex, World};
 
-/// How long a question may wait if a Master could answer it, in milliseconds.
+/// How long an answer may take if a Master could give it, in milliseconds.
 const ANSWERED_AFTER: u64 = 60_000;
 
 impl DriverBody {
@@ -50,7 +50,7 @@ pub(crate) fn outcome_of(app: usize) -> Option<Outcome> {
 }
 
 impl World {
-    /// A user cancels a task, whether or not it has ended.
+    /// A user cancels a task, which may already have ended.
     pub(crate) fn cancel_some_task(&mut self, fault: Fault, node: NodeIndex) {
         let Some(submitted) = self.driver_mut(node).map(|body| body.tasks.submitted()) else { return };
         if submitted == 0 {
@@ -95,8 +95,8 @@ impl World {
         }
     }
 
-    /// Checks that a user's action took effect at once. The executor of a cancelled task must be told, if it is
-    /// connected, and a question about the driver's tables answered.
+    /// Checks that a user's action took effect immediately. The executor of a cancelled task is told, if it is
+    /// connected. A question about the driver's tables is answered.
     pub(crate) fn check_heard(&mut self, node: NodeIndex, event: &driver::Event) {
         let Body::Driver(body) = &self.node(node).body else { return };
         let wrong = match event {
@@ -124,7 +124,7 @@ impl World {
         }
     }
 
-    /// Checks a cancelled task that has ended: none of the driver's executors has a process of it.
+    /// Checks that a cancelled task that has ended has no process on any of the driver's executors.
     pub(crate) fn check_given_up(&mut self, node: NodeIndex, task: TaskId) {
         let Body::Driver(body) = &self.node(node).body else { return };
         if body.machine.is_done() {
@@ -143,7 +143,7 @@ impl World {
         }
     }
 
-    /// Checks an answer: its question was open, and its contents are true.
+    /// Checks an answer: its question was open, and its contents are correct.
     pub(crate) fn take_answer(&mut self, node: NodeIndex, number: QuestionId, answer: &Answer) {
         self.coverage.answer.count(answer);
         let Some(body) = self.driver_mut(node) else { return };
@@ -159,7 +159,7 @@ impl World {
         self.hold(result);
     }
 
-    /// Checks that no question waits long after the faults have stopped.
+    /// Checks that no question stays open for long after the faults have stopped.
     pub(crate) fn check_questions(&mut self) {
         let now = self.now;
         for node in self.living_drivers() {

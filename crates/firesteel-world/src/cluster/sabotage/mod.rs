@@ -1,4 +1,4 @@
-//! The list of deliberate bugs. Each proves that some invariant is checked.
+//! The list of deliberate bugs. Each bug proves that some invariant is checked.
 //!
 //! The `saboteur` changes a machine's events and effects as if the machine had the bug.
 
@@ -9,7 +9,7 @@ use firesteel_protocol::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, firesteel_protocol::Kind)]
 #[kind("sabotage")]
 pub enum Sabotage {
-    /// The Master misses an executor's end and never frees its share.
+    /// The Master misses an executor's end and never frees the executor's resources.
     DropGiveBack,
     /// The Master launches an executor twice.
     DoubleLaunch,
@@ -17,7 +17,7 @@ pub enum Sabotage {
     ForgetWorker,
     /// The Master misses that a Worker is about to end.
     ForgetLeaving,
-    /// The Master misses that a Worker without processes is about to end.
+    /// A Worker without processes announces its end, and the Master reports it as lost.
     MournLeft,
     /// The Master does not count heartbeats.
     IgnoreHeartbeat,
@@ -25,13 +25,13 @@ pub enum Sabotage {
     ForgetDriver,
     /// The Master does not order an executor's end.
     DropKillExecutor,
-    /// The Master gives an executor the number of the previous one.
+    /// The Master gives an executor the number of the previous executor.
     ReuseExecutorId,
     /// The Master reports an executor's state to another application's driver.
     WrongDriver,
-    /// The Master sends an order to launch to the wrong peer.
+    /// The Master sends an order to launch an executor to the wrong peer.
     LaunchOnTheDead,
-    /// The Master gives an executor one core more than it counts itself.
+    /// The Master gives an executor one core more than the Master itself counts.
     OneCoreTooMany,
     /// The Master does not report a new executor to the driver.
     DropExecutorAdded,
@@ -39,15 +39,15 @@ pub enum Sabotage {
     DropRegisteredWorker,
     /// The Master does not tell a driver that its application was killed.
     DropKilled,
-    /// An executor ends by itself, and the Master counts it as ended by its Worker.
+    /// An executor ends by itself, but the Master counts it as ended by its Worker.
     MissTurn,
     /// The Master gives an application only a part of its gang.
     SplitGang,
-    /// The Master never finds room for gangs.
+    /// The Master never finds enough free resources for gangs.
     StarveGang,
     /// The Master gives reserved resources to applications behind a waiting gang.
     StealReserved,
-    /// The Master assumes that every application runs for one second, and lends it reserved resources.
+    /// The Master assumes that every application runs for only one second, and therefore lends it reserved resources.
     LendToAll,
     /// The Master confuses the priorities in a queue.
     ForgetPriority,
@@ -65,9 +65,9 @@ pub enum Sabotage {
     EarlyExecutorsGone,
     /// The Master misses the outcome that the driver reports.
     ForgetOutcome,
-    /// When a client kills an application that has ended, the Master does not report its outcome.
+    /// When a client kills an application that has ended, the Master does not report the application's outcome.
     LateKillForgetsOutcome,
-    /// The Master calls Workers silent although their heartbeats wait unread.
+    /// The Master treats Workers as silent although their heartbeats wait unread.
     JudgeByReading,
     /// The Master misses that a Worker cannot write.
     MissFullDisk,
@@ -75,15 +75,15 @@ pub enum Sabotage {
     CountShortages,
     /// The Master does not record some of its decisions.
     SkipPersist,
-    /// The Master sends messages about decisions before they are durable.
+    /// The Master sends messages about decisions before the decisions are durable.
     TellBeforeDurable,
     /// The Master replays the last records twice.
     ReplayTwice,
-    /// The next leader's epoch is not greater than that of the last one.
+    /// The next leader's epoch is not greater than that of the former leader.
     EpochNotIncreased,
-    /// A leader that cannot write sends messages about its decisions anyway.
+    /// A leader that cannot write still sends messages about its decisions.
     TellUnwritten,
-    /// A former leader still writes to the journal after the next one has begun.
+    /// A former leader still writes to the journal after the next leader has begun.
     WriteUnfenced,
     /// A former leader sends messages after its lease is over.
     SpeakAfterLease,
@@ -93,7 +93,7 @@ pub enum Sabotage {
     StandbyStaysOn,
     /// The Master tells a Worker only once to leave.
     AskOnce,
-    /// The Master leaves a row out of each page of its state.
+    /// The Master omits a row from each page of its state.
     SkipRow,
     /// The Master treats every order to launch an executor as confirmed.
     TakeForAnswered,
@@ -101,7 +101,7 @@ pub enum Sabotage {
     TrustAnyToken,
     /// The Master accepts any number of cores.
     TrustAnySize,
-    /// The Master ends executors of the Master before it at once.
+    /// The Master immediately ends executors that the former Master launched.
     EndForeign,
     /// The Master excludes no Worker.
     ForgetFailureHistory,
@@ -131,9 +131,9 @@ pub enum Sabotage {
     StartTwice,
     /// The Worker does not fill in the placeholders of a command.
     ForgetWords,
-    /// The Worker never signals an executor that it was told to end.
+    /// The Worker never signals an executor that the Worker was told to end.
     DropSignal,
-    /// The Worker misses that it is told to leave.
+    /// The Worker misses the request to leave.
     StayOn,
     /// The Worker stops its heartbeats.
     DropHeartbeat,
@@ -177,13 +177,13 @@ pub enum Sabotage {
     DropTaskEnd,
     /// The driver does not tell an executor that a task was cancelled.
     DropKillTask,
-    /// The driver reports a task's end as soon as it was cancelled.
+    /// The driver reports a task's end as soon as the task was cancelled.
     EarlyCancelled,
     /// The driver does not answer a question.
     DropAnswer,
     /// The driver answers a question twice.
     DoubleAnswer,
-    /// The driver does not wait for the hosts that tasks prefer.
+    /// The driver does not wait for the preferred hosts of tasks.
     Impatient,
     /// The driver forgets the profile of a task.
     ForgetProfile,
@@ -195,11 +195,11 @@ pub enum Sabotage {
     DropAddresses,
     /// The Master gives an executor a whole address instead of a part of it.
     WholeForPart,
-    /// The Master gives an executor twice the part of an address that it asks for.
+    /// The Master gives an executor a part of an address that is twice as large as requested.
     GrowPart,
-    /// The Master takes parts from the first address, full or not.
+    /// The Master takes parts of addresses from the first address, even if it is fully used.
     FirstAddress,
-    /// The Master forgets the kind of the addresses that it gives.
+    /// The Master forgets the kinds of the addresses that it assigns.
     ForgetKind,
     /// The driver treats a part of an address as the whole address.
     TakeForWhole,
@@ -207,14 +207,14 @@ pub enum Sabotage {
     AskForMore,
     /// The driver requests no executors.
     AskForNone,
-    /// The driver ends other executors along with an idle one.
+    /// The driver ends other executors together with an idle one.
     KillNeighbours,
     /// The driver does not end idle executors.
     DropKills,
     /// The driver does not check whether executors are silent.
     IgnoreSilence,
     DropDriverHeartbeat,
-    /// The launcher ends with a different exit code from its executors'.
+    /// The launcher ends with an exit code that differs from its executors' code.
     WrongCode,
     /// The launcher does not tell its Master that it ends.
     EndlessLaunch,
@@ -227,7 +227,7 @@ pub enum Sabotage {
     DoubleTaskOutput,
     /// The executor loses a piece of output.
     DropTaskOutput,
-    /// The executor ends and leaves its tasks behind.
+    /// The executor ends and leaves its tasks running.
     LeaveTasks,
     /// The executor does not end when it should.
     DropExit,

@@ -36,7 +36,7 @@ pub(crate) struct Saboteur {
     sabotage: Sabotage,
 }
 
-/// What the saboteur does with an effect.
+/// How the saboteur treats an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Stays,
@@ -53,7 +53,7 @@ impl Saboteur {
         self.sabotage == sabotage
     }
 
-    /// The locality wait of a driver with this bug.
+    /// The waiting times for locality of a driver with this bug.
     pub(crate) fn locality_wait(&self, wait: LocalityWait) -> LocalityWait {
         match self.sabotage {
             Sabotage::Impatient => LocalityWait { node: Duration::ZERO, rack: Duration::ZERO },
@@ -79,7 +79,7 @@ impl Saboteur {
         }
     }
 
-    /// Which executors a Master with this bug preempts for gangs, and when.
+    /// The preemption for gangs by a Master with this bug.
     pub(crate) fn gang_preemption(&self, gang_preemption: Option<GangPreemption>) -> Option<GangPreemption> {
         match self.sabotage {
             Sabotage::PreemptForAnyGang => {
@@ -197,7 +197,7 @@ impl Saboteur {
         }
     }
 
-    /// Whether this bug drops an event before the machine receives it.
+    /// Whether this bug prevents the machine from receiving an event.
     fn swallows(&self, event: &NodeEvent, ledger: &Ledger) -> bool {
         match (event, self.sabotage) {
             (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::DropGiveBack) => {
@@ -237,7 +237,7 @@ impl Saboteur {
         }
     }
 
-    /// Changes a Worker's description of itself.
+    /// Changes the description that a Worker sends about itself.
     fn bend_claim(&self, mut worker: WorkerDescription) -> WorkerDescription {
         match self.sabotage {
             Sabotage::TrustAnyToken => worker.token = token_of(&worker.id),
@@ -247,7 +247,7 @@ impl Saboteur {
         worker
     }
 
-    /// Changes an executor's registration at its driver.
+    /// Changes an executor's registration with its driver.
     fn bend_newcomer(&self, message: &mut ExecutorToDriver, ledger: &Ledger, dice: &mut Dice) {
         let ExecutorToDriver::RegisterExecutor { app, executor, secret, resources, .. } = message else {
             return;

@@ -25,20 +25,20 @@ use crate::cluster::laws::entrance::secret_of;
 /// An application and its tasks.
 #[derive(Clone, Debug)]
 pub struct AppPlan {
-    /// The time after the start at which its driver starts, in milliseconds.
+    /// When the application's driver starts, in milliseconds after the start.
     pub starts_at: u64,
-    /// The description that the Master gets. The command is added later, because it names the driver.
+    /// The description that the Master receives. The command is added later, because it contains the driver's address.
     pub description: ApplicationDescription,
-    /// Whether it has a driver with tasks, or a launcher.
+    /// Whether the application has a driver with tasks, or a launcher.
     pub kind: AppKind,
     pub allocation: Allocation,
-    /// Its resource profiles besides the default one.
+    /// The application's resource profiles besides the default one.
     pub profiles: Vec<(ProfileId, ResourceProfile)>,
     pub tasks: Vec<TaskPlan>,
     pub locality: Arc<LocalityPlan>,
-    /// How often a task may fail.
+    /// The number of failed attempts after which a task has failed.
     pub max_task_failures: u32,
-    /// The number of unacknowledged output bytes for each attempt.
+    /// The number of unacknowledged output bytes that each attempt may send.
     pub output_credit: u64,
 }
 
@@ -52,19 +52,19 @@ pub enum AppKind {
 
 #[derive(Clone, Debug)]
 pub struct TaskPlan {
-    /// The resource profile of the executors on which it runs.
+    /// The resource profile of the executors on which the task runs.
     pub profile: ProfileId,
     pub cores: Cores,
-    /// The custom resources that it takes of its executor.
+    /// The amounts that the task takes of its executor's custom resources.
     pub resources: TaskResources,
-    /// How long its process works, in milliseconds.
+    /// How long the task's process works, in milliseconds.
     pub millis: u64,
-    /// The bytes of output on standard output and standard error.
+    /// The number of bytes on standard output and on standard error.
     pub output: [u64; 2],
     pub fate: TaskFate,
-    /// When its user cancels it, in milliseconds after its submission. It may have ended before.
+    /// When the user cancels the task, in milliseconds after its submission. The task may have ended before.
     pub given_up_after: Option<u64>,
-    /// The only executor on which it may run, if it is bound to one.
+    /// The only executor on which the task may run, if it is bound to one.
     pub on: Option<ExecutorId>,
 }
 
@@ -74,20 +74,20 @@ pub enum TaskFate {
     Succeeds,
     /// This many attempts fail before one succeeds.
     Fails { attempts: u32 },
-    /// Its program does not exist.
+    /// The task's program does not exist.
     CannotStart,
-    /// It never ends by itself.
+    /// The task never ends by itself.
     Hangs,
-    /// It succeeds in time, but ignores SIGTERM.
+    /// The task succeeds in time, but ignores SIGTERM.
     IgnoresTerminate,
-    /// It needs what no executor has, and is never attempted.
+    /// The task needs more than any executor has, and is never attempted.
     Unfit,
 }
 
-/// The most tasks per core of an application: one core runs them well within an hour.
+/// The maximum number of tasks per core of an application. One core runs them well within an hour.
 const TASKS_A_CORE: usize = 200;
 
-/// The most executors of a fixed size that an application may have; 0 without a fixed size.
+/// The maximum number of executors of a fixed size that the application can have. 0 without a fixed size.
 pub(super) fn most_executors(description: &ApplicationDescription) -> u64 {
     match (description.profile.cores, description.max_cores) {
         (None, _) => 0,
@@ -149,7 +149,7 @@ impl AppPlan {
 }
 
 impl AppPlan {
-    /// Turns the application into a launcher's.
+    /// Turns the application into one with a launcher.
     pub(super) fn launched(&mut self, dice: &mut Dice) {
         let until = *dice.pick(&[Until::Any, Until::All, Until::All, Until::Never]);
         self.kind = AppKind::Launcher(until);
@@ -165,7 +165,7 @@ impl AppPlan {
     }
 }
 
-/// Random allocation: one of three applications has dynamic allocation.
+/// A random allocation. One of three applications has dynamic allocation.
 fn rolled_allocation(dice: &mut Dice, scale: Scale) -> Allocation {
     if !dice.one_in(3) {
         return Allocation::Fixed;
@@ -228,7 +228,7 @@ impl TaskPlan {
     }
 }
 
-/// The command of an application's executors: the placeholders that a Worker fills in, and the driver.
+/// The command of an application's executors, with the placeholders that a Worker fills in, and the driver's address.
 fn executor_command(app: u64) -> Command {
     let words = [
         Placeholder::AppId,

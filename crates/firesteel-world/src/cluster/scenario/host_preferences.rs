@@ -1,4 +1,4 @@
-//! The preferred hosts of tasks, and the law of how long tasks wait for them.
+//! The preferred hosts of tasks, and the law for the time that tasks wait for these hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,15 +14,15 @@ use firesteel_sim::dice::Dice;
 pub struct LocalityPlan {
     /// The rack of each host.
     pub topology: Topology,
-    /// The preferred hosts by task. Tasks without any have no entry.
+    /// The preferred hosts by task. Tasks without preferred hosts have no entry.
     pub hosts: BTreeMap<u64, Vec<String>>,
     pub exclusion: ExclusionPolicy,
-    /// How long tasks wait for their hosts, and then for their racks.
+    /// How long tasks wait for their preferred hosts, and then for the racks of these hosts.
     pub waits: [Duration; 2],
 }
 
 impl LocalityPlan {
-    /// A random plan for this number of tasks and machines. Half of all applications have no preferences.
+    /// A random plan for this number of tasks and machines. Half of all applications have no preferred hosts.
     pub(crate) fn rolled(dice: &mut Dice, workers: usize, tasks: usize) -> Self {
         let waits = [(); 2].map(|()| Duration::from_millis(*dice.pick(&[0, 500, 3_000, 3_000, 20_000])));
         // Only a part of the time in which an application must end, because all but one executor may be excluded; less
@@ -60,7 +60,7 @@ impl LocalityPlan {
         Self { topology: rows.into_iter().collect(), hosts, exclusion, waits }
     }
 
-    /// The locality wait in the driver's settings.
+    /// The waiting times for locality in the driver's settings.
     pub(crate) fn wait(&self) -> LocalityWait {
         LocalityWait { node: self.waits[0], rack: self.waits[1] }
     }
@@ -70,7 +70,7 @@ impl LocalityPlan {
     }
 }
 
-/// The waiting tasks with preferred hosts at a driver, by profile, as its shell and its executors see them.
+/// The waiting tasks with preferred hosts at a driver, by profile, as the driver's owner and its executors see them.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     profiles: BTreeMap<ProfileId, WaitingOfOne>,
@@ -79,12 +79,12 @@ pub(crate) struct Waiting {
 #[derive(Debug, Default)]
 struct WaitingOfOne {
     tasks: BTreeSet<u64>,
-    /// The virtual time in milliseconds since which at least one task has been waiting.
+    /// Since when at least one task has been waiting, in milliseconds of virtual time.
     since: Option<u64>,
 }
 
 impl Waiting {
-    /// Adds a waiting task: it was submitted, or an attempt at it failed.
+    /// Adds a waiting task, which was submitted or whose attempt has failed.
     pub(crate) fn add(&mut self, plan: &LocalityPlan, profile: ProfileId, task: u64, now: u64) {
         if plan.hosts.contains_key(&task) {
             let waiting = self.profiles.entry(profile).or_default();
@@ -103,7 +103,7 @@ impl Waiting {
         }
     }
 
-    /// Checks that a first attempt is launched near a preferred host, or after the wait.
+    /// Checks that the first attempt at a task is launched near a preferred host, or after the waiting time.
     pub(crate) fn launch(
         &mut self,
         plan: &LocalityPlan,

@@ -32,41 +32,41 @@ use host_preferences::LocalityPlan;
 
 pub use applications::{AppKind, AppPlan, TaskFate, TaskPlan};
 
-/// A cluster, its applications, and how often faults strike: everything that determines a run.
+/// The complete input of a run: a cluster, its applications, and the probability of faults.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The seed of everything random.
+    /// The seed of all random choices.
     pub seed: u64,
     pub strategy: Strategy,
     pub order: WorkerOrder,
     /// The rule that chooses Workers for applications that name no policy.
     pub rule: Rule,
     pub queues: Queues,
-    /// Which applications may be served behind a waiting gang.
+    /// The applications that may be served behind a waiting gang.
     pub backfill: Backfill,
-    /// The largest number of gangs with reserved room.
+    /// The maximum number of gangs for which resources are reserved.
     pub reservations: usize,
     /// The order in which the applications of a queue are served.
     pub serving: ServingOrder,
     /// Whether executors are preempted for other applications.
     pub preemption: Preemption,
-    /// When and which executors of the same priority are preempted for a gang.
+    /// When executors of the same priority are preempted for a gang, and which executors.
     pub gang_preemption: Option<GangPreemption>,
     /// The machines that Workers run on.
     pub workers: Vec<WorkerPlan>,
-    /// The machine, by number, on which no executors can start until the faults stop.
+    /// The number of the machine on which no executor can start until the faults stop.
     pub bad_worker: Option<usize>,
-    /// A time in which the Master handles messages more slowly than they arrive.
+    /// A period in which the Master handles messages more slowly than they arrive.
     pub busy_spell: Option<BusyPeriod>,
-    /// The machine whose disk is full for a while, if any.
+    /// The machine whose disk is full for some time, if any.
     pub full_disk: Option<FullDisk>,
-    /// The machine that is short of processes for a while, if any.
+    /// The machine that has too few processes left for some time, if any.
     pub shortage: Option<Shortage>,
-    /// Whether the Master records its decisions and is recovered from them.
+    /// Whether the Master records its decisions, and a new Master is recovered from these records.
     pub is_durable: bool,
-    /// Whether a Master without records tolerates the executors of the Master before it for a while.
+    /// Whether a Master without records tolerates the executors of the former Master for some time.
     pub holds_foreign: bool,
-    /// How Masters are elected, if there are several, which are then durable.
+    /// The election of Masters, if there are several. They are durable then.
     pub election: Option<Election>,
     /// The stalls of Workers' connections.
     pub stalls: Vec<Stall>,
@@ -75,21 +75,21 @@ pub struct Scenario {
     /// The Worker that an operator decommissions, if any.
     pub departure: Option<Departure>,
     pub submissions: Vec<SubmissionPlan>,
-    /// How cluster drivers are spread.
+    /// How cluster drivers are spread over Workers.
     pub driver_strategy: Strategy,
-    /// The most cluster drivers that run at the same time.
+    /// The maximum number of cluster drivers that run at the same time.
     pub max_drivers: usize,
     pub apps: Vec<AppPlan>,
     pub faults: FaultPlan,
-    /// How many events pass between two checks of the Master or of a driver: their tables are the largest. For the
-    /// Master this includes the comparison of its tables with the ledger. Other machines are checked after each event.
+    /// How many events pass between two checks of the Master or of a driver, whose tables are the largest. The check of
+    /// the Master includes the comparison with the ledger. Other machines are checked after each event.
     pub check_every: u64,
 }
 
 /// A machine with a Worker.
 #[derive(Clone, Debug)]
 pub struct WorkerPlan {
-    /// The time after the start at which its Worker starts, in milliseconds.
+    /// When the machine's Worker starts, in milliseconds after the start.
     pub starts_at: u64,
     pub cores: Cores,
     pub memory: MiB,
@@ -132,14 +132,14 @@ const DRIVERS: u64 = 0x6472_6976_6572;
 const STALLS: u64 = 0x7374_616C_6C73;
 /// Separates the random numbers of estimates from all others.
 const ESTIMATES: u64 = 0x6573_7469_6D61;
-/// Separates the random numbers of the patience of gangs from all others.
+/// Separates the random numbers of the waiting times of gangs from all others.
 const PATIENCE: u64 = 0x7061_7469_656E;
 /// Separates the random numbers of the reservations from all others.
 const RESERVATIONS: u64 = 0x7265_7365_7276;
 /// Separates the random numbers of queues, priorities and gangs from all others.
 const TURNS: u64 = 0x7475_726E_7300;
 
-/// How large a cluster is.
+/// The size of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     Small,
@@ -156,12 +156,12 @@ impl Scale {
 }
 
 impl Scenario {
-    /// Whether one of the Workers is unable to start anything for a while.
+    /// Whether one of the Workers is unable to start processes for some time.
     pub(crate) fn may_start_nothing(&self) -> bool {
         self.full_disk.is_some() || self.shortage.is_some()
     }
 
-    /// Whether one of the Workers measures usage, and reports where it serves HTTP.
+    /// Whether one of the Workers measures resource usage, and reports the address of its HTTP server.
     pub(crate) fn is_measured(&self) -> bool {
         self.full_disk.is_some()
     }
@@ -269,7 +269,8 @@ impl Scenario {
         scenario
     }
 
-    /// In every second cluster, executors share addresses, and Workers have gpus of two kinds.
+    /// Decides about shared addresses. In every second cluster, executors share addresses, and Workers have gpus of two
+    /// kinds.
     fn roll_shares(&mut self, dice: &mut Dice) {
         if !dice.one_in(2) {
             return;
@@ -285,7 +286,7 @@ impl Scenario {
         self.apps.iter_mut().for_each(|app| app.roll_shares(dice));
     }
 
-    /// In two of five clusters, applications have queues, priorities or gangs.
+    /// Decides about queues, priorities and gangs. Two of five clusters have them.
     fn roll_turns(&mut self, dice: &mut Dice) {
         if dice.below(5) >= 2 {
             return;
@@ -325,7 +326,7 @@ impl Scenario {
         }
     }
 
-    /// One application is a gang and comes before all others, which have its priority and its queue.
+    /// Makes one application a gang that comes before all others. The others have its priority and its queue.
     fn roll_peers(&mut self, dice: &mut Dice) {
         self.make_equal();
         self.serving = ServingOrder::Shortest;
@@ -337,7 +338,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// All applications are in one queue, have the same priority, and need one executor to start.
+    /// Puts all applications into one queue, with the same priority. Each needs one executor to start.
     fn make_equal(&mut self) {
         self.queues = Queues::default();
         for AppPlan { description, .. } in &mut self.apps {
@@ -345,8 +346,9 @@ impl Scenario {
         }
     }
 
-    /// In half of the clusters several gangs may have reservations. In half of those nearly all applications are gangs
-    /// that announce run times, so that several wait. The others announce none, and must not use the reserved room.
+    /// Decides about reservations. In half of the clusters, several gangs may have reservations. In half of these,
+    /// nearly all applications are gangs that announce run times, so that several gangs wait. The other applications
+    /// announce no run times, and must not use the reserved resources.
     fn roll_reservations(&mut self, dice: &mut Dice) {
         self.reservations = *dice.pick(&[1, 1, 2, 3]);
         if self.reservations == 1 || !dice.one_in(2) {
@@ -365,8 +367,8 @@ impl Scenario {
         }
     }
 
-    /// In half of the clusters some applications announce run times, right or wrong. In a quarter the run times decide
-    /// the serving order.
+    /// Decides about run times. In half of the clusters, some applications announce run times, correct or wrong. In a
+    /// quarter of the clusters, the run times decide the serving order.
     fn roll_estimates(&mut self) {
         let mut dice = Dice::new(self.seed ^ ESTIMATES);
         if dice.one_in(2) {
@@ -383,8 +385,9 @@ impl Scenario {
         }
     }
 
-    /// A quarter of the Masters have an expression, and half of the others have Spark's policy. Three quarters of the
-    /// applications use their Master's rule. A separate random generator keeps everything else independent of policies.
+    /// Decides about policies. A quarter of the Masters have an expression, and half of the others have Spark's policy.
+    /// Three quarters of the applications use their Master's rule. A separate random generator keeps all other choices
+    /// independent of policies.
     fn roll_policies(&mut self) {
         let mut dice = Dice::new(self.seed ^ POLICIES);
         if dice.one_in(2) {

@@ -1,4 +1,4 @@
-//! The needs of tasks, by profile and custom resource, and the law of which executor may run which task.
+//! The needs of tasks by profile and custom resource, and the law for the executors that may run a task.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use firesteel_sim::dice::Dice;
 const FIRST: u32 = 10;
 /// A profile that is never added to any driver.
 const NOBODYS: ProfileId = ProfileId(99);
-/// Every amount of tasks, and every part of an address of executors, is a whole number of these.
+/// The unit for all amounts of tasks and all parts of executors' addresses. Each is a multiple of this.
 const WHOLE: u64 = 3000;
 
 impl AppPlan {
-    /// Rolls profiles and custom resources of tasks.
+    /// Chooses random profiles and custom resources for tasks.
     pub(crate) fn roll_needs(&mut self, dice: &mut Dice) {
         if !matches!(self.kind, AppKind::Driver) {
             return;
@@ -76,8 +76,8 @@ impl AppPlan {
         }
     }
 
-    /// Lets executors share addresses and name kinds. Affects every second application with custom resources, and its
-    /// tasks.
+    /// Lets executors share addresses and name the kinds of resources. This affects every second application with
+    /// custom resources, and its tasks.
     pub(crate) fn roll_shares(&mut self, dice: &mut Dice) {
         let with_gpus =
             |needs: &ResourceProfile| needs.resources.get("gpu").is_some_and(|amount| !amount.is_none());
@@ -106,7 +106,7 @@ impl AppPlan {
         }
     }
 
-    /// All profiles with the needs of their executors, the default profile first.
+    /// All profiles with the needs of their executors. The default profile comes first.
     pub(crate) fn all_profiles(&self) -> impl Iterator<Item = (ProfileId, &ResourceProfile)> {
         let others = self.profiles.iter().map(|(id, needs)| (*id, needs));
         std::iter::once((ProfileId::DEFAULT, &self.description.profile)).chain(others)
@@ -127,9 +127,9 @@ fn rolled_amount(dice: &mut Dice, each: u64) -> TaskAmount {
     }
 }
 
-/// Checks a task that starts in an executor's process. The executor has the task's profile, or is the one to which the
-/// task is bound. The task has as many addresses as it requested, all of them the executor's own. No address has more
-/// tasks than may share it.
+/// Checks a task that starts in an executor's process. The executor has the task's profile, or the task is bound to
+/// this executor. The task has as many addresses as it requested, and all of them belong to the executor. No address
+/// has more tasks than may share it.
 pub(crate) fn check(
     process: &ExecutorProcess,
     attempt: AttemptId,

@@ -17,7 +17,7 @@ use super::books::{Availability, WorkerBook};
 pub(super) type Holdings = BTreeMap<AppId, (u64, Cores)>;
 
 impl Ledger {
-    /// The holdings of each application before an event in which a client may kill one; empty before any other event.
+    /// The holdings of each application before an event in which a client may kill one. Empty before any other event.
     pub(super) fn holdings(&self, event: &Event) -> Holdings {
         match event {
             Event::Received { message: Inbound::Client(ClientToMaster::KillApplication { .. }), .. } => {
@@ -99,8 +99,8 @@ impl Ledger {
         self.workers.iter().filter(is_named).map(|(id, _)| id.clone()).collect()
     }
 
-    /// Checks that a decommissioned Worker that registers is told again to leave, since the first request may have been
-    /// lost.
+    /// Checks that a decommissioned Worker that registers is told again to leave, because the first request may have
+    /// been lost.
     pub(super) fn check_asked(&self, effects: &[Effect]) -> Result<(), String> {
         for effect in effects {
             if let Effect::Send { peer, message: Outbound::Worker(MasterToWorker::RegisteredWorker { .. }) } =

@@ -13,10 +13,10 @@ use firesteel_protocol::secret::Secret;
 #[derive(Debug)]
 pub(super) struct WorkerBook {
     pub(super) total: WorkerDescription,
-    /// Its connection. `None` until it has returned after a restart of the Master.
+    /// The Worker's connection. `None` until the Worker has returned after a restart of the Master.
     pub(super) peer: Option<PeerId>,
     pub(super) availability: Availability,
-    /// Whether a client has decommissioned it.
+    /// Whether a client has decommissioned the Worker.
     pub(super) is_asked: bool,
     /// Whether the Worker has reported that it cannot write.
     pub(super) cannot_start: bool,
@@ -24,7 +24,7 @@ pub(super) struct WorkerBook {
     pub(super) drivers: BTreeMap<DriverId, DriverHold>,
 }
 
-/// The share of a cluster driver on its Worker.
+/// The resources of a cluster driver on its Worker.
 #[derive(Debug)]
 pub(super) struct DriverHold {
     pub(super) cores: Cores,
@@ -36,45 +36,46 @@ pub(super) struct DriverHold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Availability {
     Serving,
-    /// The Worker has reported that it will end, or was told to.
+    /// The Worker has reported that it will end, or was told to end.
     Decommissioning,
 }
 
 #[derive(Debug)]
 pub(super) struct AppBook {
-    /// Its driver's connection. `None` until the driver has returned after a restart of the Master.
+    /// The connection of the application's driver. `None` until the driver has returned after a restart of the Master.
     pub(super) peer: Option<PeerId>,
-    /// The token with which its driver returns.
+    /// The token with which the application's driver returns.
     pub(super) token: Secret,
     pub(super) max_cores: Cores,
     pub(super) limits: BTreeMap<ProfileId, ExecutorLimit>,
-    /// The custom resources of an executor, by profile.
+    /// The custom resources of an executor of each profile.
     pub(super) asked: BTreeMap<ProfileId, ResourceAmounts>,
     pub(super) relaunch: Relaunch,
     pub(super) executors: BTreeMap<ExecutorId, WorkerId>,
     pub(super) next: u32,
-    /// When each of its executors was launched, including ended ones, in milliseconds.
+    /// When each of the application's executors was launched, in milliseconds. Includes ended executors.
     pub(super) launched: BTreeMap<ExecutorId, u64>,
     pub(super) queue: usize,
     pub(super) priority: i32,
     pub(super) run_time: Option<Duration>,
-    /// Its deadline for the serving order, in milliseconds; 0 if applications are served in the order of registration.
+    /// The application's deadline for the serving order, in milliseconds. 0 if applications are served in the order of
+    /// registration.
     pub(super) due: u64,
-    /// The number of executors that it must get together at the start.
+    /// The number of executors that the application must get together at the start.
     pub(super) gang: u64,
-    /// When it registered, in milliseconds.
+    /// When the application registered, in milliseconds.
     pub(super) since: u64,
-    /// Whether its executors have a fixed number of cores.
+    /// Whether the application's executors have a fixed number of cores.
     pub(super) is_fixed: bool,
-    /// The number of applications that registered before it.
+    /// The number of applications that registered before this one.
     pub(super) order: u64,
     pub(super) begun: bool,
-    /// Whether its driver ever excluded hosts.
+    /// Whether the application's driver ever excluded hosts.
     pub(super) avoids: bool,
 }
 
 impl WorkerBook {
-    /// The cores and the memory of its executors and cluster drivers.
+    /// The cores and the memory of the Worker's executors and cluster drivers.
     pub(super) fn used(&self) -> (Cores, MiB) {
         let executors = self.grants.values().map(|launch| (launch.cores, launch.memory));
         let drivers = self.drivers.values().map(|hold| (hold.cores, hold.memory));
@@ -82,7 +83,7 @@ impl WorkerBook {
         all.fold((Cores::ZERO, MiB::ZERO), |(cores, memory), share| (cores + share.0, memory + share.1))
     }
 
-    /// Checks that no more is given than the Worker has, and no address twice.
+    /// Checks that the Worker's executors and drivers use no more than the Worker has, and no address twice.
     pub(super) fn check(&self, id: &WorkerId) -> Result<(), String> {
         let (cores, memory) = self.used();
         if cores > self.total.cores || memory > self.total.memory {
@@ -111,8 +112,8 @@ impl WorkerBook {
         Ok(())
     }
 
-    /// Checks the addresses of an executor that is launched here: they match the request, and a part of an address is
-    /// taken from the fullest address that has room for it.
+    /// Checks the addresses of an executor that is launched on this Worker. The addresses match the request. A part of
+    /// an address is taken from the fullest address where this part fits.
     pub(super) fn check_share(&self, launch: &ExecutorLaunch, asked: &ResourceAmounts) -> Result<(), String> {
         let key = &launch.executor;
         for (name, amount) in asked {

@@ -17,20 +17,22 @@ use super::books::{Availability, DriverHold};
 /// All cluster drivers, as the Master's messages describe them.
 #[derive(Debug, Default)]
 pub(super) struct DriverBooks {
-    /// The cluster drivers that operators or Workers were told about, as submitted.
+    /// The cluster drivers that the Master has named to operators or Workers, with their descriptions at the
+    /// submission.
     known: BTreeMap<DriverId, DriverDescription>,
     placed: BTreeMap<DriverId, WorkerId>,
-    /// When an operator was told that a cluster driver will end, in milliseconds.
+    /// When the Master told an operator that a cluster driver will end, in milliseconds.
     asked: BTreeMap<DriverId, u64>,
 }
 
 impl Ledger {
-    /// The ids that operators and Workers were told.
+    /// The ids of the cluster drivers that the Master has named to operators and Workers.
     pub(crate) fn submitted(&self) -> impl Iterator<Item = &DriverId> {
         self.drivers.known.keys()
     }
 
-    /// The cluster drivers that the Master counts as placed, each with its Worker, and when its end was requested.
+    /// The cluster drivers that the Master counts as placed. Each has its Worker, and the time when its end was
+    /// requested.
     pub(crate) fn placed_drivers(&self) -> impl Iterator<Item = (&DriverId, &WorkerId, Option<u64>)> {
         self.drivers.placed.iter().map(|(id, worker)| (id, worker, self.drivers.asked.get(id).copied()))
     }
@@ -66,7 +68,7 @@ impl Ledger {
         }
     }
 
-    /// An operator is told that all cluster drivers will end.
+    /// Notes that an operator was told that all cluster drivers will end.
     pub(super) fn note_kill_of_all(&mut self) {
         let (now, DriverBooks { placed, asked, .. }) = (self.now, &mut self.drivers);
         for driver in placed.keys() {
@@ -74,8 +76,8 @@ impl Ledger {
         }
     }
 
-    /// An operator was told that a cluster driver ends. Checks that its Worker is told to end it, and again when the
-    /// Worker returns with the driver.
+    /// Checks a cluster driver whose end an operator was promised. Its Worker is told to end it, and told again when
+    /// the Worker returns with the driver.
     pub(super) fn check_driver_kills(&self, event: &Event, effects: &[Effect]) -> Result<(), String> {
         let is_told = |peer: PeerId, id: &DriverId| {
             effects.iter().any(|effect| {
@@ -157,7 +159,7 @@ impl Ledger {
         self.workers[&worker].check(&worker)
     }
 
-    /// Enters cluster drivers that an event and its effects take off their Workers.
+    /// Removes cluster drivers from their Workers if an event or its effects remove them.
     pub(super) fn release_drivers(&mut self, event: &Event, effects: &[Effect]) {
         for effect in effects {
             if let Effect::Note(Note::WorkerRemoved { worker, .. }) = effect {
@@ -180,7 +182,8 @@ impl Ledger {
         }
     }
 
-    /// A known Worker registers on another connection. Drivers that it does not list never reached it.
+    /// A known Worker registers on another connection. Removes the drivers that the Worker does not list, because they
+    /// never reached it.
     pub(super) fn forget_unlisted_drivers(&mut self, worker: &WorkerId, listed: &[DriverReport]) {
         let Some(book) = self.workers.get_mut(worker) else { return };
         let is_listed = |id: &DriverId| listed.iter().any(|report| report.driver == *id);

@@ -1,7 +1,7 @@
 //! The check of excluded Workers, and of applications that end because their executors fail.
 //!
-//! The Master may know more than these books: it stops counting failures of a Worker once an executor is proven there.
-//! So the checks cover only Workers without a failure or early end of the application's executors.
+//! The Master may know more than these books: the Master stops counting failures on a Worker once an executor has run
+//! there long enough. So the checks cover only Workers without a failure or early end of the application's executors.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use firesteel_protocol::process::ExitStatus;
 use super::Ledger;
 use super::books::Availability;
 
-/// How long an executor must run to be proven, in milliseconds.
+/// How long an executor must run so that its Worker is proven to work, in milliseconds.
 const PROVEN_AFTER: u64 = 5_000;
 /// The shortest exclusion of a Worker, in milliseconds.
 const SHORTEST: u64 = 1_000;
@@ -20,7 +20,7 @@ const SHORTEST: u64 = 1_000;
 /// The early ends and failures of an application's executors, by Worker.
 pub(super) type EarlyEnds = BTreeMap<(AppId, WorkerId), EarlyEndBook>;
 
-/// What happened to the executors of one application on one Worker.
+/// The early ends and failures of the executors of one application on one Worker.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EarlyEndBook {
     /// Executors with a smaller number were launched before the last counted early end.
@@ -72,8 +72,8 @@ impl Ledger {
         }
     }
 
-    /// Another Worker with an executor of the application, and without a failure or early end of one. Returned with the
-    /// profile of that executor.
+    /// Another Worker with an executor of the application, and without a failure or early end of such an executor. Also
+    /// returns the profile of that executor.
     fn clean_worker_of(&self, app: &AppId, but: &WorkerId) -> Option<(WorkerId, ProfileId)> {
         let book = self.apps.get(app).filter(|book| !book.avoids)?;
         let is_clean = |(_, worker): &(_, &WorkerId)| *worker != but && self.is_clean(app, worker);
@@ -91,7 +91,7 @@ impl Ledger {
         serves && !self.early_ends.contains_key(&(app.clone(), worker.clone()))
     }
 
-    /// Forgets everything about a Worker that is gone.
+    /// Forgets everything about a Worker that has ended.
     pub(super) fn forget_early_ends(&mut self, worker: &WorkerId) {
         self.early_ends.retain(|(_, on), _| on != worker);
         for book in self.early_ends.values_mut() {
@@ -99,8 +99,8 @@ impl Ledger {
         }
     }
 
-    /// Checks the Worker of a launch. Executors of the application must not have just ended early there, if another
-    /// Worker is left or they ended with exit code 0.
+    /// Checks the Worker of a launch. Fails if an executor of the application has just ended early on this Worker with
+    /// exit code 0, or has just failed on it while another Worker is left.
     pub(super) fn check_excluded(&self, worker: &WorkerId, launch: &ExecutorLaunch) -> Result<(), String> {
         let app = &launch.executor.app;
         let Some(book) = self.early_ends.get(&(app.clone(), worker.clone())) else { return Ok(()) };
@@ -119,7 +119,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks an application that the Master ends for failures: it has no unproven executor on a Worker without
+    /// Checks an application that the Master ends for failures: it must have no unproven executor on a Worker without
     /// failures.
     pub(super) fn check_failed(&self, peer: PeerId) -> Result<(), String> {
         let Some(app) = self.app_of.get(&peer) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Checks each message that the Master sends against the books, and enters it.
+//! Checks each message that the Master sends against the books, and enters the message.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Ledger {
                 }
             }
             MasterToWorker::KillExecutor { executor } if self.is_on(peer, executor) => {
-                // It was launched in the same event, and preempted at once.
+                // The executor was launched and preempted in the same event.
                 self.release(executor, released);
                 let taken = launched.extract_if(.., |(_, launch)| launch.executor == *executor);
                 self.taken.extend(taken.map(|(worker, launch)| (worker, launch.executor.app)));
@@ -77,13 +77,13 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether the Worker of this connection holds the executor.
+    /// Whether the Worker of this connection holds the executor in the books.
     pub(crate) fn is_on(&self, peer: PeerId, executor: &ExecutorKey) -> bool {
         let book = self.worker_of.get(&peer).and_then(|worker| self.workers.get(worker));
         book.is_some_and(|book| book.grants.contains_key(executor))
     }
 
-    /// Whether an order repeats an earlier one, which the Worker's heartbeat did not confirm.
+    /// Whether an order repeats an earlier order that the Worker's heartbeat did not confirm.
     fn is_repeated(&self, peer: PeerId, launch: &ExecutorLaunch, event: &Event) -> bool {
         let is_heartbeat = matches!(event, Event::Received { peer: worker,
             message: Inbound::Worker(WorkerToMaster::Heartbeat { .. }), .. } if *worker == peer);

@@ -1,5 +1,5 @@
-//! The ledger: a second set of books for the resources that the Master gives to each application. It shares no code
-//! with the Master. It reads every event that the Master receives and every message that the Master sends.
+//! The ledger: a second set of books for the resources that the Master gives to each application. The ledger shares no
+//! code with the Master. It reads every event that the Master receives and every message that the Master sends.
 //!
 //! - `books`: the rows of the ledger, for Workers and applications.
 //! - `workers`, `drivers`: Workers, and cluster drivers.
@@ -50,17 +50,18 @@ pub(crate) struct Ledger {
     apps: BTreeMap<AppId, AppBook>,
     worker_of: BTreeMap<PeerId, WorkerId>,
     app_of: BTreeMap<PeerId, AppId>,
-    /// A peer's description in its registration, until the Master answers.
+    /// The descriptions with which peers asked to register, until the Master answers.
     candidates: BTreeMap<PeerId, Candidate>,
     registered: u64,
     /// The times at which executors were ended for each application, within the counted period.
     preempted: BTreeMap<AppId, Vec<u64>>,
-    /// Applications that got an executor on a Worker in the current event, and lost it at once to preemption.
+    /// Applications that got an executor on a Worker in the current event, and immediately lost this executor to
+    /// preemption.
     taken: BTreeSet<(WorkerId, AppId)>,
     /// Applications that have ended, by their drivers' connections, each with the executors whose end was
     /// not reported.
     leaving: BTreeMap<PeerId, (AppId, BTreeSet<ExecutorId>)>,
-    /// The outcomes that drivers reported when they were done.
+    /// The outcomes that drivers reported when they finished.
     told: BTreeMap<AppId, Outcome>,
     /// The reading of the Master's state in progress, page by page.
     reading: Option<Reading>,
@@ -75,7 +76,7 @@ pub(crate) struct Ledger {
     numbers: Numbers,
 }
 
-/// What one event changed in the books.
+/// The changes of the books by one event.
 #[derive(Debug, Default)]
 pub(crate) struct EventOutcome {
     /// The applications that ended, and their reasons.
@@ -84,15 +85,15 @@ pub(crate) struct EventOutcome {
     pub(crate) registered: Vec<(AppId, PeerId)>,
     /// The applications of connections that the event ended.
     former: BTreeMap<PeerId, AppId>,
-    /// Executors that were taken back from a live Worker. The Worker must be told to end them.
+    /// Executors that were taken from a live Worker. The Worker must be told to end them.
     victims: BTreeSet<ExecutorKey>,
     /// Executors that a Worker was told to end.
     killed: BTreeSet<ExecutorKey>,
     /// For each executor in `killed`, its Worker.
     killed_on: BTreeMap<ExecutorKey, WorkerId>,
-    /// Executors that were ended to make room for other applications.
+    /// Executors that were ended to free resources for other applications.
     preempted: Vec<Preempted>,
-    /// Executors of ended applications. Their drivers were told that the processes have ended.
+    /// Executors of ended applications whose drivers were told that the processes have ended.
     pub(crate) gone: Vec<ExecutorKey>,
     /// The driver that returned.
     resumed: Option<Resumed>,
@@ -113,7 +114,7 @@ impl Ledger {
     /// Enters one event and the Master's effects.
     ///
     /// # Errors
-    /// The Master broke a law; the text says which.
+    /// The Master broke a law. The text describes it.
     pub(crate) fn enter(
         &mut self,
         event: &Event,
@@ -186,7 +187,7 @@ impl Ledger {
         Ok(outcome)
     }
 
-    /// Enters what ends because of the event itself.
+    /// Enters the ends that the event itself causes.
     fn on_event(
         &mut self,
         event: &Event,
@@ -358,7 +359,7 @@ impl Ledger {
     }
 }
 
-/// Whether a peer was registered as a Worker, and if so, whether the Master knew it already.
+/// Whether the effects registered a peer as a Worker. If so, contains whether the Master already knew this Worker.
 fn registration(peer: PeerId, effects: &[Effect]) -> Option<bool> {
     effects.iter().find_map(|effect| match effect {
         Effect::Send {

@@ -1,7 +1,7 @@
 //! Compares the pages of the Master's state with the books.
 //!
-//! At most one reading is in progress, whichever client asks. Everything that was in the books at each of its pages
-//! must occur in the reading exactly once.
+//! At most one reading is in progress, no matter which client asks. Every row that was in the books at all pages of the
+//! reading must occur in the reading exactly once.
 
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ impl Ledger {
 }
 
 impl Reading {
-    /// Compares the reading with everything that existed during all of it.
+    /// Compares the reading with the rows that existed during the whole reading.
     fn compare(&self, view: &MasterView) -> Result<(), String> {
         let all = view.applications.iter().chain(&view.completed);
         let mut apps = BTreeSet::new();

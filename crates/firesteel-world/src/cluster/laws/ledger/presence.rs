@@ -10,17 +10,17 @@ use firesteel_protocol::time::millis;
 use super::Ledger;
 use super::books::{Availability, WorkerBook};
 
-/// What Workers have reported about their presence.
+/// The presence of Workers, as the Workers have reported it.
 #[derive(Debug, Default)]
 pub(super) struct Presence {
-    /// The Workers that announced their end, and had nothing left when their connections ended.
+    /// The Workers that announced their end, and had no processes left when their connections ended.
     left: BTreeSet<WorkerId>,
-    /// When the latest heartbeat that the Master has handled arrived, in milliseconds.
+    /// For each Worker, when the latest heartbeat that the Master has handled arrived, in milliseconds.
     heard: BTreeMap<WorkerId, u64>,
 }
 
 impl Presence {
-    /// A Worker registered, so it is present.
+    /// A Worker registered and is now present.
     pub(super) fn register(&mut self, worker: &WorkerId) {
         self.left.remove(worker);
     }
@@ -41,13 +41,13 @@ impl Presence {
 }
 
 impl Ledger {
-    /// Whether nothing runs on the Worker of this connection, as far as the Master knows.
+    /// Whether the Worker of this connection has no executor and no cluster driver, as far as the Master knows.
     pub(crate) fn is_empty_worker(&self, peer: PeerId) -> bool {
         let book = self.worker_of.get(&peer).and_then(|worker| self.workers.get(worker));
         book.is_some_and(|book| book.grants.is_empty() && book.drivers.is_empty())
     }
 
-    /// A message of a Worker arrived at this time.
+    /// Enters the arrival time of a Worker's heartbeat.
     pub(super) fn hear(&mut self, peer: PeerId, arrived: u64, message: &WorkerToMaster) {
         if let WorkerToMaster::Heartbeat { worker, .. } = message
             && self.worker_of.get(&peer) == Some(worker)
@@ -60,7 +60,7 @@ impl Ledger {
     /// Compares the Master's view of left and late Workers with the books.
     ///
     /// # Errors
-    /// The first difference, in words.
+    /// The first difference, as text.
     pub(crate) fn compare_presence(&self, view: &MasterView) -> Result<(), String> {
         let Presence { left, heard } = &self.presence;
         for worker in view.workers.iter().filter(|worker| worker.state.is_gone()) {

@@ -85,7 +85,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks that an application with a gang gets that number of executors at first, or all that it requests. Some of
+    /// Checks that an application with a gang first gets that number of executors, or all that it requests. Some of
     /// them may be preempted in the same pass.
     fn check_gangs(&self, launched: &[Launched]) -> Result<(), String> {
         let mut begun = BTreeSet::new();
@@ -106,11 +106,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks preemption. An executor may be ended for an application of higher priority in its queue. It may also be
-    /// ended for a gang of the same priority that has waited long. Then the executor's application must come later in
-    /// the order, and be no gang. The executor must have been launched since the gang waits, or not long before. The
-    /// other application gets an executor in its place, unless a third application takes that one. The number of
-    /// executors ended for one application is limited.
+    /// Checks preemption. An executor may be ended for an application of higher priority in its queue, or for a gang of
+    /// the same priority that has waited long. For such a gang, the executor's application must be later in the order
+    /// and must not be a gang. The executor must also have been launched after the gang began to wait, or shortly
+    /// before. The other application gets an executor as a replacement, unless a third application takes the resources.
+    /// The number of executors ended for one application is limited.
     fn check_preempted(
         &mut self,
         preempted: &Preempted,
@@ -157,7 +157,8 @@ impl Ledger {
         }
     }
 
-    /// The size of the application's gang, in executors like this one: no more than its limits allow.
+    /// The size of the application's gang, in executors like this one. It is at most what the application's limits
+    /// allow.
     fn gang(&self, app: &AppBook, launch: &ExecutorLaunch) -> u64 {
         let limit = match app.limits.get(&launch.profile) {
             Some(ExecutorLimit::AtMost(limit)) => *limit,
@@ -167,8 +168,8 @@ impl Ledger {
         app.gang.min(limit).min(affordable)
     }
 
-    /// Checks that no application behind a reservation took reserved resources, if the reservation existed before and
-    /// after the event.
+    /// Checks that no application behind a reservation took reserved resources. Only reservations that existed before
+    /// and after the event count.
     fn check_reserved(&self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
         let stays = |after: &&ReservationView| order.before.iter().any(|before| before.app == after.app);
         for (number, reservation) in order.after.iter().enumerate().filter(|(_, after)| stays(after)) {
@@ -200,9 +201,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether an application is served behind a gang with a reservation. The first reservation comes before all
-    /// applications, except earlier ones in its queue. For later reservations, applications of other queues may come
-    /// before.
+    /// Whether an application is served behind a gang with a reservation. Only earlier applications of the same queue
+    /// come before the first reservation. Before later reservations, applications of other queues may also come.
     fn is_behind(&self, app: &AppBook, reservation: &ReservationView, is_first: bool) -> bool {
         self.apps.get(&reservation.app).is_some_and(|holder| match holder.queue == app.queue {
             true => app.queue_rank() > holder.queue_rank(),
@@ -210,8 +210,8 @@ impl Ledger {
         })
     }
 
-    /// Whether an application announces that it will end before a gang with a reservation can start. If the application
-    /// had executors before, the announcement is always believed: the ledger does not know when it began to run.
+    /// Whether an application announces that it will end before a gang with a reservation can start. An application
+    /// that had executors before is always believed, because the ledger does not know when it began to run.
     fn ends_in_time(
         &self,
         id: &AppId,
@@ -226,7 +226,7 @@ impl Ledger {
         began_before || u128::from(now) + told.as_millis() <= u128::from(start.millis())
     }
 
-    /// The reserved resources on a Worker that were lent in this event, to applications that end in time.
+    /// The reserved resources on a Worker that this event lent to applications that end in time.
     fn lent(
         &self,
         worker: &WorkerId,
@@ -244,7 +244,7 @@ impl Ledger {
         lent
     }
 
-    /// Checks that within one event a queue's applications are served by rank.
+    /// Checks that within one event the applications of a queue are served in their order.
     fn check_queue_order(&self, launched: &[Launched]) -> Result<(), String> {
         let mut latest: BTreeMap<usize, (&AppId, &AppBook)> = BTreeMap::new();
         for (_, launch) in launched {
@@ -259,8 +259,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks shares. A queue gets something in an event. Another queue, which gets something later in this event,
-    /// could have used the room. Then the first queue must use no more of its share than the other.
+    /// Checks the shares of queues. One queue gets resources in an event. A second queue, which gets resources later in
+    /// the event, could have used them. Then the first queue must not use more of its share than the second.
     fn check_shares(&self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
         let weights: Vec<u32> = order.queues.iter().map(|queue| queue.weight).collect();
         if weights.len() < 2 || launched.is_empty() {
@@ -306,7 +306,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether a launch begins a new grant. It does not if it continues a gang, or executors without a fixed size.
+    /// Whether a launch begins a new grant, rather than continuing a gang or executors without a fixed size.
     fn is_new_turn(&self, before: &[Launched], launch: &ExecutorLaunch) -> bool {
         let id = &launch.executor.app;
         let run = before.iter().rev().take_while(|(_, other)| other.executor.app == *id).count() as u64;
@@ -315,7 +315,7 @@ impl Ledger {
         run == 0 || (app.is_fixed && run >= gang)
     }
 
-    /// Whether a launch is for the application with the first reservation, or for one before it in its queue.
+    /// Whether a launch is for the application with the first reservation, or for an earlier application in that queue.
     fn is_before_all(&self, launch: &ExecutorLaunch, order: &Order<'_>) -> bool {
         let holder = order.before.first().and_then(|kept| self.apps.get(&kept.app));
         let app = self.apps.get(&launch.executor.app);
@@ -326,8 +326,8 @@ impl Ledger {
 }
 
 impl WorkerBook {
-    /// Whether a Worker still has the reserved amounts free, not counting what was lent, for each kind of amount that
-    /// this executor uses.
+    /// Whether a Worker still has the reserved amounts free after a launch, apart from the lent amounts. Only the kinds
+    /// of amounts that the executor uses count.
     fn leaves(&self, kept: &Amounts, launch: &ExecutorLaunch, lent: &Amounts) -> bool {
         let mut held = self.held();
         held.take_off(lent);

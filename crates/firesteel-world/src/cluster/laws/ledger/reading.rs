@@ -62,7 +62,7 @@ impl Ledger {
     /// Compares the Master's own tables with the books.
     ///
     /// # Errors
-    /// The first difference, in words.
+    /// The first difference, as text.
     pub(crate) fn compare(&self, view: &MasterView) -> Result<(), String> {
         let alive = view.workers.iter().filter(|worker| !worker.state.is_gone());
         let mut seen = 0;
@@ -107,7 +107,7 @@ impl Ledger {
         listed.try_for_each(|app| self.compare_outcome(&app.id, app.outcome.as_ref()))
     }
 
-    /// An application that is over, and whose driver reported an outcome.
+    /// An application that has ended, and whose driver reported an outcome.
     pub(crate) fn over(&self) -> Option<&AppId> {
         self.told.keys().rev().find(|app| !self.apps.contains_key(*app))
     }

@@ -12,7 +12,7 @@ use super::{EventOutcome, Ledger};
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) description: ApplicationDescription,
-    /// The application that it had, and the executors that it believes to be alive.
+    /// The application that the driver had, and the executors that it believes to be alive.
     returning: Option<(AppId, Vec<ExecutorId>)>,
 }
 
@@ -27,25 +27,25 @@ impl Candidate {
     }
 }
 
-/// A driver that returned, and its news in the same event.
+/// A driver that returned, and the reports that it received in the same event.
 #[derive(Debug)]
 pub(super) struct Resumed {
     peer: PeerId,
     app: AppId,
-    /// The executors that it believes to be alive.
+    /// The executors that the driver believes to be alive.
     known: Vec<ExecutorId>,
     told: BTreeSet<ExecutorId>,
     told_ended: BTreeSet<ExecutorId>,
 }
 
 impl Resumed {
-    /// A driver is told about an executor. Returns whether this is new to a driver that returned.
+    /// The Master reports an executor to a driver. Returns whether this is new to a driver that returned.
     pub(super) fn hear_of(&mut self, peer: PeerId, executor: ExecutorId) -> bool {
         self.peer == peer && self.told.insert(executor)
     }
 
-    /// A driver is told the end of an executor that it does not use. Returns whether a driver that returned believed it
-    /// to be alive.
+    /// The Master reports the end of an executor to a driver that does not use the executor. Returns whether a returned
+    /// driver believed that the executor was alive.
     pub(super) fn hear_of_end(&mut self, peer: PeerId, executor: ExecutorId) -> bool {
         let is_taken_for_living = self.known.contains(&executor) || self.told.contains(&executor);
         self.peer == peer && is_taken_for_living && self.told_ended.insert(executor)
@@ -60,8 +60,8 @@ pub(super) struct Numbers {
 }
 
 impl Ledger {
-    /// The Master died, and a new one begins with its records except for `lost`. There are no connections. Executors
-    /// without a record of their start count as starting until their Workers return.
+    /// Restarts the books for a new Master, which begins with the old records except for `lost`. There are no
+    /// connections. Executors without a record of their start count as starting until their Workers return.
     pub(crate) fn restart(&mut self, lost: &[Record]) {
         for record in lost {
             if let Record::ExecutorStarted { app, executor } = record
@@ -82,7 +82,7 @@ impl Ledger {
         self.apps.values_mut().for_each(|book| book.peer = None);
     }
 
-    /// Enters records about absent peers, to whom no message can be sent.
+    /// Enters records about absent peers, to which no message can be sent.
     pub(super) fn on_records(
         &mut self,
         records: &[Record],
@@ -123,8 +123,8 @@ impl Ledger {
         }
     }
 
-    /// Whether an executor is on a connected Worker, which can be told to end it. An absent Worker is told when it
-    /// returns.
+    /// Whether an executor is on a connected Worker, which can be told to end the executor. An absent Worker is told
+    /// when it returns.
     pub(super) fn is_on_a_worker_that_is_here(&self, key: &ExecutorKey) -> bool {
         let worker = self.apps.get(&key.app).and_then(|book| book.executors.get(&key.executor));
         worker.and_then(|worker| self.workers.get(worker)).is_some_and(|book| book.peer.is_some())
@@ -136,7 +136,7 @@ impl Ledger {
         self.apps.get(id).filter(|book| book.peer.is_none()).map(|_| id.clone())
     }
 
-    /// A returning driver gets its live application again.
+    /// A returning driver gets back its live application.
     pub(super) fn on_resumed(
         &mut self,
         peer: PeerId,
@@ -163,8 +163,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// A driver returned. Checks that it was told of each of its executors, and of the end of each executor that it
-    /// wrongly believed to be alive.
+    /// Checks that a returning driver received each of its executors, and the end of each executor that it wrongly
+    /// believed to be alive.
     pub(super) fn check_news(&self, resumed: &Resumed) -> Result<(), String> {
         let Resumed { app, known, told, told_ended, .. } = resumed;
         // The application may have ended in the same event.

@@ -62,7 +62,7 @@ impl Ledger {
         }
     }
 
-    /// A Worker may get no more executors.
+    /// Marks a Worker as leaving: it may get no more executors.
     pub(super) fn let_leave(&mut self, worker: &WorkerId) {
         if let Some(book) = self.workers.get_mut(worker) {
             book.availability = Availability::Decommissioning;
@@ -130,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// Counts an executor that ended by itself. It is not replaced: only lost executors are.
+    /// Counts an executor that ended by itself. Such an executor is not replaced: only lost executors are.
     fn count_final_end(&mut self, key: &ExecutorKey, end: &ExecutorState, launch: &ExecutorLaunch) {
         let by_itself = matches!(end, ExecutorState::Exited(_) | ExecutorState::Failed(_));
         let Some(book) = self.apps.get_mut(&key.app) else { return };

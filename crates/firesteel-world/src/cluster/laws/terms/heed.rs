@@ -1,7 +1,7 @@
-//! A peer that has met a later leader leaves the former ones, and sends them nothing more.
+//! The law that a peer that has met a later leader leaves the former leaders, and sends them no more messages.
 //!
-//! Reason: messages of a former leader may be in transit for any time. The later leader has read the former one's
-//! records, and may have decided otherwise since. So a peer must not carry out an order if it can know that the order
+//! Reason: messages of a former leader may be in transit for any time. The later leader has read the former leader's
+//! records, and may have decided differently since. So a peer must not carry out an order if it can know that the order
 //! is old. No message counts on a connection that its owner has closed.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ impl World {
         }
     }
 
-    /// The epoch of the Master at the other end of a connection, if this node has met a later one.
+    /// The epoch of the Master at the other end of a connection, if this node has met a Master with a later epoch.
     pub(crate) fn outdated(&self, node: NodeIndex, link: LinkIndex) -> Option<u64> {
         let known = self.terms.heed.0.get(&node)?;
         let link = &self.links[link.0];
@@ -33,7 +33,7 @@ impl World {
         (link.side_of(node) == Side::Dialler && epoch < *known).then_some(epoch)
     }
 
-    /// A node has received a Master's hello.
+    /// Checks that a node that has received a Master's hello leaves the former leaders.
     pub(crate) fn check_former_ones_left(&mut self, node: NodeIndex) {
         let is_kept = |link: &&LinkIndex| {
             let row = &self.links[link.0];
@@ -49,7 +49,7 @@ impl World {
         }
     }
 
-    /// A node sends something on a connection.
+    /// Checks that a node does not send a message to a former leader.
     pub(crate) fn check_heed(&mut self, node: NodeIndex, link: LinkIndex) {
         if let Some(epoch) = self.outdated(node, link) {
             self.heeds(node, epoch, "speaks to");

@@ -1,8 +1,8 @@
 //! The books of the leaders of a cluster with several Masters: which Master led in which epoch, which messages it sent,
-//! and which peers know. They share no code with the machines.
+//! and which peers know. The books share no code with the machines.
 //!
-//! - `voice`: one Master sends messages in an epoch, and none after a later epoch has begun.
-//! - `heed`: a peer that has met a later leader leaves the former ones.
+//! - `voice`: one Master sends messages in an epoch, and no messages after a later epoch has begun.
+//! - `heed`: a peer that has met a later leader leaves the former leaders.
 //! - `numbers`: no two leaders give the same id.
 
 mod heed;
@@ -28,7 +28,7 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// A Master begins to lead. Returns its epoch.
+    /// A Master begins to lead. Returns the epoch of this Master.
     pub(crate) fn begin(&mut self, node: NodeIndex, is_greater: bool) -> u64 {
         if is_greater || self.latest == 0 {
             self.latest += 1;

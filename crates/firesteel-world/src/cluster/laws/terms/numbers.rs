@@ -1,7 +1,8 @@
 //! No two leaders give the same id.
 //!
-//! Reason: separated peers identify things by ids later. A Worker that returns names its executors, and a driver its
-//! application. If two leaders gave the same id, one thing would be taken for the other.
+//! Reason: peers that were separated refer to things by their ids later. A Worker that returns names its executors, and
+//! a driver its application. If two leaders gave the same id, one executor or application would be confused with
+//! another.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +23,12 @@ pub(super) struct Numbers {
 #[derive(Clone, Copy, Debug)]
 struct FirstUse {
     epoch: u64,
-    /// The Worker or driver that received it.
+    /// The Worker or driver that received the id.
     to: NodeIndex,
 }
 
 impl FirstUse {
-    /// Enters an id. If another node already has it, returns the epoch in which that node got it.
+    /// Enters an id. If another node already has the id, returns the epoch in which that node got it.
     fn enter<K: Ord + Clone>(self, books: &mut BTreeMap<K, Self>, id: &K) -> Result<(), u64> {
         match *books.entry(id.clone()).or_insert(self) {
             Self { epoch, to } if to != self.to => Err(epoch),
@@ -37,7 +38,7 @@ impl FirstUse {
 }
 
 impl World {
-    /// A leader sends a message to a node.
+    /// Checks the ids in a message that a leader sends to a node.
     pub(crate) fn check_numbers(&mut self, master: NodeIndex, to: NodeIndex, message: &Message) {
         let Some(epoch) = self.terms.epoch_of(master) else { return };
         let is_owner = matches!(self.node(to).body, Body::Driver(_) | Body::Launcher(_));

@@ -1,7 +1,7 @@
-//! One Master sends messages in an epoch, and none after a later epoch has begun.
+//! The law that one Master sends messages in an epoch, and no messages after a later epoch has begun.
 //!
-//! Reason: the decisions of two independent Masters cannot both hold. So the next Master must know whatever a Master
-//! has sent, and it reads the journal only once, when it begins.
+//! Reason: the decisions of two independent Masters cannot both hold. So the next Master must know every message that a
+//! Master has sent. The next Master reads the journal only once, when it begins.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl Terms {
 }
 
 impl World {
-    /// A node is about to send a message.
+    /// Checks a message that a node is about to send.
     pub(crate) fn check_voice(&mut self, node: NodeIndex, message: &Message) {
         let is_a_masters = matches!(
             message,
