@@ -1,4 +1,4 @@
-//! Workers: how they register, fall silent and come back.
+//! Workers: how they register, become silent and return.
 
 use firesteel_protocol::secret::Secret;
 
@@ -21,7 +21,7 @@ fn a_worker_that_is_about_to_end_is_given_no_more_executors_whatever_connection_
     let killed = ExecutorState::Killed(Some(ExitStatus::Signal(15)));
     assert_eq!(bench.report(1, 0, killed.clone()), [updated(0, killed), noted(1, 0)]);
     assert_eq!(bench.master.view().workers[0].cores_used, Cores(0));
-    // Other connections cannot say this about it.
+    // The Master ignores this message about the Worker on other connections.
     bench.worker(2, 5);
     assert_eq!(bench.worker_says(2, WorkerToMaster::WorkerDecommissioning { worker }), []);
     assert_eq!(bench.master.view().workers[1].state, WorkerState::Alive);
@@ -43,7 +43,7 @@ fn a_lost_worker_returns_every_core_and_its_executors_are_replaced() {
             .chain(launch(2, 1, 4))
             .collect();
     assert_eq!(effects, expected);
-    // It returns with what it still runs, and is told to end that.
+    // The Worker returns with the executors that it still runs, and is ordered to end them.
     let running = ExecutorReport::new(key(0), ExecutorState::Running);
     assert_eq!(bench.worker_says(3, register(2, 8, vec![running])), [registered(3, false), kill(3, 0)]);
 }
@@ -92,7 +92,7 @@ fn workers_get_their_time_again_once_if_the_master_itself_was_behind() {
     assert_eq!(stood_still(&mut bench), vec![excused.clone()]);
     let again = bench.now + Duration::from_secs(60);
     assert_eq!(bench.master.next_deadline(), Some((again, Reason::WorkerTimeout)));
-    // A heartbeat makes up for it.
+    // A later heartbeat excuses the silence.
     bench.now = bench.now + Duration::from_secs(1);
     let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order: None };
     assert_eq!(bench.worker_says(1, heartbeat), []);
