@@ -251,7 +251,7 @@ impl ApplicationMaster {
         match &self.phase {
             Phase::Finishing(_) => self.unregister(),
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
-                // The first call may already end the application, if the cluster has no machine that is large enough.
+                // The first call may already end the application, if the cluster has no usable machine.
                 self.confirm_registration();
                 self.listen(now);
                 self.allocate(now, allocator::Event::Registered);

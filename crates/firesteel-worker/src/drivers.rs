@@ -70,8 +70,7 @@ impl Worker {
     }
 
     /// Reports the final failure to start a cluster driver's process. If this Worker can start nothing, the Master
-    /// gives the cluster driver to another Worker. Source: Spark Worker, 4.0.1. Spark's Master does not try another
-    /// Worker.
+    /// gives the cluster driver to another Worker. Source: Spark Worker, 4.0.1. In Spark, the start is not tried again.
     pub(super) fn on_driver_start_failed(&mut self, driver: DriverId, failure: StartFailure, is_ours: bool) {
         let state = if self.drivers.remove_unstarted(&driver) {
             DriverState::Killed(None)

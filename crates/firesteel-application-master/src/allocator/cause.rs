@@ -66,7 +66,7 @@ impl Cause {
         }
     }
 
-    /// Against whom this end counts as a failure.
+    /// Whether this end counts against the application, against the host, or against neither.
     #[must_use]
     pub fn counts_against(&self) -> CountsAgainst {
         match self {

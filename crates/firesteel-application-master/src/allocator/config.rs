@@ -61,7 +61,7 @@ pub enum Decommissioning {
     Notified,
 }
 
-/// The default of [`most_failures`](Self::most_failures): twice the maximum number of executors, and at least 3.
+/// The default of `most_failures`: twice the maximum number of executors, and at least 3.
 ///
 /// Source: Spark on YARN, 4.0.1.
 #[must_use]

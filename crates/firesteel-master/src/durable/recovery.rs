@@ -132,7 +132,7 @@ impl Master {
     /// Ends the recovery if its time is over: Workers and applications that are still away are lost. All messages that
     /// arrived before `heard_until` have been handled, so no waiting message is overlooked.
     ///
-    /// Source: Spark Master, 4.0.1. Spark launches nothing until this time is over or all have returned.
+    /// Source: Spark Master, 4.0.1. Spark serves no application until this time is over or all have returned.
     pub(crate) fn lose_absent(&mut self, now: Timestamp, heard_until: Timestamp) {
         let Some(until) = self.away_until.filter(|until| *until <= now) else { return };
         if until > heard_until {

@@ -74,7 +74,7 @@ impl Master {
     }
 
     /// Records the end of an executor in the failure history of its Worker. Excludes the Worker for the application if
-    /// another one can be used. Returns `false` if an earlier end was already counted for this executor's group.
+    /// another one can be used. Returns `false` if the end belongs to an earlier one that was already counted.
     fn count_failure(
         &mut self,
         now: Timestamp,

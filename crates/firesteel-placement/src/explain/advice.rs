@@ -44,7 +44,7 @@ pub fn advice(demand: &Demand, free: &[Offer<'_>], by: WorkerOrder, strategy: St
     advice_for(1, demand, free, by, strategy)
 }
 
-/// The same as [`advice`] for a gang: an application that starts only when at least this number of executors fits at
+/// The same as `advice` for a gang: an application that starts only when at least this number of executors fits at
 /// once. Each change would let that many executors fit.
 pub fn advice_for(
     least: u64,

@@ -147,7 +147,7 @@ fn as_spark<W: Workers>(strategy: Strategy, demand: &Demand, workers: &W) -> Vec
     shares
 }
 
-/// The same decision as [`as_spark`], found by looking at every Worker.
+/// The same decision as `as_spark`, found by looking at every Worker.
 fn ranked_of_all<W: Workers>(strategy: Strategy, demand: &Demand, workers: &W) -> Vec<Share> {
     let admitted = || workers.index().slots().filter(|slot| !workers.excludes(*slot));
     let offers = || admitted().filter_map(|slot| Some((slot, workers.offer(slot)?)));

@@ -29,7 +29,7 @@ pub fn fill<'a, R: Ord>(
     fill_by(|slot, offer, before| scorer.score((slot, offer), before), demand, candidates)
 }
 
-/// The same as [`fill`] for any score. `score` computes it for the next executor on a Worker from which `before` other
+/// The same as `fill` for any score. `score` computes it for the next executor on a Worker from which `before` other
 /// executors of the placement take.
 pub(crate) fn fill_by<'a, R: Ord, S: Ord + Copy>(
     score: impl Fn(Slot, &Offer<'_>, u64) -> S,

@@ -23,7 +23,7 @@ pub(crate) struct Obstacles {
     directory: Option<String>,
     /// Why no process can be started, according to the last start or check.
     processes: Option<String>,
-    /// The number of failed starts since a process was last started.
+    /// The number of failed starts since the last process that ran.
     shortages: u32,
     /// The space on the work directory's disk, as measured last.
     space: Option<DiskSpace>,
@@ -74,8 +74,8 @@ impl Obstacles {
         self.directory.is_some()
     }
 
-    /// Plans the next check, if the settings ask for checks. The pause grows while starts of processes keep failing
-    /// after short times.
+    /// Plans the next check, if the settings ask for checks. The pause doubles if starts fail again and
+    /// again, without a process that ran in between.
     pub(crate) fn plan(&mut self, now: Timestamp, pause: Option<Duration>) {
         self.phase = match pause {
             Some(pause) => Phase::Planned { at: now + self.longer(pause) },

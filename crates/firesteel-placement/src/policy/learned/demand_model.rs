@@ -99,8 +99,8 @@ impl Kind {
         asked.map(|(name, amount)| (name, *amount))
     }
 
-    /// The thousandths of a resource that executors of this kind could use, if only addresses matter: 0 if not even one
-    /// executor fits.
+    /// The thousandths of a resource that executors of this kind could use. Only addresses limit the number of
+    /// executors, but the result is 0 if not even one executor fits.
     fn usable(&self, plain: &str, room: &Room<'_>) -> u64 {
         if self.cores > room.cores || self.memory > room.memory {
             return 0;
