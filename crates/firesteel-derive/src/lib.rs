@@ -9,7 +9,7 @@ use quote::{format_ident, quote};
 use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Ident, LitStr, Result, parse_macro_input};
 
 /// Implements `Kind`. `#[kind("master event")]` sets the enum's name. The default is the name in its declaration. If an
-/// event contains a message in a field marked `#[kind(label)]`, its label is the message's.
+/// event contains a message in a field marked `#[kind(label)]`, the event has the message's label.
 #[proc_macro_derive(Kind, attributes(kind))]
 pub fn derive_kind(input: TokenStream) -> TokenStream {
     expand(input, kind)

@@ -73,8 +73,8 @@ pub fn place<'a>(
 
 /// Places executors on offers of a lower rank first, and on offers of the same rank in the worker order.
 ///
-/// With equal ranks, it decides the same as [`place`]. Spark's Master has no ranks, because it does not know preferred
-/// hosts.
+/// With equal ranks, the result is the same as with [`place`]. Spark's Master has no ranks, because it does not know
+/// preferred hosts.
 pub fn place_ranked<'a, R: Ord>(
     demand: &Demand,
     offers: impl IntoIterator<Item = Offer<'a>>,

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Secret(String);
 
-/// The environment variable that contains the application's secret for an executor. Tools that print environments
-/// recognise the word `SECRET` in the name and hide the value.
+/// The environment variable that contains the application's secret for an executor. The name shows that the value must
+/// not be printed.
 pub const EXECUTOR_SECRET: &str = "FIRESTEEL_EXECUTOR_SECRET";
 
 impl Secret {

@@ -124,7 +124,7 @@ fn an_application_cannot_be_killed_twice_nor_one_that_is_not_known() {
     bench.kill_application(app().as_str());
     let over = KillAnswer::Over { app: app(), state: ApplicationState::Killed, outcome: None, ended: T0 };
     assert_eq!(bench.kill_application(app().as_str()), [to_client(over)]);
-    // Later messages of its driver change nothing.
+    // Later messages of the application's driver change nothing.
     assert_eq!(bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None }), []);
     assert_eq!(bench.master.view().completed.len(), 1);
 }

@@ -98,7 +98,7 @@ fn workers_get_their_time_again_once_if_the_master_itself_was_behind() {
     assert_eq!(bench.worker_says(1, heartbeat), []);
     assert_eq!(bench.deadline(), []);
     assert_eq!(stood_still(&mut bench), [excused]);
-    // It has been silent since. If the Master is behind again, this does not excuse it again.
+    // The Worker has been silent since. If the Master is behind again, this does not excuse the silence again.
     let removed = stood_still(&mut bench);
     assert!(removed.contains(&Effect::Close { peer: PeerId(1) }), "{removed:?}");
 }
@@ -115,7 +115,7 @@ fn a_worker_is_silent_only_when_all_that_arrived_in_time_has_been_handled() {
     bench.now = due;
     assert_eq!(bench.apply(Event::Deadline { heard_until: T0 + Duration::from_secs(1) }), []);
     assert_eq!(bench.master.next_deadline(), Some((due + Duration::from_secs(59), Reason::WorkerTimeout)));
-    // Now it is handled. It counts from its arrival, not from now.
+    // Now the heartbeat is handled. It counts from its arrival, not from now.
     let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order: None };
     bench.now = due + Duration::from_secs(5);
     let arrived = T0 + Duration::from_secs(15);
@@ -390,7 +390,7 @@ fn a_worker_that_said_that_it_would_end_and_has_nothing_left_has_left_and_is_not
 #[test]
 fn a_worker_of_which_two_heartbeats_are_missing_is_served_last_until_it_is_heard() {
     let mut bench = Bench::new(Config::default());
-    // It has the most free cores, and would be first.
+    // Worker 1 has the most free cores, and would be first.
     bench.worker(1, 16);
     bench.worker(2, 8);
     bench.now = bench.now + Duration::from_secs(30);

@@ -108,8 +108,8 @@ impl<E> Default for Effects<E> {
     }
 }
 
-/// The level of a note. Every machine derives it for its `Note` (`#[derive(firesteel_protocol::Note)]`). The daemon
-/// writes one line of the log for each note.
+/// The level of a note. Every machine has a type `Note`, which derives its level
+/// (`#[derive(firesteel_protocol::Note)]`). The daemon writes one line of the log for each note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteLevel {
     Info,

@@ -37,7 +37,8 @@ fn containers_serve_requests_for_their_hosts_then_for_their_racks_then_any() {
     let mut bench = Bench::new();
     bench.request_all(vec![hints(10, &[("host1", 5), ("host3", 5)], target(0, 2))], &[]);
     bench.open_call();
-    // host9 comes first but serves a request last. host2 is in host1's rack, and host1 serves before it.
+    // host9 comes first in the answer, but would serve a request last. host2 is in host1's rack, and host1 serves
+    // before it.
     let granted = [(1, "host9"), (2, "host2"), (3, "host1")].map(|(number, host)| granted(number, host));
     let elsewhere = Topology::parse("host3 /rack2\nhost9 /rack9").expect("it is a table");
     bench.allocator.config.topology = elsewhere.with_default_rack("/rack1");
